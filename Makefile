@@ -1,0 +1,41 @@
+# The two commands of the README are `make bench` and `make test`; everything that they need is built here.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: bench test test-all check bench-engine lock clean
+
+.venv: requirements.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
+	rm -rf .venv
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.txt
+	touch .venv
+
+bench: .venv
+	$(BIN)/pytest microbench -k replication --grid quick
+
+test: .venv
+	$(BIN)/pytest -m "not slow"
+
+test-all: .venv
+	$(BIN)/pytest
+
+check: .venv
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench-engine: .venv
+	$(BIN)/python -m tests.bench_engine
+
+# Pins what pyproject.toml names, for every platform, with hashes and without the address of an index.
+lock:
+	rm -rf .lock && $(PYTHON) -m venv .lock && .lock/bin/pip install --quiet uv
+	.lock/bin/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --upgrade \
+	    --generate-hashes --no-emit-index-url --no-header --quiet --output-file requirements.txt
+	rm -rf .lock
+
+clean:
+	rm -rf .venv .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache spark-warehouse
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,45 @@
+"""How do the number of filters and the replication grade share in the cost of a message? (section 4.5)
+
+All messages carry ID #0; r subscribers filter for #0 and get every message, the further subscribers
+filter for #1 and get none. These are the cells on which t_rcv, t_fltr and t_tx are fitted.
+"""
+
+import pytest
+
+from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template, factorial
+from workloads.selectors import Equals
+
+PUBLISHERS = 20  # section 4.5
+
+LABEL = "f{further:04d}-r{replication:03d}"
+
+GRIDS = {
+    "smoke": factorial(LABEL, further=(0, 5), replication=(1, 3)),
+    "quick": factorial(LABEL, further=(0, 160, 640, 2560), replication=(1, 2, 5, 10)),
+    # Today's filters are so cheap that the paper's 200 do not show t_fltr: up to n_fltr = 5000.
+    "today": factorial(LABEL, further=(0, 160, 640, 2560, 4960), replication=(1, 2, 5, 10, 20, 40)),
+    "paper": factorial(LABEL, further=(5, 10, 20, 40, 60, 80, 160), replication=(1, 2, 5, 10, 20, 40)),
+}
+
+
+def flow(cell: Cell, destination: str) -> Flow:
+    matching, other = Subscription(Equals("ID", "#0")), Subscription(Equals("ID", "#1"))
+    return Flow(
+        Destination(DestinationKind.TOPIC, destination),
+        PUBLISHERS,
+        (Template((("ID", "#0"),)),),
+        (matching,) * cell.factors["replication"] + (other,) * cell.factors["further"],
+    )
+
+
+EXPERIMENT = Experiment(
+    "replication", "Henjes et al. 2006, section 4.5", "what do one filter and one copy cost?", GRIDS, flow, fits_model=True
+)
+
+
+@pytest.mark.experiment(EXPERIMENT)
+def test_replication(run):
+    """Every matching subscriber gets every message once and in order, and no other subscriber gets any."""
+    outcome = run()
+
+    assert outcome.exact, outcome.explain()

@@ -1,0 +1,152 @@
+"""Message filters as values: the same object gives the selector's text and says which messages match it.
+
+The broker evaluates the text, the plan evaluates the object; that the two agree is what the audit checks.
+Only the part of the JMS selector grammar (JMS 1.1, section 3.8.1.1) that the experiments use is here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from workloads.errors import WorkloadError
+
+_IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Equals:
+    """`name = 'value'`; a message without the property does not match (the comparison is unknown)."""
+
+    name: str
+    value: str
+
+    def __post_init__(self) -> None:
+        if not _IDENTIFIER.fullmatch(self.name):
+            raise WorkloadError(
+                f"property name {self.name!r} is not a selector identifier: letters, digits, _ and $, "
+                "no digit first (hyphens are not legal in a JMS selector)"
+            )
+
+    def matches(self, properties: Mapping[str, str]) -> bool:
+        return properties.get(self.name) == self.value
+
+    def __str__(self) -> str:
+        return "{} = '{}'".format(self.name, self.value.replace("'", "''"))
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All terms hold. Brokers evaluate from left to right and stop at the first that does not (seed of 4.4)."""
+
+    terms: tuple[Selector, ...]
+
+    def __post_init__(self) -> None:
+        _at_least_two(self.terms, "AND")
+
+    def matches(self, properties: Mapping[str, str]) -> bool:
+        return all(term.matches(properties) for term in self.terms)
+
+    def __str__(self) -> str:
+        return " AND ".join(f"({term})" if isinstance(term, Or) else str(term) for term in self.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """At least one term holds."""
+
+    terms: tuple[Selector, ...]
+
+    def __post_init__(self) -> None:
+        _at_least_two(self.terms, "OR")
+
+    def matches(self, properties: Mapping[str, str]) -> bool:
+        return any(term.matches(properties) for term in self.terms)
+
+    def __str__(self) -> str:
+        return " OR ".join(map(str, self.terms))
+
+
+Selector: TypeAlias = Equals | And | Or
+
+
+def all_of(*terms: Selector) -> Selector:
+    """The conjunction of one or more terms: a single term stands for itself."""
+    return terms[0] if len(terms) == 1 else And(terms)
+
+
+def _at_least_two(terms: tuple[Selector, ...], word: str) -> None:
+    if len(terms) < 2:
+        raise WorkloadError(f"{word} joins at least two terms, got {len(terms)}")
+
+
+_TOKEN = re.compile(r"\s*(?:(?P<word>[A-Za-z_$][A-Za-z0-9_$]*)|'(?P<string>(?:[^']|'')*)'|(?P<sign>[=()]))")
+
+
+def parse(text: str) -> Selector:
+    """The selector that `text` spells, for the suite's own brokers.
+
+    Raises WorkloadError with the place where the text leaves the supported grammar:
+    `name = 'value'`, AND, OR and parentheses, AND binding tighter than OR.
+    """
+    tokens = _tokens(text)
+    selector, rest = _disjunction(tokens, text)
+    if rest:
+        raise WorkloadError(f"selector {text!r}: {rest[0][1]!r} was not expected after {selector}")
+    return selector
+
+
+_Tokens: TypeAlias = list[tuple[str, str]]
+
+
+def _tokens(text: str) -> _Tokens:
+    tokens: _Tokens = []
+    at = 0
+    end = len(text.rstrip())
+    while at < end:
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise WorkloadError(f"selector {text!r}: cannot read {text[at:at + 12]!r} at position {at}")
+        kind = match.lastgroup or ""
+        word = match[kind]
+        if kind == "string":
+            word = word.replace("''", "'")
+        elif kind == "word" and word.upper() in ("AND", "OR"):
+            kind = word = word.upper()
+        tokens.append((kind, word))
+        at = match.end()
+    return tokens
+
+
+def _disjunction(tokens: _Tokens, text: str) -> tuple[Selector, _Tokens]:
+    terms, tokens = _joined(tokens, text, "OR", _conjunction)
+    return (terms[0] if len(terms) == 1 else Or(terms)), tokens
+
+
+def _conjunction(tokens: _Tokens, text: str) -> tuple[Selector, _Tokens]:
+    terms, tokens = _joined(tokens, text, "AND", _primary)
+    return all_of(*terms), tokens
+
+
+def _joined(tokens, text, word, part):  # type: ignore[no-untyped-def]
+    term, tokens = part(tokens, text)
+    terms = [term]
+    while tokens and tokens[0][0] == word:
+        term, tokens = part(tokens[1:], text)
+        terms.append(term)
+    return tuple(terms), tokens
+
+
+def _primary(tokens: _Tokens, text: str) -> tuple[Selector, _Tokens]:
+    match tokens:
+        case [("sign", "("), *rest]:
+            selector, rest = _disjunction(rest, text)
+            if not rest or rest[0] != ("sign", ")"):
+                raise WorkloadError(f"selector {text!r}: a ')' is missing after {selector}")
+            return selector, rest[1:]
+        case [("word", name), ("sign", "="), ("string", value), *rest]:
+            return Equals(name, value), rest
+    found = " ".join(word for _, word in tokens[:3]) or "the end"
+    raise WorkloadError(f"selector {text!r}: expected name = 'value' or '(', found {found}")

@@ -58,7 +58,9 @@ def flow(cell: Cell, destination: str) -> Flow:
     )
 
 
-EXPERIMENT = Experiment("and_filters", "Henjes et al. 2006, section 4.4", "what does the length of an AND filter cost?", GRIDS, flow)
+EXPERIMENT = Experiment(
+    "and_filters", "Henjes et al. 2006, section 4.4", "what does the length of an AND filter cost?", GRIDS, flow
+)
 
 
 @pytest.mark.experiment(EXPERIMENT)

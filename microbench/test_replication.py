@@ -33,7 +33,12 @@ def flow(cell: Cell, destination: str) -> Flow:
 
 
 EXPERIMENT = Experiment(
-    "replication", "Henjes et al. 2006, section 4.5", "what do one filter and one copy cost?", GRIDS, flow, fits_model=True
+    "replication",
+    "Henjes et al. 2006, section 4.5",
+    "what do one filter and one copy cost?",
+    GRIDS,
+    flow,
+    fits_model=True,
 )
 
 

@@ -53,16 +53,15 @@ def classify(runs: Iterable[tuple[int, int]], sent: int, expected: bool) -> Lane
     high = 0  # one more than the highest number seen: what arrives below it, for the first time, is late
     starts: list[int] = []  # disjoint, sorted intervals of what was seen
     ends: list[int] = []
-    for first, last in runs:
-        delivered += last - first + 1
+    for first, end in runs:
+        delivered += end - first + 1
         if not expected:
-            misdelivered += last - first + 1
+            misdelivered += end - first + 1
             continue
-        if last >= sent:
-            misdelivered += last - max(first, sent) + 1
-            last = sent - 1
-            if last < first:
-                continue
+        misdelivered += max(0, end - max(first, sent) + 1)
+        last = min(end, sent - 1)
+        if last < first:
+            continue
         fresh, late = _insert(starts, ends, first, last, high)
         distinct += fresh
         duplicated += last - first + 1 - fresh
@@ -73,7 +72,7 @@ def classify(runs: Iterable[tuple[int, int]], sent: int, expected: bool) -> Lane
 
 
 def _insert(starts: list[int], ends: list[int], first: int, last: int, high: int) -> tuple[int, int]:
-    """Adds [first, last] to the seen intervals; returns how many of it are new, and how many of those lie below high."""
+    """Adds [first, last] to the seen intervals; returns how many of it are new, and how many of these are late."""
     begin = bisect_left(ends, first)  # the first interval that reaches into [first, last]
     end = bisect_right(starts, last)  # one past the last
     fresh = last - first + 1
@@ -84,7 +83,9 @@ def _insert(starts: list[int], ends: list[int], first: int, last: int, high: int
         late -= known  # every seen number lies below high
     if begin < end:
         first, last = min(first, starts[begin]), max(last, ends[end - 1])
-    if end < len(starts) and starts[end] == last + 1:  # join with the neighbours, so that order in time stays one interval
+    if (
+        end < len(starts) and starts[end] == last + 1
+    ):  # join with the neighbours, so that order in time stays one interval
         last = ends[end]
         end += 1
     if begin > 0 and ends[begin - 1] == first - 1:

@@ -89,7 +89,9 @@ WINDOWS = (
     Column("expected", Type.INT64, "copies that the plan expects of those"),
     Column("dispatched", Type.INT64, "copies read from the broker's sockets in between"),
     Column("in_flight", Type.INT64, "messages in flight allowed; null in an open loop", nullable=True),
-    Column("broker_cpu_ns", Type.INT64, "CPU time of the broker's process; null where it cannot be read", nullable=True),
+    Column(
+        "broker_cpu_ns", Type.INT64, "CPU time of the broker's process; null where it cannot be read", nullable=True
+    ),
     Column("load_cpu_ns", Type.INT64, "CPU time of all workers"),
     Column("host_speed_ns", Type.INT64, "time of the fixed piece of work at the window's end, on the load's CPU"),
     Column("status", Type.STRING, "ok, warm-up, repeated or contaminated"),

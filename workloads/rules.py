@@ -44,42 +44,62 @@ class Rule:
 
 
 CONSERVATION = Rule(
-    "flow conservation", 0.01, "relative deviation of dispatched / (r x received) from 1",
+    "flow conservation",
+    0.01,
+    "relative deviation of dispatched / (r x received) from 1",
     "queues must neither grow nor shrink inside a window; measured: within 0.003 in 3 s windows",
 )
 BROKER_CPU = Rule(
-    "broker CPU", 0.95, "of its CPU set, at least",
+    "broker CPU",
+    0.95,
+    "of its CPU set, at least",
     "Henjes et al. 2006, section 3.3: a fully loaded server uses at least 95 %",
 )
 LOAD_CPU = Rule(
-    "load CPU", 0.75, "of a core per worker, at most",
+    "load CPU",
+    0.75,
+    "of a core per worker, at most",
     "Henjes et al. 2006, section 3.3: client machines below 75 %",
 )
 HOST_SPEED = Rule(
-    "host speed", 0.05, "relative deviation from the run's median",
+    "host speed",
+    0.05,
+    "relative deviation from the run's median",
     "a shared host has slow spells that CPU accounting does not show",
 )
 IDLE_CPU = Rule(
-    "idle broker", 0.02, "of its CPU set before the load, at most",
+    "idle broker",
+    0.02,
+    "of its CPU set before the load, at most",
     "Henjes et al. 2006, section 3.3",
 )
 DRIFT = Rule(
-    "drift", 0.02, "per minute: the interval of the slope of the log ratio to the cell's mean lies within",
+    "drift",
+    0.02,
+    "per minute: the interval of the slope of the log ratio to the cell's mean lies within",
     "measured: 25 s of load after a JVM's start ran up to 2.3 times slower than later",
 )
 STATIONARY = Rule(
-    "stationary warm-up", 0.03, "largest relative change of a cell's rate between two rounds of warm-up",
+    "stationary warm-up",
+    0.03,
+    "largest relative change of a cell's rate between two rounds of warm-up",
     "two windows of a warm cell agree within 1-3 %",
 )
 CELL_MISFIT = Rule(
-    "cell off the fit", 0.05, "relative deviation of a cell's mean from the fit: a finding",
+    "cell off the fit",
+    0.05,
+    "relative deviation of a cell's mean from the fit: a finding",
     "a cell that far off is not explained by window noise of 1-3 %",
 )
 FIT_MISFIT = Rule(
-    "fit invalid", 0.15, "relative deviation of an included cell's mean from the fit, at most",
+    "fit invalid",
+    0.15,
+    "relative deviation of an included cell's mean from the fit, at most",
     "beyond it the plane is not a description of the cells",
 )
 BACKLOG = Rule(
-    "messages in flight", 0.20, "of the messages received in a window, at most",
+    "messages in flight",
+    0.20,
+    "of the messages received in a window, at most",
     "bounds what a window's edges can misattribute",
 )

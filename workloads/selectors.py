@@ -7,13 +7,14 @@ Only the part of the JMS selector grammar (JMS 1.1, section 3.8.1.1) that the ex
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from workloads.errors import WorkloadError
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
+_RESERVED = frozenset(("NULL", "TRUE", "FALSE", "NOT", "AND", "OR", "BETWEEN", "LIKE", "IN", "IS", "ESCAPE"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +25,10 @@ class Equals:
     value: str
 
     def __post_init__(self) -> None:
-        if not _IDENTIFIER.fullmatch(self.name):
+        if not _IDENTIFIER.fullmatch(self.name) or self.name.upper() in _RESERVED:
             raise WorkloadError(
                 f"property name {self.name!r} is not a selector identifier: letters, digits, _ and $, "
-                "no digit first (hyphens are not legal in a JMS selector)"
+                "no digit first, no word of the grammar (hyphens are not legal in a JMS selector)"
             )
 
     def matches(self, properties: Mapping[str, str]) -> bool:
@@ -108,7 +109,7 @@ def _tokens(text: str) -> _Tokens:
     while at < end:
         match = _TOKEN.match(text, at)
         if match is None:
-            raise WorkloadError(f"selector {text!r}: cannot read {text[at:at + 12]!r} at position {at}")
+            raise WorkloadError(f"selector {text!r}: cannot read {text[at : at + 12]!r} at position {at}")
         kind = match.lastgroup or ""
         word = match[kind]
         if kind == "string":
@@ -130,7 +131,9 @@ def _conjunction(tokens: _Tokens, text: str) -> tuple[Selector, _Tokens]:
     return all_of(*terms), tokens
 
 
-def _joined(tokens, text, word, part):  # type: ignore[no-untyped-def]
+def _joined(
+    tokens: _Tokens, text: str, word: str, part: Callable[[_Tokens, str], tuple[Selector, _Tokens]]
+) -> tuple[tuple[Selector, ...], _Tokens]:
     term, tokens = part(tokens, text)
     terms = [term]
     while tokens and tokens[0][0] == word:

@@ -6,20 +6,31 @@ A rule is a value; the engine asks it nothing. Times are offsets from the start 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from workloads.errors import WorkloadError
 
 
+class Loop(StrEnum):
+    """What gives a closed loop its credit back."""
+
+    DELIVERY = "delivery"
+    RECEIPT = "receipt"
+
+
 @dataclass(frozen=True, slots=True)
 class Credit:
-    """Closed loop by delivery credit: the load sends as fast as copies come back.
+    """Closed loop: the load sends as fast as credit comes back, with at most `in_flight` messages under way.
 
-    Publishers may send while the copies expected of what was sent, less those delivered or known lost,
-    stay below `in_flight` messages' worth of copies. This bounds the backlog inside any broker without
-    relying on the broker's own flow control.
+    By DELIVERY, publishers may send while the copies expected of what was sent, less those delivered or
+    known lost, stay below `in_flight` messages' worth of copies. This bounds the backlog inside any broker
+    without relying on the broker's own flow control. Where the profile has receipts, these must have come
+    back as well. By RECEIPT only they count, each publisher with its own equal share of the credit: the
+    form closest to synchronous publishers, which leaves the backlog to the broker.
     """
 
     in_flight: int
+    loop: Loop = Loop.DELIVERY
 
     def __post_init__(self) -> None:
         if self.in_flight < 1:

@@ -1,0 +1,105 @@
+"""The half of the pytest plugin that judges: one last item, `verdict[run]`, and the closing tables.
+
+It meets the measuring half in one place only: the plugin registered under the name `measurement`, whose
+`run_directory` is the finished directory of this session, or None. Spark and statsmodels are imported when the
+item runs, after the last broker has stopped; never while tests are collected or something is measured.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.errors import DataError
+from analysis.results import RunResult
+from workloads.rules import VerdictKind
+
+#: The options of both halves stand in one group of `--help`.
+GROUP = "brokerbench"
+
+#: The name under which the measuring half is registered.
+MEASUREMENT = "measurement"
+
+_TEXT = pytest.StashKey[str]()
+
+
+class VerdictError(Exception):
+    """The run may not be believed, and --strict asks for that to be a failure; the message has the reasons."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """pytest's own --strict (and its ini key `strict`) covers the verdict; --strict-verdict covers nothing else."""
+    group = parser.getgroup(GROUP, "message broker benchmarks")
+    for name, text in (
+        ("strict-verdict", "fail the last item where the run's verdict is not `valid`; --strict includes it"),
+        ("no-analysis", "record only: no verdict, no Spark"),
+    ):
+        group.addoption(f"--{name}", action="store_true", default=None, help=text)
+        parser.addini(name.replace("-", "_"), text, type="bool", default=None)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, None, None]:
+    """After everybody else has selected and ordered: what was measured is judged last, whatever -k says."""
+    yield
+    measured = any(item.get_closest_marker("experiment") for item in items)
+    if measured and not _flag(config, "no_analysis"):
+        items.append(VerdictItem.from_parent(session, name="verdict[run]", nodeid="verdict[run]"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if _TEXT in config.stash and not config.option.collectonly:
+        terminalreporter.section("what was measured")
+        terminalreporter.write_line(config.stash[_TEXT])
+
+
+class VerdictItem(pytest.Item):
+    """Analyses the run directory of this session; fails where it cannot be read, and with --strict on its verdict."""
+
+    def runtest(self) -> None:
+        folder = getattr(self.config.pluginmanager.get_plugin(MEASUREMENT), "run_directory", None)
+        if folder is None:
+            pytest.skip("nothing was measured")
+        result, text = _analysed(folder)
+        self.config.stash[_TEXT] = text
+        self.user_properties += [("verdict", str(result.verdict)), ("run_directory", str(folder))]
+        strict = _flag(self.config, "strict_verdict") or _flag(self.config, "strict")
+        if strict and result.verdict != VerdictKind.VALID:
+            raise VerdictError(_reasons(result))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """A refusal or a verdict is no crash: its message is enough."""
+        if isinstance(excinfo.value, (DataError, VerdictError)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        return self.path, None, self.name
+
+
+def _flag(config: pytest.Config, name: str) -> bool:
+    given = getattr(config.option, name, None)
+    return bool(config.getini(name) if given is None else given)
+
+
+def _analysed(folder: Path) -> tuple[RunResult, str]:
+    # The suite turns warnings into errors; those of the libraries below are about their own future, not about the run.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from analysis import session, tables, verdict
+
+        (result,) = verdict.analysed([folder], master=session.DEFAULT_MASTER)
+        return result, tables.summary([result])
+
+
+def _reasons(result: RunResult) -> str:
+    every = [*result.findings, *(finding for fit in result.fits for finding in fit.findings)]
+    serious = dict.fromkeys(finding for finding in every if finding.consequence != VerdictKind.VALID)
+    lines = [f"- {finding.what}: {finding.measured} (limit: {finding.limit})" for finding in serious]
+    return "\n".join([f"verdict: {result.verdict}", *lines, f"run directory: {result.path}"])

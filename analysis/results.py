@@ -1,0 +1,339 @@
+"""What an analysis says, as plain values and as JSON. Nothing here computes a statistic or reads a file.
+
+Units are in the names. The JSON objects are the interface for scripts: their keys are fixed, and `schema`
+counts up when one of them changes its meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from workloads.lanes import LaneAudit
+from workloads.rules import Status, VerdictKind
+
+#: Version of the JSON objects below.
+JSON_SCHEMA = 1
+
+#: From the best to the worst; a verdict is the worst consequence of its findings.
+_SEVERITY = (VerdictKind.VALID, VerdictKind.UNVERIFIED, VerdictKind.INVALID)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate and its 95 % confidence interval; without ends where the data give none."""
+
+    estimate: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def ci95(self) -> list[float] | None:
+        return None if self.low is None or self.high is None else [self.low, self.high]
+
+    def within(self, limit: float) -> bool:
+        """The whole interval lies inside +- limit."""
+        return self.low is not None and self.high is not None and -limit <= self.low and self.high <= limit
+
+    def beyond(self, limit: float) -> bool:
+        """The whole interval lies outside +- limit."""
+        return self.low is not None and self.high is not None and (self.low > limit or self.high < -limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that makes a number doubtful: what was measured, the limit, and what to do about it.
+
+    `consequence` is what the verdict becomes at least; `broker` limits the finding to one broker of the run.
+    """
+
+    what: str
+    measured: str
+    limit: str
+    advice: str
+    consequence: VerdictKind = VerdictKind.VALID
+    broker: str | None = None
+
+
+def worst(kinds: Iterable[VerdictKind]) -> VerdictKind:
+    """The verdict that covers all of these; `valid` when there are none."""
+    return max(kinds, key=_SEVERITY.index, default=VerdictKind.VALID)
+
+
+def verdict(findings: Iterable[Finding]) -> VerdictKind:
+    return worst(finding.consequence for finding in findings)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class CellKey:
+    """One measurement of one cell. Nothing is ever averaged over two runs or two brokers."""
+
+    run: str
+    broker: str
+    start: int
+    experiment: str
+    cell: str
+
+    def __str__(self) -> str:
+        return f"{self.experiment} {self.cell} (start {self.start})"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One cut in time of a steady load, as recorded."""
+
+    number: int
+    begin_ns: int
+    end_ns: int
+    received: int
+    expected: int
+    dispatched: int
+    in_flight: int | None
+    broker_cpu_ns: int | None
+    load_cpu_ns: int
+    host_speed_ns: int
+    status: str
+
+    @property
+    def seconds(self) -> float:
+        return (self.end_ns - self.begin_ns) / 1e9
+
+    @property
+    def middle_ns(self) -> int:
+        return (self.begin_ns + self.end_ns) // 2
+
+
+@dataclass(frozen=True, slots=True)
+class CellSummary:
+    """A cell in numbers. Rates and times are over its `ok` windows; None where there is none.
+
+    received_per_s, dispatched_per_s, overall_per_s: messages into the broker, copies out of it, their sum ·
+    processing_s: B, seconds per message received · broker_cpu: fraction of its CPU set, None where unknown ·
+    load_cpu: of a core, per worker · conservation: the window's dispatched / expected that is farthest from 1 ·
+    reason: why the status is not `ok`, or what else to know.
+    """
+
+    key: CellKey
+    profile: str
+    n_fltr: int
+    replication: float
+    fits_model: bool
+    received_per_s: Interval | None
+    dispatched_per_s: Interval | None
+    overall_per_s: Interval | None
+    processing_s: Interval | None
+    broker_cpu: float | None
+    load_cpu: float | None
+    load_us_per_delivery: float | None
+    conservation: float | None
+    windows: tuple[Window, ...]
+    contaminated: int
+    status: Status
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CellAudit:
+    """What became of the messages of one cell: `sent` messages, and their copies."""
+
+    key: CellKey
+    sent: int
+    copies: LaneAudit
+
+
+@dataclass(frozen=True, slots=True)
+class AuditResult:
+    """The audit of one run: every cell, warm-up included."""
+
+    run: str
+    cells: tuple[CellAudit, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def sent(self) -> int:
+        return sum(cell.sent for cell in self.cells)
+
+    @property
+    def copies(self) -> LaneAudit:
+        return sum((cell.copies for cell in self.cells), LaneAudit())
+
+    @property
+    def verdict(self) -> VerdictKind:
+        return verdict(self.findings)
+
+
+class Scope(StrEnum):
+    """What an interval of the model covers."""
+
+    WITHIN_ONE_START = "within one start"
+    BETWEEN_STARTS = "between starts"
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """A cell that was left out of a fit; `start` 0 stands for all starts."""
+
+    cell: str
+    start: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LackOfFit:
+    """F test of the cells' deviations from the plane against the windows' own scatter; None where it has no degrees
+    of freedom. max_relative_deviation: largest |measured mean / fitted - 1| of a cell that was used."""
+
+    f: float | None
+    p: float | None
+    max_relative_deviation: float
+
+
+@dataclass(frozen=True, slots=True)
+class FitResult:
+    """B = t_rcv + n_fltr t_fltr + r t_tx on the cells of one (run, broker, experiment, profile); times in s.
+
+    per_start: the three estimates of each start · ols_as_in_paper: least squares on r in {1, 2, 5, 10} as the
+    paper did it, None where the cells do not allow it.
+    """
+
+    run: str
+    broker: str
+    experiment: str
+    profile: str
+    starts: int
+    scope: Scope
+    parameters: Mapping[str, Interval]
+    per_start: Mapping[int, tuple[float, float, float]]
+    ols_as_in_paper: Mapping[str, float] | None
+    cells_used: tuple[str, ...]
+    cells_excluded: tuple[Excluded, ...]
+    lack_of_fit: LackOfFit
+    findings: tuple[Finding, ...]
+
+    @property
+    def verdict(self) -> VerdictKind:
+        return verdict(self.findings)
+
+    def also(self, findings: Iterable[Finding]) -> FitResult:
+        """The same fit, judged by further findings as well."""
+        return replace(self, findings=(*findings, *self.findings))
+
+
+@dataclass(frozen=True, slots=True)
+class HostUse:
+    """What a start took of the host while it was loaded; None where nothing was sampled.
+
+    Rates are means from the first sample to the last, over all disks and interfaces of the host.
+    """
+
+    run: str
+    broker: str
+    start: int
+    seconds: float
+    broker_rss_bytes: int | None
+    load_rss_bytes: int
+    memory_available_bytes: int
+    swap_growth_bytes: int
+    disk_bytes_per_s: float | None
+    network_bytes_per_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """All that is said about one run. `refused`: experiment and reason where a model was to be fitted and cannot be."""
+
+    run: str
+    path: str
+    title: tuple[str, ...]
+    audit: AuditResult
+    cells: tuple[CellSummary, ...]
+    fits: tuple[FitResult, ...]
+    host: tuple[HostUse, ...]
+    findings: tuple[Finding, ...]
+    refused: tuple[str, ...] = field(default=())
+
+    @property
+    def verdict(self) -> VerdictKind:
+        return worst([verdict(self.findings), *(fit.verdict for fit in self.fits)])
+
+
+def summary_json(results: Sequence[RunResult]) -> dict[str, Any]:
+    """`summary`: the cells of all runs, and the worst verdict."""
+    return {
+        "schema": JSON_SCHEMA,
+        "cells": [_cell(cell) for result in results for cell in result.cells],
+        "verdict": worst(result.verdict for result in results),
+        "findings": [_finding(finding, result.run) for result in results for finding in result.findings],
+        "runs": [{"run": result.run, "path": result.path, "verdict": result.verdict} for result in results],
+    }
+
+
+def audit_json(results: Sequence[AuditResult]) -> dict[str, Any]:
+    """`audit`: messages and copies in all, then per cell."""
+    total = sum((result.copies for result in results), LaneAudit())
+    return {
+        "schema": JSON_SCHEMA,
+        "messages": {"sent": sum(result.sent for result in results), **asdict(total)},
+        "cells": [
+            {**asdict(cell.key), "sent": cell.sent, **asdict(cell.copies)}
+            for result in results
+            for cell in result.cells
+        ],
+        "verdict": worst(result.verdict for result in results),
+        "findings": [_finding(finding, result.run) for result in results for finding in result.findings],
+    }
+
+
+def fit_json(results: Sequence[RunResult]) -> dict[str, Any]:
+    """`fit`: one entry per (run, broker, experiment, profile)."""
+    return {
+        "schema": JSON_SCHEMA,
+        "fits": [_fit(fit) for result in results for fit in result.fits],
+        "verdict": worst(result.verdict for result in results),
+    }
+
+
+def _cell(cell: CellSummary) -> dict[str, Any]:
+    return {
+        **asdict(cell.key),
+        **{name: _rate(getattr(cell, name)) for name in ("received_per_s", "dispatched_per_s", "overall_per_s")},
+        "broker_cpu": cell.broker_cpu,
+        "load_cpu": cell.load_cpu,
+        "load_us_per_delivery": cell.load_us_per_delivery,
+        "windows": len(cell.windows),
+        "status": cell.status,
+        "reason": cell.reason,
+    }
+
+
+def _rate(interval: Interval | None) -> dict[str, Any] | None:
+    return None if interval is None else {"estimate": interval.estimate, "ci95": interval.ci95}
+
+
+def _seconds(interval: Interval) -> dict[str, Any]:
+    return {"estimate_s": interval.estimate, "ci95_s": interval.ci95}
+
+
+def _fit(fit: FitResult) -> dict[str, Any]:
+    paper = fit.ols_as_in_paper
+    return {
+        "run": fit.run,
+        "broker": fit.broker,
+        "experiment": fit.experiment,
+        "profile": fit.profile,
+        "starts": fit.starts,
+        "scope": fit.scope,
+        "parameters": {name: _seconds(interval) for name, interval in fit.parameters.items()},
+        "ols_as_in_paper": paper and {name: {"estimate_s": estimate} for name, estimate in paper.items()},
+        "cells_used": list(fit.cells_used),
+        "cells_excluded": [asdict(excluded) for excluded in fit.cells_excluded],
+        "lack_of_fit": asdict(fit.lack_of_fit),
+        "verdict": fit.verdict,
+        "findings": [_finding(finding, fit.run) for finding in fit.findings],
+    }
+
+
+def _finding(finding: Finding, run: str) -> dict[str, Any]:
+    return {"run": run, **asdict(finding)}

@@ -1,0 +1,93 @@
+"""One Spark session, small and quiet: nothing listens beyond loopback, nothing is left on disk."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from analysis.errors import DataError
+
+DEFAULT_MASTER = "local[*]"
+
+#: Rows of a batch that crosses into Python: large, so that numpy has something to chew on.
+BATCH_ROWS = 1_000_000
+
+#: Spark's own log level comes too late for what the JVM says while it starts.
+LOG4J = """\
+rootLogger.level = error
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %p %c{1}: %m%n
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = error
+"""
+
+
+def options(folder: Path) -> dict[str, str]:
+    """The settings of every session; `folder` takes the scratch files."""
+    log4j = folder / "log4j2.properties"
+    log4j.write_text(LOG4J, encoding="utf-8")
+    return {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()}",
+        "spark.local.dir": str(folder / "scratch"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
+        # The functions that run in Spark's Python processes are found where this package was found.
+        "spark.executorEnv.PYTHONPATH": str(Path(__file__).resolve().parents[1]),
+    }
+
+
+def local_options() -> dict[str, str]:
+    """What holds on one machine only: a cluster must reach the driver, and has its own idea of partitions."""
+    return {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+    }
+
+
+@contextmanager
+def session(master: str = DEFAULT_MASTER) -> Iterator[SparkSession]:
+    """A session on `master`, stopped at the end; one that is already active is used and left running.
+
+    Raises DataError where Spark cannot be started, Java being the usual reason.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    # Spark starts its Python processes by this name; the default is whatever `python3` is on the path.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    with tempfile.TemporaryDirectory(prefix="analysis-", ignore_cleanup_errors=True) as folder:
+        spark = _start(master, Path(folder))
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+def _start(master: str, folder: Path) -> SparkSession:
+    builder = SparkSession.builder.appName("analysis").master(master)
+    settings = options(folder) | (local_options() if master.startswith("local") else {})
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except (PySparkException, OSError) as error:
+        raise DataError(
+            f"Spark does not start on {master}: {error}. It needs Java 17 or newer: check `java -version` and JAVA_HOME."
+        ) from error

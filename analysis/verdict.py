@@ -1,0 +1,123 @@
+"""From run directories to results: the one place that knows in which order the parts of an analysis are asked.
+
+The audit decides first. What it finds, and what the host and the cells say about a broker, counts for every
+model fitted on that broker in that run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from analysis import aggregate, audit, fit, stability
+from analysis.errors import DataError
+from analysis.load import Run, frames, open_runs
+from analysis.results import AuditResult, CellKey, CellSummary, Finding, FitResult, HostUse, RunResult, Window
+from analysis.session import session
+from workloads.rules import Status, VerdictKind
+
+
+def audited(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[AuditResult, ...]:
+    """The audit of each run. Raises DataError where a run cannot be read."""
+    runs = open_runs(paths, partial=partial)
+    with session(master) as spark:
+        return audit.audit(spark, frames(spark, runs), runs)
+
+
+def analysed(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[RunResult, ...]:
+    """Everything about each run; runs are never put together. Raises DataError where one cannot be read."""
+    runs = open_runs(paths, partial=partial)
+    with session(master) as spark:
+        return _analysed(spark, runs)
+
+
+def fitted(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[RunResult, ...]:
+    """The same, for a model: raises DataError as well where no run allows a fit."""
+    results = analysed(paths, master=master, partial=partial)
+    if any(result.fits for result in results):
+        return results
+    reasons = [reason for result in results for reason in result.refused] or [
+        f"{result.path}: {_no_model(result)}" for result in results
+    ]
+    raise DataError("; ".join(reasons))
+
+
+def _analysed(spark: SparkSession, runs: Sequence[Run]) -> tuple[RunResult, ...]:
+    data = frames(spark, runs)
+    audits = audit.audit(spark, data, runs)
+    windows = aggregate.windows_by_cell(data, runs)
+    host = stability.host_use(data, runs)
+    return tuple(
+        _result(
+            run,
+            audited_run,
+            {key: windows[key] for key in run.cells},
+            tuple(use for use in host if use.run == run.name),
+        )
+        for run, audited_run in zip(runs, audits, strict=True)
+    )
+
+
+def _result(
+    run: Run, audited_run: AuditResult, windows: Mapping[CellKey, Sequence[Window]], host: tuple[HostUse, ...]
+) -> RunResult:
+    """A smoke grid is judged by its audit alone."""
+    cells = aggregate.summarise(run, windows, audited_run.cells)
+    findings = [*audited_run.findings, *aggregate.findings(run, cells)]
+    fits: tuple[FitResult, ...] = ()
+    refused: tuple[str, ...] = ()
+    if run.grid != aggregate.SMOKE:
+        fits, errors = fit.fits(cells)
+        refused = tuple(str(error) for error in errors.values())
+        findings += stability.findings(run, list(windows.items()), cells, fits, host)
+        findings += [_refusal(broker, error, cells) for (_, broker, *_), error in errors.items()]
+    return RunResult(
+        run=run.name,
+        path=str(run.path),
+        title=_title(run),
+        audit=audited_run,
+        cells=cells,
+        fits=tuple(_judged(result, findings) for result in fits),
+        host=host,
+        findings=tuple(findings),
+        refused=refused,
+    )
+
+
+def _judged(result: FitResult, findings: Sequence[Finding]) -> FitResult:
+    """A model is believed no further than the run that it comes from."""
+    return result.also(
+        finding
+        for finding in findings
+        if finding.consequence != VerdictKind.VALID and finding.broker in {None, result.broker}
+    )
+
+
+def _refusal(broker: str, error: DataError, cells: Sequence[CellSummary]) -> Finding:
+    """No model because cells were left out is a failure; because few were asked for, it is not."""
+    left_out = any(cell.status != Status.OK for cell in cells if cell.key.broker == broker and cell.fits_model)
+    return Finding(
+        what="no model",
+        measured=str(error),
+        limit=f"{fit.FEWEST_CELLS} usable cells that tell the parameters apart",
+        advice="the cells stand for themselves",
+        consequence=VerdictKind.INVALID if left_out else VerdictKind.VALID,
+        broker=broker,
+    )
+
+
+def _no_model(result: RunResult) -> str:
+    if all(cell.fits_model for cell in result.cells):
+        return "a smoke grid shows correctness only, no model is fitted; measure with --grid quick"
+    return (
+        "no experiment of this run varies filters and replication independently, so that there is no model to fit; "
+        "`pytest microbench -k replication` measures one that does"
+    )
+
+
+def _title(run: Run) -> tuple[str, ...]:
+    brokers = [f"{broker.label}: {broker.title or 'product not known'}" for broker in run.brokers.values()]
+    starts = len({start.start for start in run.starts})
+    return (f"grid {run.grid}, profile {run.profile}, {starts} start{'s' * (starts != 1)}", *brokers)

@@ -1,0 +1,98 @@
+"""The words on disk: the schema of the tables, and the plan as the audit reads it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workloads.model import PROFILES, Destination, DestinationKind, Flow, Plan, Subscription, Template
+from workloads.records import KEYS, TABLES, Type, expected_pairs, plan_record
+from workloads.selectors import Equals
+
+#: Subscriptions that some templates match and some do not, so that receivers have gaps.
+SUBSCRIPTIONS = st.sampled_from([Subscription(), *(Subscription(Equals("P", value)) for value in "abc")])
+TEMPLATES = st.sampled_from([Template((("P", value),)) for value in "abc"])
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    flows = []
+    for number in range(draw(st.integers(1, 3))):
+        templates = draw(st.lists(TEMPLATES, min_size=1, max_size=4))
+        subscriptions = draw(st.permutations([*draw(st.lists(SUBSCRIPTIONS, max_size=8)), Subscription()]))
+        target = Destination(DestinationKind.TOPIC, f"flow.{number}")
+        flows.append(Flow(target, draw(st.integers(1, 4)), tuple(templates), tuple(subscriptions)))
+    return Plan("experiment", "cell", PROFILES["paper"], tuple(flows))
+
+
+@settings(deadline=None)
+@given(plan=plans())
+def test_the_record_expects_what_the_plan_expects(plan):
+    """From plan.json come exactly the pairs of lane and subscription that the plan has, each once."""
+    record = json.loads(json.dumps(plan_record(plan)))
+
+    pairs = list(expected_pairs(record))
+
+    assert sorted(pairs) == sorted((lane.number, receiver) for lane in plan.lanes for receiver in lane.receivers)
+
+
+@settings(deadline=None)
+@given(plan=plans())
+def test_the_record_describes_the_plan(plan):
+    """What the fit and the tables need stands beside the lanes, and what a caller adds."""
+    record = plan_record(plan, factors={"r": 1})
+
+    assert record["experiment"] == "experiment"
+    assert record["cell"] == "cell"
+    assert record["profile"] == "paper"
+    assert record["publishers"] == plan.publishers
+    assert record["subscriptions"] == len(plan.subscriptions)
+    assert record["n_fltr"] == plan.n_fltr
+    assert record["replication"] == plan.replication
+    assert record["factors"] == {"r": 1}
+    assert sum(group["count"] for group in record["lanes"]) == len(plan.lanes)
+
+
+def test_the_record_of_a_large_plan_is_small():
+    """Thousands of subscriptions and lanes that share receivers take a few numbers, not millions."""
+    flow = Flow(
+        Destination(DestinationKind.TOPIC, "large"),
+        1000,
+        (Template((("P", "a"),)),),
+        (Subscription(Equals("P", "a")),) * 4000 + (Subscription(Equals("P", "b")),) * 1000,
+    )
+
+    assert len(json.dumps(plan_record(Plan("e", "c", PROFILES["today"], (flow,))))) < 1000
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_table_has_the_keys_first(table):
+    """All tables join on the same columns, and no column is there twice or without a meaning."""
+    columns = TABLES[table]
+    names = [column.name for column in columns]
+
+    assert columns[: len(KEYS)] == KEYS
+    assert [column.name for column in KEYS] == ["broker", "start", "experiment", "cell"]
+    assert len(set(names)) == len(names)
+    assert all(column.meaning for column in columns)
+    assert not any(column.nullable for column in KEYS)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_instants_and_sizes_are_whole_numbers(table):
+    """Times are int64 ns and sizes int64 bytes, never timestamps or floats; the unit is in the name."""
+    for column in TABLES[table]:
+        if column.name.endswith(("_ns", "_bytes", "_seq")):
+            assert column.type is Type.INT64, column.name
+
+
+def test_a_run_says_what_the_audit_needs():
+    """Deliveries hold the runs of the lane audit, in the order of arrival; sends what was wholly written."""
+    deliveries = [column.name for column in TABLES["deliveries"]]
+    sends = [column.name for column in TABLES["sends"]]
+
+    assert {"subscription", "lane", "arrival", "first_seq", "last_seq", "first_ns", "last_ns"} <= set(deliveries)
+    assert {"lane", "first_seq", "last_seq"} <= set(sends)

@@ -1,0 +1,52 @@
+"""The limits of the design, section 5, and the words of section 2: changed here only when changed there."""
+
+from __future__ import annotations
+
+import pytest
+
+from workloads import rules
+from workloads.rules import Rule, Status, VerdictKind
+
+#: Limit by limit what the table of the design says.
+LIMITS = {
+    "CONSERVATION": 0.01,
+    "BROKER_CPU": 0.95,
+    "LOAD_CPU": 0.75,
+    "HOST_SPEED": 0.05,
+    "IDLE_CPU": 0.02,
+    "DRIFT": 0.02,
+    "CELL_MISFIT": 0.05,
+    "FIT_MISFIT": 0.15,
+    "BACKLOG": 0.20,
+}
+
+ALL = [value for value in vars(rules).values() if isinstance(value, Rule)]
+
+
+@pytest.mark.parametrize(("name", "limit"), LIMITS.items())
+def test_a_limit_is_that_of_the_design(name, limit):
+    """What may be believed was decided before any result was seen."""
+    assert getattr(rules, name).limit == limit
+
+
+@pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.name)
+def test_a_rule_says_what_it_limits_and_why(rule):
+    """A finding quotes name, limit, unit and source: none of them may be missing, and no name may be there twice."""
+    assert rule.name
+    assert rule.unit
+    assert rule.source
+    assert [other.name for other in ALL].count(rule.name) == 1
+
+
+def test_the_words_for_cells_and_verdicts_are_fixed():
+    """Scripts read them in the JSON output."""
+    assert set(Status) == {
+        "ok",
+        "not-saturated",
+        "generator-bound",
+        "contaminated",
+        "unsteady",
+        "audit-failed",
+        "not-applicable",
+    }
+    assert set(VerdictKind) == {"valid", "invalid", "unverified"}

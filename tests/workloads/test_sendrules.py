@@ -1,0 +1,36 @@
+"""Send rules are values; what cannot be sent by is refused when it is described."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from workloads.errors import WorkloadError
+from workloads.sendrules import Credit, FixedRate
+
+
+@pytest.mark.parametrize("in_flight", [0, -1])
+def test_credit_needs_a_message_in_flight(in_flight):
+    """With nothing in flight a closed loop never begins."""
+    with pytest.raises(WorkloadError, match=f"at least 1, got {in_flight}"):
+        Credit(in_flight)
+
+
+@pytest.mark.parametrize("rate_per_s", [0.0, -1.0, 1e7, math.inf, math.nan])
+def test_a_rate_is_positive_and_possible(rate_per_s):
+    """A rate of nothing, of less, of no number, or beyond what a clock in ns can space is a mistake."""
+    with pytest.raises(WorkloadError, match="rate: expected messages per second above 0 and below 1e7"):
+        FixedRate(rate_per_s)
+
+
+@pytest.mark.parametrize(("rate_per_s", "gap_ns"), [(1.0, 1e9), (1000.0, 1e6), (0.5, 2e9), (3.0, 1e9 / 3)])
+def test_a_rate_spaces_messages_evenly(rate_per_s, gap_ns):
+    """Message i of the plan is due at i / rate."""
+    assert FixedRate(rate_per_s).gap_ns == pytest.approx(gap_ns, rel=1e-12)
+
+
+def test_rules_are_values():
+    """Equal rules are equal: a rule goes to another process and comes back the same."""
+    assert Credit(1000) == Credit(1000) != Credit(1001)
+    assert FixedRate(5.0) == FixedRate(5.0) != FixedRate(6.0)

@@ -13,46 +13,35 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import DataError
-from analysis.results import VerdictKind, audit_json, fit_json, summary_json, worst
-
-#: Text, JSON object and verdict of a verb's results.
-Answer = tuple[str, dict[str, Any], VerdictKind]
+from analysis.results import audit_json, fit_json, summary_json, worst
+from workloads.rules import VerdictKind
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code: 0 computed, whatever the verdict; 1 with --strict and a verdict other than `valid`; 2 refused."""
     options = _parser().parse_args(arguments)
     try:
-        text, record, kind = _VERBS[options.verb](options)
+        text, record, kind = _answer(options)
     except DataError as error:
-        print(f"analysis: {error}", file=sys.stderr)
+        sys.stderr.write(f"analysis: {error}\n")
         return 2
-    print(json.dumps(record, indent=2, allow_nan=False) if options.json else text)
+    sys.stdout.write((json.dumps(record, indent=2, allow_nan=False) if options.json else text) + "\n")
     return int(options.strict and kind != VerdictKind.VALID)
 
 
-def _summary(options: argparse.Namespace) -> Answer:
-    from analysis import tables, verdict
+def _answer(options: argparse.Namespace) -> tuple[str, dict[str, Any], VerdictKind]:
+    """Text, JSON object and verdict."""
+    from analysis import tables, verdict  # noqa: PLC0415 - Spark and statsmodels: not for --help and usage errors
 
-    results = verdict.analysed(options.run, master=options.spark_master, partial=options.partial)
-    return tables.summary(results), summary_json(results), worst(result.verdict for result in results)
+    verbs: dict[str, tuple[Any, Any, Any]] = {
+        "summary": (verdict.analysed, tables.summary, summary_json),
+        "audit": (verdict.audited, tables.audit, audit_json),
+        "fit": (verdict.fitted, tables.model, fit_json),
+    }
+    analyse, text, record = verbs[options.verb]
+    results = analyse(options.run, master=options.spark_master, partial=options.partial)
+    return text(results), record(results), worst(result.verdict for result in results)
 
-
-def _audit(options: argparse.Namespace) -> Answer:
-    from analysis import tables, verdict
-
-    results = verdict.audited(options.run, master=options.spark_master, partial=options.partial)
-    return tables.audit(results), audit_json(results), worst(result.verdict for result in results)
-
-
-def _fit(options: argparse.Namespace) -> Answer:
-    from analysis import tables, verdict
-
-    results = verdict.fitted(options.run, master=options.spark_master, partial=options.partial)
-    return tables.model(results), fit_json(results), worst(result.verdict for result in results)
-
-
-_VERBS = {"summary": _summary, "audit": _audit, "fit": _fit}
 
 _HELP = {
     "summary": "cells, audit, model, findings and verdict",
@@ -73,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
             nargs="*",
             type=Path,
             metavar="RUN",
-            help="run directory, results/latest by default; several are read side by side, and never averaged or fitted together",
+            help="run directory, by default results/latest; several stand side by side and are never mixed",
         )
         options.add_argument("--json", action="store_true", help="print one JSON object")
         options.add_argument("--strict", action="store_true", help="exit with 1 when a verdict is not `valid`")

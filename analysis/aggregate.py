@@ -78,8 +78,7 @@ def findings(run: Run, cells: Sequence[CellSummary]) -> Iterator[Finding]:
 def _summary(run: Run, key: CellKey, windows: Sequence[Window], *, exact: bool) -> CellSummary:
     plan = run.plan(key)
     for window in windows:
-        if window.end_ns <= window.begin_ns:
-            raise DataError(f"{key}: window {window.number} ends before it begins; the record is wrong, measure again")
+        _check(key, window)
     ok = tuple(window for window in windows if window.status == WindowStatus.OK)
     cell = CellSummary(
         key=key,
@@ -100,7 +99,17 @@ def _summary(run: Run, key: CellKey, windows: Sequence[Window], *, exact: bool) 
     for status, doubt in _RULES if run.grid != SMOKE else ():
         if reason := doubt(run, cell):
             return replace(cell, status=status, reason=reason)
-    return replace(cell, reason=f"{cell.contaminated} contaminated window left out" if cell.contaminated else "")
+    return replace(cell, reason=f"{cell.contaminated} contaminated windows left out" if cell.contaminated else "")
+
+
+def _check(key: CellKey, window: Window) -> None:
+    if window.end_ns <= window.begin_ns:
+        raise DataError(f"{key}: window {window.number} ends before it begins; the record is wrong, measure again")
+    if window.status not in set(WindowStatus):
+        raise DataError(
+            f"{key}: window {window.number} has status {window.status!r}, expected one of {', '.join(WindowStatus)}; "
+            "it was not written by this version of the suite"
+        )
 
 
 def _numbers(windows: Sequence[Window], cpus: int | None, workers: int) -> dict[str, Any]:
@@ -217,7 +226,7 @@ def _unbalanced(cells: Sequence[CellSummary]) -> Iterator[Finding]:
                 what=f"{len(bad)} of {len(cell.windows)} windows of {cell.key} do not conserve messages",
                 measured=f"dispatched / expected {cell.conservation:.3f}",
                 limit=f"1 +- {CONSERVATION.limit}",
-                advice="queues grew or shrank inside the window: longer windows, or fewer messages in flight (--in-flight)",
+                advice="queues grew or shrank: longer windows, or fewer messages in flight (--in-flight)",
                 broker=cell.key.broker,
             )
 

@@ -51,8 +51,8 @@ def audit(spark: SparkSession, data: Frames, runs: Sequence[Run]) -> tuple[Audit
                 refuse_strangers(deliveries, "deliveries")
             if row["disordered"]:
                 raise DataError(
-                    f"deliveries of {data.keys[row['cell_id']]}: the rows of a file are not in the order of their arrival "
-                    "numbers, so that the order of messages is not known; measure again"
+                    f"deliveries of {data.keys[row['cell_id']]}: the rows of a file are not in the order of their "
+                    "arrival numbers, so that the order of messages is not known; measure again"
                 )
     copies = {data.keys[row["cell_id"]]: LaneAudit(*(row[name] for name in COUNTS)) for row in judged}
     return tuple(_result(run, sent, copies) for run in runs)

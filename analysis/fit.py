@@ -128,8 +128,8 @@ def within_start(cells: Sequence[CellSummary], place: str) -> StartFit:
     used = tuple(sorted((cell for cell in cells if cell.status == Status.OK), key=lambda cell: cell.key))
     if len(used) < FEWEST_CELLS:
         raise DataError(
-            f"{place}: {len(used)} usable cells, a fit needs {FEWEST_CELLS}; `python -m analysis summary` says why cells are "
-            "left out, a larger --grid has more of them"
+            f"{place}: {len(used)} usable cells, a fit needs {FEWEST_CELLS}; `python -m analysis summary` says why "
+            "cells are left out, a larger --grid has more of them"
         )
     x, b = _design(used), _processing(used)
     _check_identifiable(x, place)
@@ -211,8 +211,8 @@ def _identifiable(x: Matrix) -> bool:
 def _check_identifiable(x: Matrix, place: str) -> None:
     if not _identifiable(x):
         raise DataError(
-            f"{place}: over the usable cells the number of filters and the replication grade are collinear, so that their "
-            "costs cannot be told apart; both must vary, and not together: take a larger --grid, or no -k"
+            f"{place}: over the usable cells the number of filters and the replication grade are collinear, so that "
+            "their costs cannot be told apart; both must vary, and not together: take a larger --grid, or no -k"
         )
     if (np.linalg.qr(x)[0] ** 2).sum(axis=1).max() > LEVERAGE:
         raise DataError(
@@ -290,7 +290,7 @@ def _findings(result: FitResult, deviations: Mapping[str, float]) -> Iterator[Fi
                 what=f"{result.experiment} {cell} lies off the fit",
                 measured=f"{deviation:+.1%}",
                 limit=f"{CELL_MISFIT.limit:.0%} is a finding, {FIT_MISFIT.limit:.0%} makes the fit invalid",
-                advice="the plane does not describe this cell: look for a cap at high replication, or for a disturbance",
+                advice="the plane does not describe this cell: a cap at high replication, or a disturbance",
                 consequence=VerdictKind.INVALID if abs(deviation) > FIT_MISFIT.limit else VerdictKind.VALID,
                 broker=broker,
             )
@@ -316,8 +316,8 @@ def _doubtful_parameter(result: FitResult, name: str, interval: Interval) -> Ite
             what=f"{result.experiment}: {name} is negative",
             measured=measured,
             limit="a cost is not negative",
-            advice="alarm: something else than the broker's CPU limits some cells, as a rule a saturated transmission at "
-            "high replication; leave those cells out",
+            advice="alarm: something else than the broker's CPU limits some cells, as a rule a saturated "
+            "transmission at high replication; leave those cells out",
             consequence=VerdictKind.INVALID,
             broker=result.broker,
         )
@@ -326,6 +326,6 @@ def _doubtful_parameter(result: FitResult, name: str, interval: Interval) -> Ite
         what=f"{result.experiment}: {name} cannot be told from 0",
         measured=measured,
         limit="an interval above 0",
-        advice="cells with more filters show t_fltr, small cells show t_rcv; longer windows and more starts narrow both",
+        advice="cells with more filters show t_fltr, small cells show t_rcv; longer windows narrow both",
         broker=result.broker,
     )

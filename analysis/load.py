@@ -7,16 +7,18 @@ and the footers of the Parquet files, before Spark starts.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
@@ -159,7 +161,8 @@ def frames(spark: SparkSession, runs: Sequence[Run]) -> Frames:
         [(key.run, key.broker, key.start, key.experiment, key.cell, number) for number, key in enumerate(keys)],
         StructType([StructField("run", StringType()), *(_field(column) for column in KEYS), _CELL_ID]),
     )
-    return Frames(keys, {table: _table(spark, runs, table, numbered) for table in TABLES})
+    with reading(runs):
+        return Frames(keys, {table: _table(spark, runs, table, numbered) for table in TABLES})
 
 
 def refuse_strangers(table: DataFrame, name: str) -> None:
@@ -167,8 +170,8 @@ def refuse_strangers(table: DataFrame, name: str) -> None:
     rows = table.where(F.col("cell_id") == STRANGER).select("run", *KEY_NAMES).distinct().limit(3).collect()
     cells = ", ".join(str(CellKey(*row)) for row in rows)
     raise DataError(
-        f"{name}: rows of {cells} stand in no plan or belong to no start of the manifest; the run directory was changed "
-        "after it was written, or put together from two runs: measure again"
+        f"{name}: rows of {cells} stand in no plan or belong to no start of the manifest; the run directory was "
+        "changed after it was written, or put together from two runs: measure again"
     )
 
 
@@ -203,18 +206,22 @@ def _known(run: Run) -> tuple[CellKey, ...]:
     )
 
 
+def _address(file: Path) -> str:
+    """A file for Spark, which reads no URI but a pattern: what would be one in a name is escaped."""
+    return "file://" + re.sub(r"([\\{}\[\]*?])", r"\\\1", str(file))
+
+
 def _table(spark: SparkSession, runs: Sequence[Run], table: str, numbered: DataFrame) -> DataFrame:
     schema = StructType([_field(column) for column in TABLES[table]])
-    union: DataFrame | None = None
+    parts: list[DataFrame] = []
     for run in runs:
-        files = [file.as_uri() for file in run.files[table]]
+        files = [_address(file) for file in run.files[table]]
         rows = spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
         found = rows.withColumn("run", F.lit(run.name)).join(
             F.broadcast(numbered), ["run", *KEY_NAMES], "inner" if run.partial else "left"
         )
-        union = found if union is None else union.unionByName(found)
-    assert union is not None, "open_runs never returns nothing"
-    return union.withColumn("cell_id", F.coalesce("cell_id", F.lit(STRANGER)))
+        parts.append(found)
+    return reduce(DataFrame.unionByName, parts).withColumn("cell_id", F.coalesce("cell_id", F.lit(STRANGER)))
 
 
 def _manifest(folder: Path, shown: Path) -> Mapping[str, Any]:
@@ -344,8 +351,8 @@ def _check_rows(found: Mapping[str, int], stated: Mapping[str, Any], shown: Path
     for table, rows in found.items():
         if stated.get(table) != rows:
             raise DataError(
-                f"{shown}: {table}/ holds {rows} rows, the manifest says {stated.get(table, 'nothing')}; files are missing or "
-                "were changed: copy the run directory again, or measure again"
+                f"{shown}: {table}/ holds {rows} rows, the manifest says {stated.get(table, 'nothing')}; files are "
+                "missing or were changed: copy the run directory again, or measure again"
             )
 
 
@@ -408,7 +415,7 @@ def _partial_finding(
     return (
         Finding(
             what="the run is not complete",
-            measured=f"{measured} of {measured + len(missing)} scheduled cells, outcome {manifest.get('outcome') or 'absent'}",
+            measured=f"{measured} of {measured + len(missing)} cells, outcome {manifest.get('outcome') or 'absent'}",
             limit="every scheduled cell, and all traffic audited",
             advice="measure again; what came after the last complete cell is neither audited nor counted",
             consequence=VerdictKind.UNVERIFIED,

@@ -53,6 +53,7 @@ def pytest_collection_modifyitems(
         items.append(VerdictItem.from_parent(session, name="verdict[run]", nodeid="verdict[run]"))
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if _TEXT in config.stash and not config.option.collectonly:
         terminalreporter.section("what was measured")
@@ -92,14 +93,13 @@ def _analysed(folder: Path) -> tuple[RunResult, str]:
     # The suite turns warnings into errors; those of the libraries below are about their own future, not about the run.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        from analysis import session, tables, verdict
+        from analysis import session, tables, verdict  # noqa: PLC0415 - Spark: only once nothing is measured any more
 
         (result,) = verdict.analysed([folder], master=session.DEFAULT_MASTER)
         return result, tables.summary([result])
 
 
 def _reasons(result: RunResult) -> str:
-    every = [*result.findings, *(finding for fit in result.fits for finding in fit.findings)]
-    serious = dict.fromkeys(finding for finding in every if finding.consequence != VerdictKind.VALID)
+    serious = [finding for finding in result.every_finding if finding.consequence != VerdictKind.VALID]
     lines = [f"- {finding.what}: {finding.measured} (limit: {finding.limit})" for finding in serious]
     return "\n".join([f"verdict: {result.verdict}", *lines, f"run directory: {result.path}"])

@@ -242,11 +242,16 @@ class HostUse:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """All that is said about one run. `refused`: experiment and reason where a model was to be fitted and cannot be."""
+    """All that is said about one run.
+
+    measures: False for a smoke grid, whose numbers mean nothing · refused: why there is no model where one was
+    to be fitted.
+    """
 
     run: str
     path: str
     title: tuple[str, ...]
+    measures: bool
     audit: AuditResult
     cells: tuple[CellSummary, ...]
     fits: tuple[FitResult, ...]
@@ -256,7 +261,13 @@ class RunResult:
 
     @property
     def verdict(self) -> VerdictKind:
-        return worst([verdict(self.findings), *(fit.verdict for fit in self.fits)])
+        return verdict(self.every_finding)
+
+    @property
+    def every_finding(self) -> tuple[Finding, ...]:
+        """Those of the run and of its models, each once, the gravest first."""
+        found = dict.fromkeys([*self.findings, *(finding for fit in self.fits for finding in fit.findings)])
+        return tuple(sorted(found, key=lambda finding: -_SEVERITY.index(finding.consequence)))
 
 
 def summary_json(results: Sequence[RunResult]) -> dict[str, Any]:
@@ -265,7 +276,7 @@ def summary_json(results: Sequence[RunResult]) -> dict[str, Any]:
         "schema": JSON_SCHEMA,
         "cells": [_cell(cell) for result in results for cell in result.cells],
         "verdict": worst(result.verdict for result in results),
-        "findings": [_finding(finding, result.run) for result in results for finding in result.findings],
+        "findings": [_finding(finding, result.run) for result in results for finding in result.every_finding],
         "runs": [{"run": result.run, "path": result.path, "verdict": result.verdict} for result in results],
     }
 

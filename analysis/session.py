@@ -57,6 +57,8 @@ def local_options() -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2",
+        # Re-planning between stages costs more here than it can save: a few cores, and little left to shuffle.
+        "spark.sql.adaptive.enabled": "false",
     }
 
 
@@ -89,5 +91,6 @@ def _start(master: str, folder: Path) -> SparkSession:
         return builder.getOrCreate()
     except (PySparkException, OSError) as error:
         raise DataError(
-            f"Spark does not start on {master}: {error}. It needs Java 17 or newer: check `java -version` and JAVA_HOME."
+            f"Spark does not start on {master}: {error} It needs Java 17 or newer, see `java -version` and JAVA_HOME; "
+            "and a --spark-master that it knows"
         ) from error

@@ -146,13 +146,12 @@ def _idle(run: Run, start: Start) -> Iterator[Finding]:
 
 
 def _steadiness(start: Start, slope: Interval | None) -> Iterator[Finding]:
-    """Two witnesses: the warm-up that ended stationary, and the measurement itself.
+    """Two witnesses: the warm-up, which ended stationary, and the measurement itself.
 
-    Drift beyond the limit makes the run invalid. Where the measurement is too short to exclude it, the
-    stationary warm-up stands for it; where that fails as well, nobody knows.
+    Drift beyond the limit makes the run invalid. Where the measurement is too short to exclude it, the stationary
+    warm-up stands for it, unless the measurement speaks against it; where neither helps, nobody knows.
     """
     steady = slope is not None and slope.within(DRIFT.limit)
-    drifting = slope is not None and slope.beyond(DRIFT.limit)
     if not start.stationary:
         change = "unknown" if start.largest_change is None else f"{start.largest_change:.1%}"
         yield Finding(
@@ -164,20 +163,32 @@ def _steadiness(start: Start, slope: Interval | None) -> Iterator[Finding]:
             broker=start.broker,
         )
     if not steady:
+        what, consequence, advice = _unsteady(start, slope)
         yield Finding(
-            what=f"{start.broker} drifts (start {start.start})"
-            if drifting
-            else f"drift of {start.broker} cannot be excluded (start {start.start})",
+            what=f"{what} (start {start.start})",
             measured=_per_minute(slope),
             limit=f"interval within +-{DRIFT.limit:.0%} per minute",
-            advice="a longer warm-up (--warmup-seconds)"
-            if drifting
-            else "longer or more windows narrow the interval; the stationary warm-up speaks against a drift"
-            if start.stationary
-            else "longer or more windows narrow the interval",
-            consequence=VerdictKind.INVALID if drifting else VerdictKind.VALID,
+            advice=advice,
+            consequence=consequence,
             broker=start.broker,
         )
+
+
+def _unsteady(start: Start, slope: Interval | None) -> tuple[str, VerdictKind, str]:
+    """What a slope whose interval is not within the limit says, what follows, and what helps."""
+    longer = "a longer warm-up (--warmup-seconds); longer or more windows narrow the interval"
+    if slope is not None and slope.beyond(DRIFT.limit):
+        return f"{start.broker} drifts", VerdictKind.INVALID, longer
+    if slope is not None and slope.beyond(0):
+        return f"{start.broker} drifts, perhaps by more than the limit", VerdictKind.UNVERIFIED, longer
+    doubt = f"drift of {start.broker} cannot be excluded by the measurement alone"
+    if start.stationary:
+        return (
+            doubt,
+            VerdictKind.VALID,
+            "nothing: its warm-up was stationary; longer or more windows narrow the interval",
+        )
+    return doubt, VerdictKind.UNVERIFIED, longer
 
 
 def _per_minute(slope: Interval | None) -> str:
@@ -202,7 +213,7 @@ def _host_speed(windows: Sequence[tuple[CellKey, Sequence[Window]]]) -> Iterator
         far = f", used ones deviate by up to {max(slow)[0]:.1%} ({max(slow)[1]})" if slow else ""
         yield Finding(
             what="the host's speed changed while it measured",
-            measured=f"{repeated} windows repeated, {contaminated} contaminated, {len(slow)} used beyond the limit{far}",
+            measured=f"{repeated} windows repeated, {contaminated} contaminated, {len(slow)} used off the limit{far}",
             limit=f"{HOST_SPEED.limit:.0%}, {HOST_SPEED.unit}",
             advice="stop what else runs on the host; on a shared machine measure at a quieter time",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from tabulate import tabulate
@@ -25,17 +25,24 @@ VERDICTS = {
     VerdictKind.INVALID: "the numbers must not be used",
 }
 
+#: The same where nothing but the audit was asked.
+AUDIT_VERDICTS = {
+    VerdictKind.VALID: "every copy came once, in order, to the right subscriber",
+    VerdictKind.UNVERIFIED: "nothing is known to be wrong, but not all traffic could be followed",
+    VerdictKind.INVALID: "messages were lost, duplicated, reordered or misdelivered",
+}
+
 _MIB = 2**20
 
 
 def summary(results: Sequence[RunResult]) -> str:
     """Cells, audit, model, host, findings, verdict and directory of each run."""
-    return "\n\n".join(_run(result, cells=True) for result in results)
+    return _side_by_side(results, cells=True)
 
 
 def model(results: Sequence[RunResult]) -> str:
     """The models of each run, with their findings."""
-    return "\n\n".join(_run(result, cells=False) for result in results)
+    return _side_by_side(results, cells=False)
 
 
 def audit(results: Sequence[AuditResult]) -> str:
@@ -46,11 +53,16 @@ def audit(results: Sequence[AuditResult]) -> str:
                 _headline(f"Audit of {result.run}"),
                 _audit_table(result, every_cell=True),
                 *_findings(result.findings),
-                _verdict(result.verdict),
+                _verdict(result.verdict, AUDIT_VERDICTS),
             ]
         )
         for result in results
     )
+
+
+def _side_by_side(results: Sequence[RunResult], *, cells: bool) -> str:
+    several = ["Several runs, side by side: nothing is averaged or fitted over runs."] if len(results) > 1 else []
+    return "\n\n".join([*several, *(_run(result, cells=cells) for result in results)])
 
 
 def _run(result: RunResult, *, cells: bool) -> str:
@@ -60,8 +72,8 @@ def _run(result: RunResult, *, cells: bool) -> str:
     parts += [_model(fit) for fit in result.fits]
     if cells and result.host:
         parts.append("Host under load\n" + _host(result.host))
-    every = [*result.findings, *(finding for fit in result.fits for finding in fit.findings)]
-    parts += [*_findings(dict.fromkeys(every)), f"{_verdict(result.verdict)}\nrun directory: {result.path}"]
+    words = VERDICTS if result.measures else AUDIT_VERDICTS
+    parts += [*_findings(result.every_finding), f"{_verdict(result.verdict, words)}\nrun directory: {result.path}"]
     return "\n\n".join(parts)
 
 
@@ -78,11 +90,7 @@ def _cells(cells: Sequence[CellSummary]) -> Iterator[str]:
             f"{experiment} on {broker}, profile {profile}: messages/s with 95 % intervals within one start; "
             "rows in ( ) enter no model"
         )
-        yield (
-            title
-            + "\n"
-            + tabulate([_cell(cell) for cell in group], _CELL_HEADERS, disable_numparse=True, stralign="right")
-        )
+        yield (title + "\n" + _table([_cell(cell) for cell in group], _CELL_HEADERS, left=1))
 
 
 _CELL_HEADERS = (
@@ -152,7 +160,7 @@ def _audit_table(result: AuditResult, *, every_cell: bool) -> str:
         "reordered",
         "misdelivered",
     )
-    return tabulate(rows, headers, disable_numparse=True, stralign="right")
+    return _table(rows, headers, left=1)
 
 
 def _audit_row(title: str, broker: str, cells: Sequence[CellAudit]) -> list[str]:
@@ -175,29 +183,30 @@ def _model(fit: FitResult) -> str:
     ]
     headers = (
         "",
-        "CPU time of the broker for",
+        "time of the broker for",
         "us",
-        f"95 %, {fit.scope}",
-        "us, least squares as in the paper",
-        "us, the paper's ActiveMQ 4.0 of 2006",
+        f"95 % interval, {fit.scope}",
+        "least squares as in the paper",
+        "the paper, ActiveMQ 4.0",
     )
     lack = fit.lack_of_fit
-    test = "" if lack.f is None or lack.p is None else f"; lack of fit F {lack.f:.1f}, p {lack.p:.2g}"
-    excluded = [f"left out: {cell.cell} (start {cell.start}): {cell.reason}" for cell in fit.cells_excluded]
-    return "\n".join(
-        [
-            f"Model of {fit.experiment} on {fit.broker}, profile {fit.profile}: "
-            "B = t_rcv + n_fltr t_fltr + r t_tx per message received",
-            "n_fltr: filters installed on the destination, matching ones included; r: copies delivered per message received",
-            tabulate(
-                rows, headers, disable_numparse=True, colalign=("left", "left", "right", "right", "right", "right")
-            ),
-            f"{len(fit.cells_used)} cells, {fit.starts} start{'s' * (fit.starts != 1)}; the cell farthest off is "
-            f"{lack.max_relative_deviation:.1%} off{test}",
-            *excluded,
-            f"verdict of this model: {fit.verdict}",
-        ]
-    )
+    lines = [
+        f"Model of {fit.experiment} on {fit.broker}, profile {fit.profile}, times in us per message received:",
+        "B = t_rcv + n_fltr t_fltr + r t_tx",
+        "with n_fltr filters installed (matching ones included) and r copies delivered of every message",
+        _table(rows, headers, left=2),
+        f"{len(fit.cells_used)} cells, {fit.starts} start{'s' * (fit.starts != 1)}; "
+        f"no cell lies farther than {lack.max_relative_deviation:.1%} off"
+        + ("" if lack.f is None or lack.p is None else f"; lack of fit F {lack.f:.1f}, p {lack.p:.2g}"),
+    ]
+    lines += [f"left out: {cell.cell} (start {cell.start}): {cell.reason}" for cell in fit.cells_excluded]
+    return "\n".join([*lines, f"verdict of this model: {fit.verdict}"])
+
+
+def _table(rows: Sequence[Sequence[object]], headers: Sequence[str], left: int) -> str:
+    """Text to the left in the first `left` columns and in those headed `why`, numbers to the right."""
+    align = ["left" if place < left or title in {"status", "why"} else "right" for place, title in enumerate(headers)]
+    return str(tabulate(rows, headers, disable_numparse=True, colalign=align))
 
 
 def _range_us(interval: Interval) -> str:
@@ -230,7 +239,7 @@ def _host(host: Sequence[HostUse]) -> str:
         "disk MiB/s",
         "network MiB/s",
     )
-    return tabulate(rows, headers, disable_numparse=True, stralign="right")
+    return _table(rows, headers, left=1)
 
 
 def _findings(findings: Iterable[Finding]) -> list[str]:
@@ -246,5 +255,5 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _verdict(kind: VerdictKind) -> str:
-    return f"verdict: {kind} - {VERDICTS[kind]}"
+def _verdict(kind: VerdictKind, words: Mapping[VerdictKind, str]) -> str:
+    return f"verdict: {kind} - {words[kind]}"

@@ -35,7 +35,11 @@ def analysed(paths: Sequence[Path], *, master: str, partial: bool = False) -> tu
 
 def fitted(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[RunResult, ...]:
     """The same, for a model: raises DataError as well where no run allows a fit."""
-    results = analysed(paths, master=master, partial=partial)
+    return with_models(analysed(paths, master=master, partial=partial))
+
+
+def with_models(results: tuple[RunResult, ...]) -> tuple[RunResult, ...]:
+    """The same results. Raises DataError, with the reasons, where no run has a model."""
     if any(result.fits for result in results):
         return results
     reasons = [reason for result in results for reason in result.refused] or [
@@ -68,7 +72,8 @@ def _result(
     findings = [*audited_run.findings, *aggregate.findings(run, cells)]
     fits: tuple[FitResult, ...] = ()
     refused: tuple[str, ...] = ()
-    if run.grid != aggregate.SMOKE:
+    measures = run.grid != aggregate.SMOKE
+    if measures:
         fits, errors = fit.fits(cells)
         refused = tuple(str(error) for error in errors.values())
         findings += stability.findings(run, list(windows.items()), cells, fits, host)
@@ -77,6 +82,7 @@ def _result(
         run=run.name,
         path=str(run.path),
         title=_title(run),
+        measures=measures,
         audit=audited_run,
         cells=cells,
         fits=tuple(_judged(result, findings) for result in fits),
@@ -109,7 +115,7 @@ def _refusal(broker: str, error: DataError, cells: Sequence[CellSummary]) -> Fin
 
 
 def _no_model(result: RunResult) -> str:
-    if all(cell.fits_model for cell in result.cells):
+    if not result.measures:
         return "a smoke grid shows correctness only, no model is fitted; measure with --grid quick"
     return (
         "no experiment of this run varies filters and replication independently, so that there is no model to fit; "

@@ -19,7 +19,7 @@ class Level:
 
 LEVELS: Mapping[str, Level] = {
     "smoke": Level(windows=1, window_s=0.3, warm_up_s=0.0),  # correctness only
-    "quick": Level(windows=3, window_s=3.0, warm_up_s=40.0),
+    "quick": Level(windows=3, window_s=2.5, warm_up_s=40.0),
     "today": Level(windows=5, window_s=5.0, warm_up_s=60.0),
     "paper": Level(windows=5, window_s=10.0, warm_up_s=60.0),
 }

@@ -9,6 +9,9 @@
         samples/          likewise, one row per second of load
         brokers/          one folder per broker start: its log
 
+Within a (lane, subscription) pair `arrival` is unique and the rows stand in its order; the sends of a lane
+have no gap, from 0 on. A complete cell has at least one window, and a complete run all scheduled cells.
+
 Every instant is `CLOCK_MONOTONIC` in int64 ns, one clock for all processes of a host. The files are
 written under a temporary name and renamed when complete.
 """

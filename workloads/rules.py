@@ -76,7 +76,7 @@ IDLE_CPU = Rule(
 DRIFT = Rule(
     "drift",
     0.02,
-    "per minute: the interval of the slope of the log ratio to the cell's mean lies within",
+    "per minute: what B changes by, beside what the cells explain",
     "measured: 25 s of load after a JVM's start ran up to 2.3 times slower than later",
 )
 STATIONARY = Rule(

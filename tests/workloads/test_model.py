@@ -111,7 +111,7 @@ def test_a_flow_without_messages_is_refused(publishers, templates):
         flow(0, publishers, templates, [Subscription()])
 
 
-def test_the_profiles_are_those_of_the_design():
+def test_the_profiles_say_how_messages_travel():
     """`today`: no receipts, ack auto; `paper`: persistent with receipts, client acknowledgement."""
     said = {name: (profile.persistent, profile.receipts, profile.ack) for name, profile in PROFILES.items()}
 

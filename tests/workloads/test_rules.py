@@ -1,4 +1,4 @@
-"""The limits of the design, section 5, and the words of section 2: changed here only when changed there."""
+"""The limits and the words that were fixed before any result: a change is a decision, and is made here as well."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from workloads import rules
 from workloads.rules import Rule, Status, VerdictKind
 
-#: Limit by limit what the table of the design says.
+#: What a number may deviate by and still be believed.
 LIMITS = {
     "CONSERVATION": 0.01,
     "BROKER_CPU": 0.95,
@@ -24,7 +24,7 @@ ALL = [value for value in vars(rules).values() if isinstance(value, Rule)]
 
 
 @pytest.mark.parametrize(("name", "limit"), LIMITS.items())
-def test_a_limit_is_that_of_the_design(name, limit):
+def test_a_limit_is_the_one_that_was_fixed(name, limit):
     """What may be believed was decided before any result was seen."""
     assert getattr(rules, name).limit == limit
 

@@ -1,0 +1,388 @@
+"""The audit is exact: against one that looks at every single delivery, through Spark and without it."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis import audit as audits
+from analysis.audit import audit
+from analysis.errors import DataError
+from analysis.load import frames, open_runs
+from tests import run_directories as rd
+from workloads.lanes import LaneAudit
+from workloads.records import plan_record
+from workloads.rules import VerdictKind
+
+PROPERTY = settings(deadline=None)
+
+KEYS = {"broker": "activemq", "start": 1, "experiment": "replication"}
+
+
+def event_by_event(arrivals, sent, *, expected):
+    """The definition, one delivery at a time: high is one more than the highest number seen."""
+    if not expected:
+        return LaneAudit(delivered=len(arrivals), misdelivered=len(arrivals))
+    seen, high, duplicated, reordered, misdelivered = set(), 0, 0, 0, 0
+    for number in arrivals:
+        if number >= sent:
+            misdelivered += 1
+            continue
+        if number in seen:
+            duplicated += 1
+        elif number < high:
+            reordered += 1
+        seen.add(number)
+        high = max(high, number + 1)
+    return LaneAudit(sent, len(arrivals), sent - len(seen), duplicated, reordered, misdelivered)
+
+
+@st.composite
+def streams(draw):
+    """What one subscriber got of one lane: numbers in the order of arrival, mostly consecutive."""
+    arrivals = []
+    for first, length in draw(st.lists(st.tuples(st.integers(0, 12), st.integers(1, 6)), max_size=6)):
+        arrivals += range(first, first + length)
+    return arrivals
+
+
+def as_rows(arrivals, *, cuts):
+    """The stream as recorded runs: broken where it is not consecutive, and at random places besides."""
+    rows = []
+    for place, number in enumerate(arrivals):
+        if rows and rows[-1][2] == number - 1 and place not in cuts:
+            rows[-1][2] = number
+        else:
+            rows.append([place, number, number])
+    return rows
+
+
+PAIRS = st.dictionaries(
+    st.tuples(st.integers(0, 2), st.integers(0, 3)),
+    st.tuples(streams(), st.sets(st.integers(0, 30))),
+    min_size=1,
+    max_size=6,
+)
+
+
+@PROPERTY
+@given(
+    PAIRS,
+    st.dictionaries(st.integers(0, 3), st.integers(0, 15)),
+    st.sets(st.tuples(st.integers(0, 2), st.integers(0, 3))),
+    st.randoms(),
+)
+def test_both_stages_agree_with_the_audit_of_every_delivery(pairs, sent, expected, random):
+    """However the rows are cut into runs and batches, the sums are those of the audit event by event."""
+    stored = []
+    for (subscription, lane), (arrivals, cuts) in pairs.items():
+        stored.append([(subscription, lane, *row) for row in as_rows(arrivals, cuts=cuts)])
+    rows = [rows.pop(0) for rows in random.sample([s for s in stored for _ in s], sum(map(len, stored)))]
+    runs = []
+    while rows:
+        size = random.randint(1, len(rows))
+        batch, rows = rows[:size], rows[size:]
+        columns = np.array([(0, *row) for row in batch]).T
+        runs += [
+            tuple(row.values())
+            for out in audits._collapse([pa.RecordBatch.from_arrays([pa.array(c) for c in columns], list("abcdef"))])
+            for row in out.to_pylist()
+        ]
+    runs += [(0, subscription, lane, -1, -1, 0, -1, sent.get(lane, 0)) for subscription, lane in expected]
+    runs.sort(key=lambda row: row[:4])
+    judged = [
+        row
+        for at in range(0, len(runs), 3)  # batches that cut through pairs
+        for row in [audits._batch(audits.RUNS, list(np.array(runs[at : at + 3]).T))]
+    ]
+
+    found = sum(
+        (LaneAudit(*(row[name] for name in audits.COUNTS)) for out in audits._judge(judged) for row in out.to_pylist()),
+        LaneAudit(),
+    )
+
+    truth = LaneAudit()
+    for pair in set(pairs) | expected:
+        arrivals = pairs[pair][0] if pair in pairs else []
+        truth += event_by_event(arrivals, sent.get(pair[1], 0), expected=pair in expected)
+    assert found == truth
+
+
+@settings(deadline=None, max_examples=3)
+@given(
+    st.lists(st.tuples(PAIRS, st.lists(st.integers(0, 15), min_size=4, max_size=4)), min_size=6, max_size=12),
+    st.randoms(),
+)
+def test_spark_agrees_with_the_audit_of_every_delivery(spark, cells, random):
+    """The whole way from Parquet: per cell the numbers are those of the audit event by event."""
+    run = rd.measured_run([(1, replication) for replication in range(1, len(cells) + 1)])
+    run.tables["sends"], run.tables["deliveries"] = [], []
+    truth = {}
+    for replication, (pairs, sent) in enumerate(cells, start=1):
+        keys = KEYS | {"cell": rd.cell_name(1, replication)}
+        plan = rd.replication_plan(1, replication, publishers=4)
+        run.plans[replication] = plan_record(plan, fits_model=True, factors={})
+        for lane, count in enumerate(sent):
+            if count:
+                run.tables["sends"].append(rd.delivery(keys, 0, lane, 0, 0, count - 1))
+        rows = [
+            rd.delivery(keys, subscription, lane, *row)
+            for (subscription, lane), (arrivals, cuts) in pairs.items()
+            for row in as_rows(arrivals, cuts=cuts)
+        ]
+        order = sorted(range(len(rows)), key=lambda at: (rows[at]["arrival"], random.random()))
+        run.tables["deliveries"] += [rows[at] for at in order]
+        expected = {(subscription, lane) for lane in range(4) for subscription in range(replication)}
+        truth[keys["cell"]] = sum(
+            (
+                event_by_event(pairs[pair][0] if pair in pairs else [], sent[pair[1]], expected=pair in expected)
+                for pair in set(pairs) | expected
+            ),
+            LaneAudit(),
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        result = audited(spark, run, Path(folder) / "run")
+
+    found = {cell.key.cell: cell.copies for cell in result.cells}
+    assert {cell: found[cell] for cell in truth} == truth
+    assert result.copies == sum(truth.values(), LaneAudit())
+    assert result.sent == sum(count for _, sent in cells for count in sent)
+
+
+def audited(spark, run, folder, **options):
+    runs = open_runs([run.write(folder)], **options)
+    return audit(spark, frames(spark, runs), runs)[0]
+
+
+def test_a_clean_run_is_valid(spark, tmp_path):
+    """Every copy that the plan expects came once: valid, with warm-up traffic counted like any other."""
+    run = rd.measured_run([(0, 2), (5, 3)], messages=20)
+
+    result = audited(spark, run, tmp_path / "run")
+
+    assert result.sent == 3 * 2 * 20  # two cells and the warm-up, two publishers each
+    assert result.copies == LaneAudit(expected=2 * 20 * (2 + 3 + 2), delivered=2 * 20 * (2 + 3 + 2))
+    assert (result.verdict, result.findings) == (VerdictKind.VALID, ())
+
+
+#: What one subscriber got of one lane of ten messages, as runs in the order of arrival, and what that is.
+FAULTS = {
+    "clean": ([(0, 9)], LaneAudit(10, 10)),
+    "lost": ([(0, 3), (5, 9)], LaneAudit(10, 9, lost=1)),
+    "duplicated": ([(0, 5), (5, 9)], LaneAudit(10, 11, duplicated=1)),
+    "swapped": ([(0, 3), (5, 5), (4, 4), (6, 9)], LaneAudit(10, 10, reordered=1)),
+    "never sent": ([(0, 9), (10, 10)], LaneAudit(10, 11, misdelivered=1)),
+    "nothing came": ([], LaneAudit(10, 0, lost=10)),
+}
+
+
+def test_each_fault_is_counted_where_it_happens(spark, tmp_path):
+    """One fault at one subscriber is one in its cell, none in the others; warm-up traffic counts like any other."""
+    names = [rd.cell_name(0, replication) for replication in range(2, 2 + len(FAULTS))]
+    run = rd.measured_run([(0, replication) for replication in range(2, 2 + len(FAULTS))], messages=10)
+    for cell, (runs, _) in [*zip(names, FAULTS.values(), strict=True), (f"01-{names[0]}", FAULTS["duplicated"])]:
+        (hit,) = run.rows("deliveries", cell=cell, subscription=1, lane=0)
+        run.tables["deliveries"].remove(hit)
+        run.tables["deliveries"] += [
+            rd.delivery({name: hit[name] for name in rd.KEYS}, 1, 0, 1000 + place, first, last)
+            for place, (first, last) in enumerate(runs)
+        ]
+
+    result = audited(spark, run, tmp_path / "run")
+
+    found = {cell.key.cell: cell.copies for cell in result.cells}
+    for replication, (name, (_, truth)) in enumerate(zip(names, FAULTS.values(), strict=True), start=2):
+        others = 10 * (2 * replication - 1)
+        assert found.pop(name) == truth + LaneAudit(others, others), name
+    assert found == {f"01-{names[0]}": LaneAudit(40, 41, duplicated=1)}
+    assert result.verdict == VerdictKind.INVALID
+    assert [finding.measured.split()[0] for finding in result.findings] == ["11", "2", "1", "1"]
+
+
+def test_a_copy_for_somebody_else_is_misdelivered(spark, tmp_path):
+    """A redirected copy is one lost where it should be and one misdelivered where it should not."""
+    run = rd.measured_run([(3, 1)], messages=10)
+    hit = run.rows("deliveries", cell="f0003-r001", lane=0)[0]
+    hit["last_seq"] = 8
+    run.tables["deliveries"].append(rd.delivery({name: hit[name] for name in rd.KEYS}, 2, 0, 500, 9, 9))
+
+    result = audited(spark, run, tmp_path / "run")
+
+    copies = next(cell.copies for cell in result.cells if cell.key.cell == "f0003-r001")
+    assert (copies.lost, copies.misdelivered, copies.duplicated, copies.reordered) == (1, 1, 0, 0)
+    assert [finding.what for finding in result.findings] == [
+        "copies lost by activemq",
+        "copies misdelivered by activemq",
+    ]
+
+
+def test_a_worker_that_recorded_nothing_lost_everything(spark, tmp_path):
+    """A run without a single delivery row is all lost, not all right."""
+    run = rd.measured_run([(0, 2)], messages=10)
+    run.tables["deliveries"] = []
+
+    result = audited(spark, run, tmp_path / "run")
+
+    assert result.copies == LaneAudit(expected=80, lost=80)
+
+
+def test_nothing_sent_shows_nothing(spark, tmp_path):
+    """An audit of no traffic is not a pass."""
+    run = rd.measured_run([(0, 2)], messages=10)
+    run.tables["deliveries"] = run.tables["sends"] = []
+
+    result = audited(spark, run, tmp_path / "run")
+
+    assert result.verdict == VerdictKind.UNVERIFIED
+    assert "nothing was sent" in result.findings[0].what
+
+
+def test_faults_of_one_broker_and_start_stay_there(spark, tmp_path):
+    """Cells are keyed by broker and start: a loss in one shows in that one only."""
+    run = rd.measured_run([(0, 1)], brokers=("artemis", "activemq"), starts=2, messages=10)
+    run.rows("deliveries", broker="artemis", start=2, experiment="replication")[0]["last_seq"] = 6
+
+    result = audited(spark, run, tmp_path / "run")
+
+    lost = {(cell.key.broker, cell.key.start, cell.key.experiment): cell.copies.lost for cell in result.cells}
+    assert {key: count for key, count in lost.items() if count} == {("artemis", 2, "replication"): 3}
+    assert len(lost) == 8
+    assert [finding.broker for finding in result.findings] == ["artemis"]
+
+
+def test_deliveries_of_an_unknown_cell_are_refused(spark, tmp_path):
+    """Rows that no plan explains cannot be judged, and are not passed over."""
+    run = rd.measured_run([(0, 2)])
+    run.tables["deliveries"][0]["cell"] = "elsewhere"
+
+    with pytest.raises(DataError, match=r"warm-up elsewhere \(start 1\)"):
+        audited(spark, run, tmp_path / "run")
+
+
+def test_sends_of_an_unknown_start_are_refused(spark, tmp_path):
+    """Likewise for what was sent, here in a start that the manifest does not know."""
+    run = rd.measured_run([(0, 2)])
+    run.tables["sends"][0]["start"] = 7
+
+    with pytest.raises(DataError, match=r"start 7"):
+        audited(spark, run, tmp_path / "run")
+
+
+@pytest.mark.parametrize("sends", [[(1, 9)], [(0, 3), (5, 9)], [(0, 5), (5, 9)], [(0, 9), (0, 9)]])
+def test_sent_numbers_must_be_whole(spark, tmp_path, sends):
+    """What came is judged by what was sent: numbers that start late, leave out or repeat are refused."""
+    run = rd.measured_run([(0, 2)], messages=10)
+    row = run.tables["sends"].pop()
+    run.tables["sends"] += [row | {"first_seq": first, "last_seq": last} for first, last in sends]
+
+    with pytest.raises(DataError, match="without a gap"):
+        audited(spark, run, tmp_path / "run")
+
+
+def test_sends_of_a_lane_may_come_in_several_rows(spark, tmp_path):
+    """A lane recorded in pieces is the sum of its pieces."""
+    run = rd.measured_run([(0, 2)], messages=10)
+    row = run.tables["sends"].pop()
+    run.tables["sends"] += [row | {"first_seq": 0, "last_seq": 3}, row | {"first_seq": 4, "last_seq": 9}]
+
+    assert audited(spark, run, tmp_path / "run").verdict == VerdictKind.VALID
+
+
+def batch(*rows):
+    """Delivery rows (arrival, first_seq, last_seq) of one pair, as the first stage gets them."""
+    columns = np.array([(0, 0, 0, *row) for row in rows]).T
+    return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], list("abcdef"))
+
+
+@pytest.mark.parametrize("row", [(5, 3, 2), (-1, 3, 3), (5, -1, 0)])
+def test_impossible_rows_are_refused(row):
+    """Numbers below 0, or a run that ends before it begins, are not computed with."""
+    with pytest.raises(ValueError, match="negative number, or its last_seq lies before"):
+        list(audits._collapse([batch((0, 0, 0), row)]))
+
+
+def test_what_the_stages_refuse_is_a_refusal(spark, tmp_path):
+    """An error raised in Spark's own processes arrives as a refusal that says what was wrong and where."""
+    run = rd.measured_run([(0, 1)], messages=10)
+    run.tables["deliveries"][0]["first_seq"] = -1
+
+    with pytest.raises(DataError, match="negative number") as error:
+        audited(spark, run, tmp_path / "run")
+    assert str(tmp_path / "run") in str(error.value)
+
+
+def test_an_order_that_is_not_told_is_refused(spark, tmp_path):
+    """Two rows at one place in the order of arrival are not taken to follow each other, although they would fit."""
+    run = rd.measured_run([(0, 1)], messages=10)
+    row = run.tables["deliveries"][0]
+    row["last_seq"] = 5
+    run.tables["deliveries"].append(row | {"first_seq": 6, "last_seq": 9})
+
+    with pytest.raises(DataError, match="not in the order of their arrival"):
+        audited(spark, run, tmp_path / "run")
+
+
+def test_collapsed_runs_that_overlap_in_time_are_noticed():
+    """Rows of one pair stored out of order fall into two batches: joined runs would hide a late arrival."""
+    # in the order of arrival: 0, 5, 1; stored as (0, 1) and (5)
+    runs = list(audits._collapse([batch((0, 0, 0), (2, 1, 1)), batch((1, 5, 5))]))
+    rows = sorted(row for out in runs for row in zip(*(column.to_pylist() for column in out.columns), strict=True))
+    (judged,) = audits._judge([audits._batch(audits.RUNS, list(np.array(rows).T))])
+
+    assert judged.to_pylist()[0]["disordered"] == 1
+
+
+@pytest.mark.parametrize("place", [0, 1, 2], ids=["cell", "subscription", "lane"])
+def test_runs_of_two_pairs_are_never_joined(place):
+    """Numbers that happen to continue at another subscriber, in another lane or cell, are a stream of their own."""
+    columns = [
+        np.array([0, 0]),
+        np.array([0, 0]),
+        np.array([0, 0]),
+        np.array([0, 1]),
+        np.array([0, 5]),
+        np.array([4, 9]),
+    ]
+    columns[place] = np.array([0, 1])
+
+    (out,) = audits._collapse([pa.RecordBatch.from_arrays([pa.array(c) for c in columns], list("abcdef"))])
+
+    assert out.num_rows == 2
+
+
+def test_events_are_joined_before_they_travel():
+    """The first stage leaves one run per pair of an unbroken stream, whatever the interleaving."""
+    count = 3 * 4 * 50
+    at = np.arange(count)
+    columns = [np.zeros(count, int), at % 3, at // 3 % 4, at, at // 12, at // 12]
+    (out,) = audits._collapse([pa.RecordBatch.from_arrays([pa.array(c) for c in columns], list("abcdef"))])
+
+    assert out.num_rows == 12
+    assert set(out["last_seq"].to_pylist()) == {49}
+
+
+def test_events_are_audited_like_runs(spark, tmp_path):
+    """A run recorded event by event, interleaved over its subscriptions, is as exact as one recorded in runs."""
+    runs = open_runs([rd.write_events(tmp_path / "run", 12_000)])
+
+    (result,) = audit(spark, frames(spark, runs), runs)
+
+    assert result.copies.exact
+    assert result.copies.delivered == 12_000 + 20  # and the warm-up's
+
+
+def test_damaged_pages_are_refused(spark, tmp_path):
+    """Damage that only shows when a column is read is a refusal with the run's path, not a traceback of the JVM."""
+    folder = rd.measured_run([(0, 2)]).write(tmp_path / "run")
+    for file in (folder / "deliveries").iterdir():
+        content = file.read_bytes()
+        file.write_bytes(content[:4] + b"\xff" * 400 + content[404:])
+    runs = open_runs([folder])
+
+    with pytest.raises(DataError, match="cannot be read") as error:
+        audit(spark, frames(spark, runs), runs)
+    assert str(folder) in str(error.value)

@@ -1,0 +1,109 @@
+"""`python -m analysis`: exit codes, messages and JSON as scripts rely on them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from analysis.__main__ import main
+from tests import run_directories as rd
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A valid run, one that lost a message, and one that was killed."""
+    folder = tmp_path_factory.mktemp("runs")
+    rd.measured_run().write(folder / "valid")
+    lossy = rd.measured_run()
+    lossy.tables["deliveries"][0]["last_seq"] -= 1
+    lossy.write(folder / "invalid")
+    killed = rd.measured_run()
+    del killed.manifest["outcome"]
+    killed.write(folder / "killed")
+    return folder
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("summary valid --strict", 0),
+        ("summary invalid --strict --json", 1),
+        ("audit invalid --json", 0),
+        ("audit invalid --strict", 1),
+        ("fit invalid --json", 0),
+        ("summary killed", 2),
+        ("summary killed --partial --strict", 1),
+        ("audit killed --partial --json", 0),
+        ("fit nowhere --json", 2),
+        ("audit nowhere --strict", 2),
+    ],
+)
+def test_exit_codes(runs, monkeypatch, capsys, arguments, code):
+    """0 where it could compute, 1 with --strict and a verdict other than valid, 2 where it refuses; JSON or not."""
+    monkeypatch.chdir(runs)
+
+    assert main(arguments.split()) == code
+
+    out, err = capsys.readouterr()
+    if code == 2:
+        assert out == ""
+        assert err.startswith("analysis: ")
+        assert "Traceback" not in err
+    elif "--json" in arguments:
+        assert json.loads(out)["schema"] == 1
+    else:
+        assert "verdict: " in out
+
+
+@pytest.mark.parametrize("arguments", [[], ["guess"], ["summary", "--colour"]])
+def test_usage_errors_are_refusals(arguments, capsys):
+    """argparse's own refusals have the exit code of every refusal."""
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments)
+
+    assert exit_.value.code == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+def python(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_the_command_itself(runs):
+    """A process of its own, with its own Spark: JSON on standard output and nothing else there."""
+    done = python("-m", "analysis", "audit", str(runs / "valid"), "--json", "--strict", "--spark-master", "local[2]")
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["messages"]["lost"] == 0
+    assert "WARN " not in done.stderr
+
+
+def test_importing_costs_nothing():
+    """The package, the pytest plugin and the command import neither Spark nor statsmodels nor pandas."""
+    heavy = "{'pyspark', 'pandas', 'statsmodels', 'scipy', 'pyarrow'}"
+    code = f"import sys, analysis, analysis.plugin, analysis.__main__; print(sorted({heavy} & set(sys.modules)))"
+
+    assert python("-c", code).stdout.strip() == "[]"
+
+
+def test_without_java_the_refusal_says_so(runs, tmp_path):
+    """No JVM is a refusal that names Java, not a traceback."""
+    done = python("-m", "analysis", "audit", str(runs / "valid"), JAVA_HOME=str(tmp_path))
+
+    assert done.returncode == 2
+    assert "Java 17 or newer" in done.stderr
+    assert "Traceback" not in done.stderr

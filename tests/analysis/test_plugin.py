@@ -1,0 +1,181 @@
+"""The verdict as the last pytest item: when it is there, where it stands, and when it fails."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import run_directories as rd
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parents[2]
+
+#: Two measured items and an ordinary one, and the measuring half in place of the real one.
+SUITE = """
+    import pytest
+
+    @pytest.mark.experiment("replication")
+    @pytest.mark.parametrize("cell", ["a", "b"])
+    def test_measures(cell):
+        pass
+
+    def test_ordinary():
+        pass
+"""
+
+MEASUREMENT = """
+    import pathlib, pytest
+
+    class Measurement:
+        run_directory = {folder}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(items):
+        items.reverse()
+
+    def pytest_configure(config):
+        config.addinivalue_line("markers", "experiment(name): measured")
+        config.pluginmanager.register(Measurement(), "measurement")
+"""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A valid run, an invalid one and one that was killed."""
+    folder = tmp_path_factory.mktemp("runs")
+    rd.measured_run().write(folder / "valid")
+    lossy = rd.measured_run()
+    lossy.tables["deliveries"][0]["last_seq"] -= 1
+    lossy.write(folder / "invalid")
+    killed = rd.measured_run()
+    del killed.manifest["outcome"]
+    killed.write(folder / "killed")
+    return folder
+
+
+@pytest.fixture
+def session(pytester, runs):
+    """Runs pytest on the suite with the run directory of this name; warnings are errors, as in this repository."""
+
+    def run(name, *arguments):
+        pytester.makeini("[pytest]\naddopts = --strict-markers --strict-config\nfilterwarnings = error\n")
+        folder = "None" if name is None else f"pathlib.Path({str(runs / name)!r})"
+        pytester.makeconftest(MEASUREMENT.format(folder=folder))
+        pytester.makepyfile(test_suite=SUITE)
+        return pytester.runpytest_inprocess("-p", "analysis.plugin", "-p", "no:xdist", "-v", *arguments)
+
+    return run
+
+
+def items(result):
+    return [line.split(" ")[0].rpartition("::")[2] for line in result.outlines if "PASSED" in line or "FAILED" in line]
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_verdict_is_the_last_item_and_its_tables_close_the_run(session, runs):
+    """It follows every other item, whatever their order, and the summary ends with verdict and directory."""
+    result = session("valid", "--durations=0")
+
+    assert items(result) == ["test_ordinary", "test_measures[b]", "test_measures[a]", "verdict[run]"]
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(
+        ["*what was measured*", "*t_rcv*49", "verdict: valid*", f"run directory: {runs / 'valid'}"]
+    )
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(("arguments", "failed"), [([], 0), (["--strict"], 1), (["--strict-verdict"], 1)])
+def test_an_invalid_run_fails_only_where_that_was_asked_for(session, arguments, failed):
+    """The tables are shown in either case; --strict makes the item fail with the reasons, without a traceback."""
+    result = session("invalid", *arguments)
+
+    result.assert_outcomes(passed=4 - failed, failed=failed)
+    result.stdout.fnmatch_lines(["*what was measured*", "verdict: invalid*"])
+    if failed:
+        result.stdout.fnmatch_lines(
+            ["verdict: invalid", "- copies lost by activemq: 1 in *", "FAILED verdict[[]run[]]*"]
+        )
+        assert "Traceback" not in result.stdout.str()
+        assert "raise VerdictError" not in result.stdout.str()
+
+
+def test_a_run_that_is_refused_fails_always(session):
+    """A directory that cannot support a verdict is a failure, also without --strict, with what to do."""
+    result = session("killed")
+
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["*has no outcome: it still runs, or was killed*--partial*"])
+
+
+def test_strict_may_stand_in_the_ini_file(pytester, session):
+    """The ini keys of the two options are known, and the option of the same name is their default."""
+    result = session(None, "-o", "strict_verdict=true", "-o", "no_analysis=true")
+
+    result.assert_outcomes(passed=3)
+
+
+def test_nothing_measured_is_a_skip(session):
+    """Where every measurement was skipped, there is no directory and nothing to judge."""
+    session(None).assert_outcomes(passed=3, skipped=1)
+
+
+def test_no_analysis_leaves_the_item_out(session):
+    """--no-analysis records only."""
+    result = session("valid", "--no-analysis")
+
+    result.assert_outcomes(passed=3)
+    assert "what was measured" not in result.stdout.str()
+
+
+def test_ordinary_tests_have_no_verdict(session):
+    """Without a measured item there is nothing to judge."""
+    session("valid", "-k", "ordinary").assert_outcomes(passed=1, deselected=2)
+
+
+def test_selection_cannot_lose_the_verdict(session):
+    """-k selects cells; the verdict on what was selected stays."""
+    result = session(None, "-k", "measures and b")
+
+    result.assert_outcomes(passed=1, skipped=1, deselected=2)
+
+
+def test_collecting_shows_the_item_and_runs_nothing(session):
+    """--co lists the verdict among the items, and prints no tables."""
+    result = session("valid", "--co", "-q")
+
+    result.stdout.fnmatch_lines(["*verdict[[]run[]]*"])
+    assert "what was measured" not in result.stdout.str()
+
+
+@pytest.mark.usefixtures("spark")
+def test_what_was_seen_is_in_the_junit_report(session, pytester, runs):
+    """Verdict and directory are properties of the item, for whoever reads reports only."""
+    session("invalid", "--junitxml=report.xml")
+
+    report = (pytester.path / "report.xml").read_text()
+    assert '<property name="verdict" value="invalid"' in report
+    assert f'<property name="run_directory" value="{runs / "invalid"}"' in report
+
+
+def test_collecting_and_measuring_import_no_spark(pytester, monkeypatch):
+    """Spark and statsmodels come with the item, not with the plugin: checked in a process of its own."""
+    pytester.makeini("[pytest]\nfilterwarnings = error\n")
+    pytester.makeconftest(
+        MEASUREMENT.format(folder="None")
+        + """
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish():
+        import json, sys
+        heavy = {"pyspark", "pandas", "statsmodels", "scipy", "pyarrow"}
+        pathlib.Path("seen.json").write_text(json.dumps(sorted(heavy & set(sys.modules))))
+"""
+    )
+    pytester.makepyfile(SUITE)
+
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    result = pytester.run(sys.executable, "-m", "pytest", "-p", "analysis.plugin")
+
+    result.assert_outcomes(passed=3, skipped=1)
+    assert json.loads((pytester.path / "seen.json").read_text()) == []

@@ -1,0 +1,300 @@
+"""The whole way from run directories to results, JSON and text, in one Spark session."""
+
+import json
+
+import pytest
+
+from analysis import tables, verdict
+from analysis.errors import DataError
+from analysis.results import audit_json, fit_json, summary_json
+from tests import run_directories as rd
+from workloads.rules import VerdictKind
+
+MASTER = "local[2]"
+
+
+def everything_right():
+    return rd.measured_run(windows=3)
+
+
+def lost_in_warm_up():
+    run = rd.measured_run()
+    run.rows("deliveries", experiment="warm-up")[0]["last_seq"] -= 1
+    return run
+
+
+def one_of_two_brokers_lost():
+    run = rd.measured_run(brokers=("activemq", "artemis"))
+    run.rows("deliveries", broker="artemis", experiment="replication")[0]["last_seq"] -= 1
+    return run
+
+
+def one_cell_not_saturated():
+    run = rd.measured_run()
+    for row in run.rows("windows", cell="f0640-r005"):
+        row["broker_cpu_ns"] //= 2
+    return run
+
+
+def three_starts():
+    return rd.measured_run(starts=3, start_noise=0.03, seed=5)
+
+
+def twice_as_slow():
+    return rd.measured_run(times=tuple(2 * t for t in rd.TIMES))
+
+
+def smoke():
+    return rd.measured_run(options={"grid": "smoke"})
+
+
+def without_a_model():
+    return rd.measured_run(experiment="and_filters", fits_model=False)
+
+
+def few_cells_by_choice():
+    return rd.measured_run([(0, 1), (0, 2), (160, 1)])
+
+
+def few_cells_left():
+    run = rd.measured_run([(0, 1), (0, 2), (160, 1), (160, 2)])
+    for row in run.rows("windows", cell="f0160-r002"):
+        row["broker_cpu_ns"] = 0
+    return run
+
+
+def remote_broker():
+    run = rd.measured_run()
+    run.manifest["brokers"]["activemq"] |= {"cpus": None, "cpu_known": False}
+    run.manifest["starts"][0]["idle_cpu"] = None
+    for row in run.tables["windows"]:
+        row["broker_cpu_ns"] = None
+    return run
+
+
+RUNS = {
+    make.__name__: make
+    for make in (
+        everything_right,
+        lost_in_warm_up,
+        one_of_two_brokers_lost,
+        one_cell_not_saturated,
+        three_starts,
+        twice_as_slow,
+        smoke,
+        without_a_model,
+        few_cells_by_choice,
+        few_cells_left,
+        remote_broker,
+    )
+}
+
+
+@pytest.fixture(scope="module")
+def results(spark, tmp_path_factory):
+    """All runs, read side by side in one analysis; by name."""
+    folder = tmp_path_factory.mktemp("runs")
+    paths = [make().write(folder / name) for name, make in RUNS.items()]
+    return {result.run: result for result in verdict.analysed(paths, master=MASTER)}
+
+
+@pytest.mark.parametrize(
+    ("run", "expected", "models"),
+    [
+        ("everything_right", "valid", ["valid"]),
+        ("lost_in_warm_up", "invalid", ["invalid"]),
+        ("one_of_two_brokers_lost", "invalid", ["valid", "invalid"]),  # activemq, artemis
+        ("one_cell_not_saturated", "valid", ["valid"]),
+        ("three_starts", "valid", ["valid"]),
+        ("twice_as_slow", "valid", ["valid"]),
+        ("smoke", "valid", []),
+        ("without_a_model", "valid", []),
+        ("few_cells_by_choice", "valid", []),
+        ("few_cells_left", "invalid", []),
+        ("remote_broker", "unverified", ["unverified"]),
+    ],
+)
+def test_verdicts(results, run, expected, models):
+    """Each run has its own verdict, and each model that of its broker; none depends on what else is read."""
+    assert results[run].verdict == expected
+    assert [fit.verdict for fit in results[run].fits] == models
+
+
+def test_the_model_comes_back(results):
+    """From Parquet to the fit: the three times within 2 %, and nothing found but that it was one start."""
+    result = results["everything_right"]
+
+    (fit,) = result.fits
+    for (name, interval), truth in zip(fit.parameters.items(), rd.TIMES, strict=True):
+        assert interval.estimate == pytest.approx(truth, rel=0.02), name
+    assert result.findings == ()
+    assert [finding.what for finding in fit.findings] == ["replication: one start only"]
+
+
+def test_runs_stand_side_by_side(results):
+    """A run that is twice as slow has twice the times, and cells of its own: nothing is mixed between runs."""
+    once, twice = (results[name].fits[0].parameters["t_rcv"].estimate for name in ("everything_right", "twice_as_slow"))
+
+    assert twice / once == pytest.approx(2, rel=0.05)
+    record = summary_json([results["everything_right"], results["few_cells_left"]])
+    assert record["verdict"] == "invalid"
+    assert [run["verdict"] for run in record["runs"]] == ["valid", "invalid"]
+    assert len({(cell["run"], cell["cell"]) for cell in record["cells"]}) == 16 + 4
+
+
+def test_several_starts_give_intervals_between_starts(results):
+    """Three starts that differ by 3 % give an interval between starts that holds the truth."""
+    (fit,) = results["three_starts"].fits
+
+    assert (fit.starts, fit.scope) == (3, "between starts")
+    for interval, truth in zip(fit.parameters.values(), rd.TIMES, strict=True):
+        assert interval.low < truth < interval.high
+    assert len(results["three_starts"].cells) == 48
+
+
+def test_a_loss_is_named_first(results):
+    """One lost copy in the warm-up heads the findings, and the model repeats it."""
+    result = results["lost_in_warm_up"]
+
+    assert result.findings[0].what == "copies lost by activemq"
+    assert result.fits[0].findings[0] == result.findings[0]
+    text = tables.summary([result])
+    assert "verdict: invalid" in text
+    assert text.count("copies lost by activemq") == 1
+
+
+def test_several_runs_are_announced(results):
+    """Text about several runs says that nothing is put together; text about one does not."""
+    two = [results["everything_right"], results["smoke"]]
+
+    assert "nothing is averaged or fitted over runs" in tables.summary(two)
+    assert "averaged" not in tables.summary(two[:1])
+
+
+def test_the_gravest_findings_come_first(results):
+    """Findings that decide the verdict stand before those that only explain."""
+    severities = [finding.consequence for finding in results["few_cells_left"].every_finding]
+
+    assert severities[0] == VerdictKind.INVALID
+    assert severities == sorted(severities, key=[VerdictKind.INVALID, VerdictKind.UNVERIFIED, VerdictKind.VALID].index)
+
+
+def test_a_doubtful_cell_stays_visible(results):
+    """A cell that is left out stands in the table in brackets, with its status and reason, and under the model."""
+    text = tables.summary([results["one_cell_not_saturated"]])
+
+    assert "(f0640-r005)" in text
+    assert "left out: f0640-r005 (start 1): not-saturated: broker CPU 0.49" in text
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        ("smoke", "smoke grid shows correctness only"),
+        ("without_a_model", "no model to fit"),
+        ("few_cells_by_choice", "3 usable cells"),
+        ("few_cells_left", "3 usable cells"),
+    ],
+)
+def test_asking_for_a_model_that_cannot_be_is_refused(results, run, said):
+    """Cells and verdict are shown by the summary; the verb `fit` says why there is no model."""
+    assert results[run].cells
+    with pytest.raises(DataError, match=said):
+        verdict.with_models((results[run],))
+
+
+def test_a_smoke_grid_says_that_it_measures_nothing(results):
+    """Its only finding is what it is."""
+    assert [finding.what for finding in results["smoke"].findings] == ["a smoke grid was run"]
+
+
+def test_an_unknown_cpu_is_shown_as_unknown(results):
+    """Not as 0 and not as a pass."""
+    assert {cell.broker_cpu for cell in results["remote_broker"].cells} == {None}
+    assert "unknown" in tables.summary([results["remote_broker"]])
+
+
+def test_a_partial_run_is_never_valid(spark, tmp_path):
+    """An interrupted run gives its complete cells and says what is missing; it is unverified at best."""
+    run = rd.measured_run()
+    run.manifest["outcome"] = "interrupted"
+    run.tables["windows"] = [row for row in run.tables["windows"] if row["cell"] != "f0160-r001"]
+
+    (result,) = verdict.analysed([run.write(tmp_path / "run")], master=MASTER, partial=True)
+
+    assert (result.verdict, result.audit.verdict) == (VerdictKind.UNVERIFIED, VerdictKind.UNVERIFIED)
+    assert len(result.cells) == 15
+    assert "15 of 16 cells" in tables.summary([result])
+
+
+def test_the_host_is_shown(results):
+    """Memory, swap, disk and network of each start: the figures that the samples hold."""
+    (use,) = results["everything_right"].host
+
+    assert (use.broker_rss_bytes, use.load_rss_bytes) == (900 * 2**20, 120 * 2**20)
+    assert (use.memory_available_bytes, use.swap_growth_bytes) == (8 * 2**30, 0)
+    assert use.disk_bytes_per_s == pytest.approx(1e6, rel=1e-6)
+    assert use.network_bytes_per_s == pytest.approx(1e8, rel=1e-6)
+    assert len(results["three_starts"].host) == 3
+
+
+def test_the_text_explains_itself(results):
+    """Units, meanings, the paper's values, the verdict and the directory stand in the text; the verdict comes last."""
+    result = results["everything_right"]
+    text = tables.summary([result])
+
+    for words in ("messages/s", "one message received", "49", "0.16", "15", "95 %", "within one start", "expected"):
+        assert words in text
+    assert text.splitlines()[-2].startswith("verdict: valid")
+    assert text.splitlines()[-1] == f"run directory: {result.path}"
+
+
+def test_the_json_of_summary(results):
+    """The keys that scripts rely on, per cell with intervals, and nothing that JSON cannot say."""
+    record = plain(summary_json([results["everything_right"]]))
+
+    assert (record["schema"], record["verdict"], len(record["cells"])) == (1, "valid", 16)
+    cell = record["cells"][0]
+    assert set(cell) >= {
+        "broker", "start", "experiment", "cell", "broker_cpu", "load_cpu", "load_us_per_delivery", "status",
+    }  # fmt: skip
+    for rate in ("received_per_s", "dispatched_per_s", "overall_per_s"):
+        low, high = cell[rate]["ci95"]
+        assert low < cell[rate]["estimate"] < high
+
+
+def test_the_json_of_fit(results):
+    """The keys that scripts rely on."""
+    (fit,) = plain(fit_json([results["one_cell_not_saturated"]]))["fits"]
+
+    assert set(fit) >= {
+        "broker", "experiment", "profile", "starts", "parameters", "ols_as_in_paper", "cells_used", "cells_excluded",
+        "lack_of_fit", "verdict", "findings",
+    }  # fmt: skip
+    assert list(fit["parameters"]) == ["t_rcv", "t_fltr", "t_tx"]
+    assert all(set(parameter) == {"estimate_s", "ci95_s"} for parameter in fit["parameters"].values())
+    assert set(fit["lack_of_fit"]) == {"f", "p", "max_relative_deviation"}
+    assert (fit["broker"], fit["experiment"], fit["profile"], fit["starts"]) == ("activemq", "replication", "today", 1)
+    assert len(fit["cells_used"]) == 15
+    (excluded,) = fit["cells_excluded"]
+    assert excluded["cell"] == "f0640-r005"
+    assert excluded["reason"].startswith("not-saturated")
+    assert {"what", "measured", "limit", "advice"} <= set(fit["findings"][0])
+
+
+def test_the_json_of_audit(results):
+    """The sums, and the same per cell, warm-up included."""
+    record = plain(audit_json([results["lost_in_warm_up"].audit]))
+
+    counts = {"sent", "expected", "delivered", "lost", "duplicated", "reordered", "misdelivered"}
+    assert set(record["messages"]) == counts
+    assert all(counts < set(cell) for cell in record["cells"])
+    assert len(record["cells"]) == 17
+    for count in counts:
+        assert record["messages"][count] == sum(cell[count] for cell in record["cells"])
+    assert (record["messages"]["lost"], record["verdict"], len(record["findings"])) == (1, "invalid", 1)
+
+
+def plain(record):
+    """The object as a script reads it."""
+    return json.loads(json.dumps(record, allow_nan=False))

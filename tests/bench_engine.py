@@ -1,0 +1,259 @@
+"""`make bench-engine`: what the engine itself costs, as ratios within one run on a real ActiveMQ.
+
+Never a test: absolute times belong to the machine. Nothing else may run meanwhile. The last line is one
+JSON object.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from tabulate import tabulate
+
+from analysis.session import session
+from analysis.verdict import audited
+from fixtures import brokers, host
+from fixtures.brokers import Running
+from fixtures.load.arrivals import Arrivals
+from fixtures.load.coordinator import Workers
+from fixtures.load.measure import CellRun, HostSpeed, Load, Surroundings, Window
+from fixtures.load.publisher import BLOCK_FRAMES, send_frame
+from fixtures.recording.run_directory import RunDirectory
+from fixtures.wire.bulk import MESSAGES, FrameBlock, scan, stamp
+from fixtures.wire.frames import Frame
+from fixtures.wire.stomp import encode
+from microbench.test_replication import EXPERIMENT
+from tests.run_directories import write_events
+from workloads.model import PROFILES, Cell, Plan
+from workloads.schedule import Slot
+from workloads.sendrules import Credit
+
+TODAY = PROFILES["today"]
+LOAD = Load(windows=2, window_s=4.0, rule=Credit(1000), coalesce_us=1000, events=False)
+WARM_UP_S = 45.0
+CPUS = os.sched_getaffinity(0)
+#: Copies that one booking of the loop takes at 100 000 per s: four turns with a pause of 1 ms.
+COPIES_PER_BLOCK = 400
+EVENTS = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One figure: the target is its limit, and `holds` says on which side of it the figure lies."""
+
+    what: str
+    value: float
+    target: float
+    at_most: bool
+
+    @property
+    def holds(self) -> bool:
+        return self.value <= self.target if self.at_most else self.value >= self.target
+
+
+def plan_of(further: int, replication: int) -> Plan:
+    cell = Cell(f"f{further:04d}-r{replication:03d}", {"further": further, "replication": replication})
+    return EXPERIMENT.plan(cell, TODAY)
+
+
+class Bench:
+    """A broker start on which cells and the stomp.py client take turns."""
+
+    def __init__(self, running: Running, folder: Path, load_cpu: int) -> None:
+        self.running, self.load_cpu = running, load_cpu
+        self._directory = RunDirectory(folder, "engine", {})
+        self._speed = HostSpeed(repeats=0)
+        self._number = 0
+        self.workers = Workers(1, [load_cpu])
+
+    def cell(self, plan: Plan, load: Load = LOAD, look: Callable[[], None] = lambda: None) -> list[Window]:
+        """The windows of one cell; `look` is called between them."""
+        self._number += 1
+        slot = Slot("activemq", self._number, plan.experiment, plan.cell)
+        around = Surroundings(load, self.workers, self.running, self._directory, self._speed, lambda _: None)
+        windows = []
+        with CellRun(plan, slot, around) as run:
+            for _ in range(load.windows):
+                windows.append(run.window())
+                look()
+            outcome = run.finish()
+        if not outcome.exact:
+            raise SystemExit(outcome.explain())
+        return windows
+
+    def stomp_py(self, replication: int) -> dict[str, int]:
+        endpoint = self.running.endpoint
+        command = [sys.executable, "-m", "tests.stomp_py_load", str(endpoint.port), str(endpoint.login)]
+        command += [str(replication), "4", "6", str(self.load_cpu)]
+        environment = os.environ | {"STOMP_PASSCODE": endpoint.passcode or ""}
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120, env=environment)
+        return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+@contextmanager
+def bench(folder: Path) -> Iterator[Bench]:
+    *load_cpus, broker_cpu = host.available_cpus()
+    os.sched_setaffinity(0, set(load_cpus))
+    host.require_descriptors(6000)
+    spec = brokers.parse("activemq")
+    brokers.prepare(spec, print)
+    (folder / "broker").mkdir()
+    running = brokers.start(spec, folder / "broker", [broker_cpu])
+    one = Bench(running, folder, load_cpus[0])
+    try:
+        yield one
+    finally:
+        one.workers.close()
+        running.stop()
+
+
+def against_stomp_py(one: Bench) -> Iterator[Row]:
+    """Load CPU per delivered message, audit on, as a share of stomp.py's: twice each, in turn."""
+    for replication, target in ((10, 1 / 20), (40, 1 / 25)):
+        bulk_ns: list[float] = []
+        plain_ns: list[float] = []
+        for _ in range(2):
+            windows = one.cell(plan_of(0, replication))
+            bulk_ns.append(sum(w.load_cpu_ns for w in windows) / sum(w.dispatched for w in windows))
+            plain = one.stomp_py(replication)
+            plain_ns.append(plain["cpu_ns"] / plain["delivered"])
+        bulk, plain_one = float(np.mean(bulk_ns)), float(np.mean(plain_ns))
+        print(f"r = {replication}: {bulk / 1e3:.2f} us per delivered message, stomp.py {plain_one / 1e3:.1f} us")
+        yield Row(
+            f"load CPU per delivered message, share of stomp.py's, r = {replication}", bulk / plain_one, target, True
+        )
+
+
+def largest_cells(one: Bench) -> Iterator[Row]:
+    """The corners of the grid: who is the bottleneck, is the flow conserved, do two windows agree."""
+    table = []
+    corners = [(0, 1), (0, 40), (4960, 1), (4960, 40)]
+    for further, replication in corners:
+        first, second = one.cell(plan_of(further, replication))
+        table.append(
+            {
+                "cell": plan_of(further, replication).cell,
+                "received_per_s": second.received_per_s,
+                "broker_cpu": min(w.broker_cpu_ns / (w.end_ns - w.begin_ns) for w in (first, second)),  # type: ignore[operator]
+                "load_cpu": max(w.load_cpu_ns / (w.end_ns - w.begin_ns) for w in (first, second)),
+                "conservation": max(abs(w.dispatched / w.expected - 1) for w in (first, second)),
+                "disagreement": abs(first.received_per_s / second.received_per_s - 1),
+            }
+        )
+    print(tabulate(table, headers="keys", floatfmt=".3f"))
+    yield Row("broker CPU of its core, least of the corner cells", min(row["broker_cpu"] for row in table), 0.97, False)
+    yield Row("load CPU of its core, most of the corner cells", max(row["load_cpu"] for row in table), 0.5, True)
+    yield Row("conservation, worst window of the corner cells", max(row["conservation"] for row in table), 0.01, True)
+    yield Row("two windows of a cell, worst of the corner cells", max(row["disagreement"] for row in table), 0.05, True)
+
+
+def memory(one: Bench) -> Iterator[Row]:
+    """A worker with 2600 connections: how much memory, and how much more at the end than at the begin."""
+    sizes: list[int] = []
+    load = Load(windows=12, window_s=2.5, rule=Credit(1000), coalesce_us=1000, events=False)
+    one.cell(plan_of(2540, 40), load, lambda: sizes.append(host.rss_bytes(one.workers.pids[0])))
+    yield Row("memory of a worker with 2600 connections, MB", max(sizes) / 1e6, 300, True)
+    yield Row("its growth over 30 s of load, MB", (sizes[-1] - sizes[0]) / 1e6, 5, True)
+
+
+def message(lane: int, seq: int, subscription: int) -> Frame:
+    """A MESSAGE with the headers, and about the length, of ActiveMQ Classic's."""
+    headers = (
+        ("expires", "0"),
+        ("destination", "/topic/bench.replication.f0160-r040"),
+        ("subscription", str(subscription)),
+        ("priority", "4"),
+        ("Stamp", stamp(lane, seq)),
+        ("ID", "#0"),
+        ("message-id", f"ID:host-40000-1700000000000-3:{lane}:-1:1:{seq}"),
+        ("content-length", "0"),
+        ("timestamp", "1700000000000"),
+    )
+    return Frame("MESSAGE", headers)
+
+
+def scan_and_audit() -> Row:
+    """Blocks of bytes as the loop sees them at r = 40: vector scan and exact audit."""
+    plan = plan_of(0, 40)
+    lanes = len(plan.lanes)
+    blocks, subscriptions = [], np.repeat(np.arange(40), -(-COPIES_PER_BLOCK // 40))
+    per_subscription = len(subscriptions) // 40
+    for turn in range(400):
+        at = range(turn * per_subscription, (turn + 1) * per_subscription)
+        frames = [encode(message(k % lanes, k // lanes, s)) + b"\n" for s in range(40) for k in at]
+        blocks.append(np.frombuffer(b"".join(frames)[:-1], np.uint8))
+    arrivals = Arrivals(plan)
+    begin = time.process_time()
+    for block in blocks:
+        stamps = scan(block, MESSAGES)
+        assert stamps is not None
+        arrivals.add(subscriptions, stamps.lane, stamps.seq, 1)
+    seconds = time.process_time() - begin
+    assert len(arrivals.finish().lane) == lanes * 40
+    return Row(
+        "block scan with exact audit, messages/s per core", len(blocks) * len(subscriptions) / seconds, 600_000, False
+    )
+
+
+def encoding() -> Row:
+    """Frames whose sequence number is patched in place."""
+    lane = plan_of(0, 1).lanes[0]
+    block = FrameBlock([send_frame(lane, "/topic/bench", TODAY)], BLOCK_FRAMES)
+    turns = 4000
+    begin = time.process_time()
+    for turn in range(turns):
+        block.renumber(turn * block.count)
+    seconds = time.process_time() - begin
+    return Row("encoding with patched sequence, frames/s per core", turns * block.count / seconds, 1e6, False)
+
+
+def analysis(folder: Path) -> Row:
+    """The Spark audit of recorded delivery events in local[2], from the second pass on: the first warms the JVM."""
+    path = write_events(folder / "events", EVENTS, subscriptions=40)
+    os.sched_setaffinity(0, CPUS)
+    with session("local[2]"):
+        for _ in range(2):
+            begin_s = time.monotonic()
+            (result,) = audited([path], master="local[2]")
+            seconds = time.monotonic() - begin_s
+    if not result.copies.exact or result.copies.delivered < EVENTS:
+        raise SystemExit(f"the audit of the generated events is wrong: {result.copies}")
+    return Row("analysis audits recorded events, rows/s in local[2]", result.copies.delivered / seconds, 300_000, False)
+
+
+def main() -> None:
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rows += [scan_and_audit(), encoding()]
+        with bench(folder) as one:
+            end = time.monotonic() + WARM_UP_S
+            while time.monotonic() < end:
+                for further, replication in ((0, 1), (0, 40), (2540, 10)):
+                    one.cell(plan_of(further, replication))
+            rows += against_stomp_py(one)
+            rows += largest_cells(one)
+            rows += memory(one)
+        rows.append(analysis(folder))
+    print(
+        tabulate(
+            [(row.what, row.value, ("<= " if row.at_most else ">= ") + f"{row.target:g}", row.holds) for row in rows],
+            headers=("figure", "seen", "target", "holds"),
+            floatfmt=",.3f",
+        )
+    )
+    print(json.dumps({row.what: round(row.value, 4) for row in rows}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""What tests of several parts share: how to read a run directory without the analysis."""
+
+from __future__ import annotations
+
+import json
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow.parquet as pq
+
+from workloads.lanes import LaneAudit, classify
+from workloads.records import TABLES, expected_pairs
+
+ROOT = Path(__file__).parents[1]
+
+
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def table_rows(run: Path, table: str, **keys: Any) -> list[dict[str, Any]]:
+    """All rows of a table, or those with these values, in the order of their files."""
+    rows = [row for path in sorted((run / table).glob("*.parquet")) for row in pq.read_table(path).to_pylist()]
+    return [row for row in rows if all(row[key] == value for key, value in keys.items())]
+
+
+def row_counts(run: Path) -> dict[str, int]:
+    return {table: len(table_rows(run, table)) for table in TABLES}
+
+
+def recorded_audit(run: Path, plan: dict[str, Any], **keys: Any) -> tuple[LaneAudit, int]:
+    """The lane audit of one cell from its files, and how many messages were sent; `plan` is its entry of plan.json."""
+    sent = {row["lane"]: row["last_seq"] + 1 for row in table_rows(run, "sends", **keys)}
+    pairs = set(expected_pairs(plan))
+    runs: dict[tuple[int, int], list[tuple[int, int]]] = {pair: [] for pair in pairs}
+    for row in sorted(table_rows(run, "deliveries", **keys), key=lambda row: row["arrival"]):
+        runs.setdefault((row["lane"], row["subscription"]), []).append((row["first_seq"], row["last_seq"]))
+    audits = [classify(of_pair, sent.get(pair[0], 0), expected=pair in pairs) for pair, of_pair in runs.items()]
+    return reduce(add, audits, LaneAudit()), sum(sent.values())
+
+
+def in_words_of_a_truth(audit: LaneAudit, sent: int) -> dict[str, int]:
+    """An audit as the reference broker states what it did."""
+    names = ("delivered", "lost", "duplicated", "reordered", "misdelivered")
+    return {"received": sent} | {name: getattr(audit, name) for name in names}
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended; one that nobody has waited for yet has."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True

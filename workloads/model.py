@@ -56,12 +56,21 @@ class Destination:
     name: str
 
 
+#: Stands at the head of the stamp that every message carries, and nowhere else in a message.
+STAMP_MARK = "~"
+
+
 @dataclass(frozen=True, slots=True)
 class Template:
     """What all messages of a lane have in common: selectable properties and the size of the body."""
 
     properties: tuple[tuple[str, str], ...] = ()
     body_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value in self.properties:
+            if STAMP_MARK in name + value:
+                raise WorkloadError(f"property {name}: {value!r} holds {STAMP_MARK!r}, which marks the load's stamps")
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,8 +67,8 @@ SENDS = (
     Column("lane", Type.INT32, "publisher x template, numbered in plan.json"),
     Column("first_seq", Type.INT64, "first sequence number wholly written to the broker's socket"),
     Column("last_seq", Type.INT64, "last one, included; a lane without a message has no row"),
-    Column("first_ns", Type.INT64, "instant after the first was written"),
-    Column("last_ns", Type.INT64, "instant after the last was written"),
+    Column("first_ns", Type.INT64, "instant after the first message of the lane's publisher was written"),
+    Column("last_ns", Type.INT64, "instant after its last one was"),
 )
 
 DELIVERIES = (

@@ -15,6 +15,7 @@ import time
 import stomp  # type: ignore[import-untyped]
 
 PUBLISHERS, IN_FLIGHT = 20, 1000
+MARK = "~" + 35 * "0"  # as long as the engine's stamp, so that the messages are the same
 
 
 class _Counter(stomp.ConnectionListener):  # type: ignore[misc]
@@ -58,7 +59,7 @@ def main(port: str, login: str, replication: str, warm_up_s: str, window_s: str,
             if free <= 0:
                 time.sleep(0.001)
             for _ in range(min(free, 50)):
-                publishers[sent % PUBLISHERS].send(destination, b"", headers={"ID": "#0"})
+                publishers[sent % PUBLISHERS].send(destination, b"", headers={"ID": "#0", "Stamp": MARK})
                 sent += 1
 
     run(float(warm_up_s))

@@ -17,8 +17,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 from analysis.errors import DataError
 from analysis.intervals import ratio_interval
 from analysis.load import Frames, Run, reading
-from analysis.results import CellAudit, CellKey, CellSummary, Finding, Window
-from workloads.records import KEYS, WARM_UP, WINDOWS
+from analysis.results import CellAudit, CellKey, CellSummary, Finding
+from workloads.records import KEYS, PREPARATION, WINDOWS, Window
 from workloads.rules import BACKLOG, BROKER_CPU, CONSERVATION, LOAD_CPU, Status, VerdictKind, WindowStatus
 
 #: Grids that show correctness only.
@@ -45,12 +45,12 @@ def windows_by_cell(data: Frames, runs: Sequence[Run]) -> dict[CellKey, tuple[Wi
 def summarise(
     run: Run, windows: Mapping[CellKey, Sequence[Window]], audit: Sequence[CellAudit]
 ) -> tuple[CellSummary, ...]:
-    """The cells of a run, without its warm-up."""
+    """The cells of a run, without its warm-up and what else prepared it."""
     exact = {cell.key: cell.copies.exact for cell in audit}
     return tuple(
         _summary(run, key, tuple(windows[key]), exact=exact.get(key, False))
         for key in run.cells
-        if key.experiment != WARM_UP
+        if key.experiment not in PREPARATION
     )
 
 
@@ -83,6 +83,9 @@ def _summary(run: Run, key: CellKey, windows: Sequence[Window], *, exact: bool) 
     cell = CellSummary(
         key=key,
         profile=plan["profile"],
+        factors=plan["factors"],
+        pace=plan["pace"],
+        connections=plan["connections"],
         n_fltr=plan["n_fltr"],
         replication=float(plan["replication"]),
         fits_model=plan["fits_model"],
@@ -104,17 +107,17 @@ def _summary(run: Run, key: CellKey, windows: Sequence[Window], *, exact: bool) 
 
 def _check(key: CellKey, window: Window) -> None:
     if window.end_ns <= window.begin_ns:
-        raise DataError(f"{key}: window {window.number} ends before it begins; the record is wrong, measure again")
+        raise DataError(f"{key}: window {window.window} ends before it begins; the record is wrong, measure again")
     if window.status not in set(WindowStatus):
         raise DataError(
-            f"{key}: window {window.number} has status {window.status!r}, expected one of {', '.join(WindowStatus)}; "
+            f"{key}: window {window.window} has status {window.status!r}, expected one of {', '.join(WindowStatus)}; "
             "it was not written by this version of the suite"
         )
 
 
 def _numbers(windows: Sequence[Window], cpus: int | None, workers: int) -> dict[str, Any]:
     """The rates, times and CPU of a cell: totals over its windows, with the scatter of the windows as interval."""
-    seconds = [window.seconds for window in windows]
+    seconds = [window.elapsed_s for window in windows]
     received = [window.received for window in windows]
     dispatched = [window.dispatched for window in windows]
     if not sum(received) or not sum(dispatched):

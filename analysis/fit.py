@@ -265,7 +265,7 @@ def _deviations(cells: Sequence[CellSummary], estimates: Mapping[str, float]) ->
 def _lack(starts: Sequence[StartFit], largest: float) -> LackOfFit:
     """Relative errors of the windows, pooled over the starts; each start has three parameters of its own."""
     groups = [
-        np.array([window.seconds / window.received for window in cell.windows]) / fitted
+        np.array([window.elapsed_s / window.received for window in cell.windows]) / fitted
         for start in starts
         for cell, fitted in zip(start.cells, start.fitted_s, strict=True)
     ]

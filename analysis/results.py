@@ -12,6 +12,8 @@ from enum import StrEnum
 from typing import Any
 
 from workloads.lanes import LaneAudit
+from workloads.model import Factor
+from workloads.records import Window
 from workloads.rules import Status, VerdictKind
 
 #: Version of the JSON objects below.
@@ -81,42 +83,21 @@ class CellKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """One cut in time of a steady load, as recorded."""
-
-    number: int
-    begin_ns: int
-    end_ns: int
-    received: int
-    expected: int
-    dispatched: int
-    in_flight: int | None
-    broker_cpu_ns: int | None
-    load_cpu_ns: int
-    host_speed_ns: int
-    status: str
-
-    @property
-    def seconds(self) -> float:
-        return (self.end_ns - self.begin_ns) / 1e9
-
-    @property
-    def middle_ns(self) -> int:
-        return (self.begin_ns + self.end_ns) // 2
-
-
-@dataclass(frozen=True, slots=True)
 class CellSummary:
     """A cell in numbers. Rates and times are over its `ok` windows; None where there is none.
 
     received_per_s, dispatched_per_s, overall_per_s: messages into the broker, copies out of it, their sum ·
     processing_s: B, seconds per message received · broker_cpu: fraction of its CPU set, None where unknown ·
     load_cpu: of a core, per worker · conservation: the window's dispatched / expected that is farthest from 1 ·
-    reason: why the status is not `ok`, or what else to know.
+    pace: what the cell asked for instead of the run's closed loop, in words · reason: why the status is not `ok`,
+    or what else to know.
     """
 
     key: CellKey
     profile: str
+    factors: Mapping[str, Factor]
+    pace: str | None
+    connections: int
     n_fltr: int
     replication: float
     fits_model: bool
@@ -191,11 +172,67 @@ class LackOfFit:
 
 
 @dataclass(frozen=True, slots=True)
+class FittedCell:
+    """A cell that entered a fit: B measured (mean over the starts; interval over them, or over its windows), B fitted,
+    and when it was measured (mean of its windows, seconds from the start's first window, mean over starts)."""
+
+    cell: str
+    n_fltr: int
+    replication: float
+    measured_s: Interval
+    fitted_s: float
+    at_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    """The alternative B = max(t_rcv + n_fltr t_fltr + r t_tx, r t_sat), for a cap on transmission.
+
+    delta_aicc: AICc of the plane less that of the roofline; preferred: whether the roofline is the better description
+    (by the limit in `workloads.rules`) · capped: the cells in the regime of the cap.
+    """
+
+    parameters: Mapping[str, Interval]
+    t_sat_s: Interval
+    capped: tuple[str, ...]
+    delta_aicc: float
+    preferred: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Constrained:
+    """The fit with no parameter below 0, beside the free one where t_rcv's interval covers 0; `t_rcv_at_most_s` is
+    the one-sided 95 % bound."""
+
+    parameters: Mapping[str, float]
+    t_rcv_at_most_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveOneOut:
+    """Relative error of B predicted for each cell from all others: median and largest absolute value."""
+
+    median: float
+    largest: float
+    cell: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """Relative standard deviation of B: of the windows of a cell, and of the starts of a cell beyond that (None with
+    one start); pooled over the cells."""
+
+    within_start: float | None
+    between_starts: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class FitResult:
     """B = t_rcv + n_fltr t_fltr + r t_tx on the cells of one (run, broker, experiment, profile); times in s.
 
-    per_start: the three estimates of each start · ols_as_in_paper: least squares on r in {1, 2, 5, 10} as the
-    paper did it, None where the cells do not allow it.
+    per_start: the three estimates of each start · covariance: of the three parameters in s^2, in their order, for
+    predictions (None where the scope gives none) · degrees: of freedom of their t intervals · ols_as_in_paper:
+    least squares on r in {1, 2, 5, 10} as the paper did it, None where the cells do not allow it.
     """
 
     run: str
@@ -211,6 +248,13 @@ class FitResult:
     cells_excluded: tuple[Excluded, ...]
     lack_of_fit: LackOfFit
     findings: tuple[Finding, ...]
+    points: tuple[FittedCell, ...] = ()
+    covariance: tuple[tuple[float, ...], ...] | None = None
+    degrees: int = 0
+    roofline: Roofline | None = None
+    constrained: Constrained | None = None
+    leave_one_out: LeaveOneOut | None = None
+    variation: Variation = Variation(None, None)
 
     @property
     def verdict(self) -> VerdictKind:
@@ -219,6 +263,79 @@ class FitResult:
     def also(self, findings: Iterable[Finding]) -> FitResult:
         """The same fit, judged by further findings as well."""
         return replace(self, findings=(*findings, *self.findings))
+
+
+class ClaimVerdict(StrEnum):
+    """What a run says about a claim of the paper."""
+
+    REPRODUCED = "reproduced"
+    NOT_REPRODUCED = "not reproduced"
+    NOT_DECIDABLE = "not decidable"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim of Henjes et al. 2006 beside what was measured on one broker under one profile.
+
+    published, measured: in words, with units; `measured` has intervals and absolute values, or is empty ·
+    reason: by which comparison the verdict was reached, or what is missing · cells: what it rests on.
+    """
+
+    run: str
+    broker: str
+    profile: str
+    section: str
+    claim: str
+    published: str
+    measured: str
+    verdict: ClaimVerdict
+    reason: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Percentile:
+    """A percentile of the latency and of the generator's lateness; greyed where the lateness dominates it.
+
+    rank: 50, 90, 99, 99.9 · reason: why it is greyed, empty where it is not.
+    """
+
+    rank: float
+    latency_s: Interval
+    lateness_s: float
+    reason: str
+
+    @property
+    def greyed(self) -> bool:
+        return bool(self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyResult:
+    """Latency of one open-loop cell, from the planned instant to the read; times in s.
+
+    planned_per_s: the rate asked for · capacity_per_s: of the same flow in the same start · copies: measured copies ·
+    negative: copies with a negative latency, which are counted and kept · waiting_s: mean of latency less the least
+    latency seen, None where nothing came · predicted_waiting_s: mean waiting time of M/GI/1 at this load, None where
+    the arrivals are not Poisson · model: where the service time of that prediction comes from.
+    """
+
+    key: CellKey
+    profile: str
+    arrivals: str
+    percent: int
+    planned_per_s: float
+    received_per_s: float
+    capacity_per_s: float | None
+    copies: int
+    negative: int
+    mean_s: Interval
+    percentiles: tuple[Percentile, ...]
+    waiting_s: float | None
+    predicted_waiting_s: float | None
+    model: str
+    status: Status
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +375,8 @@ class RunResult:
     host: tuple[HostUse, ...]
     findings: tuple[Finding, ...]
     refused: tuple[str, ...] = field(default=())
+    claims: tuple[Claim, ...] = ()
+    latency: tuple[LatencyResult, ...] = ()
 
     @property
     def verdict(self) -> VerdictKind:

@@ -14,8 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 
 from analysis.intervals import Block, pooled_slope
 from analysis.load import STRANGER, Frames, Run, Start, reading
-from analysis.results import CellKey, CellSummary, Finding, FitResult, HostUse, Interval, Window
-from workloads.records import WARM_UP
+from analysis.results import CellKey, CellSummary, Finding, FitResult, HostUse, Interval
+from workloads.records import WARM_UP, Window
 from workloads.rules import DRIFT, HOST_SPEED, IDLE_CPU, STATIONARY, Status, VerdictKind, WindowStatus
 
 _MINUTE_NS = 60e9
@@ -117,7 +117,7 @@ def _against_own_mean(cells: Sequence[CellSummary], begin_ns: int) -> list[Block
         Block(
             np.ones((len(cell.windows), 1)),
             np.array([(window.middle_ns - begin_ns) / _MINUTE_NS for window in cell.windows]),
-            np.log([window.seconds / window.received for window in cell.windows]),
+            np.log([window.elapsed_s / window.received for window in cell.windows]),
         )
         for cell in cells
         if len(cell.windows) > 1

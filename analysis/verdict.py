@@ -14,8 +14,9 @@ from pyspark.sql import SparkSession
 from analysis import aggregate, audit, fit, stability
 from analysis.errors import DataError
 from analysis.load import Run, frames, open_runs
-from analysis.results import AuditResult, CellKey, CellSummary, Finding, FitResult, HostUse, RunResult, Window
+from analysis.results import AuditResult, CellKey, CellSummary, Finding, FitResult, HostUse, RunResult
 from analysis.session import session
+from workloads.records import Window
 from workloads.rules import Status, VerdictKind
 
 

@@ -48,8 +48,8 @@ def _template(own: int, subscriber: int) -> Template:
 
 
 def flow(cell: Cell, destination: str) -> Flow:
-    length = cell.factors["length"]
-    own = [(j, place(cell.factors["series"], length, j)) for j in range(1, SUBSCRIBERS + 1)]
+    length = cell.number("length")
+    own = [(j, place(cell.number("series"), length, j)) for j in range(1, SUBSCRIBERS + 1)]
     return Flow(
         Destination(DestinationKind.TOPIC, destination),
         PUBLISHERS,
@@ -59,7 +59,12 @@ def flow(cell: Cell, destination: str) -> Flow:
 
 
 EXPERIMENT = Experiment(
-    "and_filters", "Henjes et al. 2006, section 4.4", "what does the length of an AND filter cost?", GRIDS, flow
+    "and_filters",
+    "Henjes et al. 2006, section 4.4",
+    "what does the length of an AND filter cost?",
+    LABEL,
+    GRIDS,
+    flow,
 )
 
 

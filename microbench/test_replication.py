@@ -28,7 +28,7 @@ def flow(cell: Cell, destination: str) -> Flow:
         Destination(DestinationKind.TOPIC, destination),
         PUBLISHERS,
         (Template((("ID", "#0"),)),),
-        (matching,) * cell.factors["replication"] + (other,) * cell.factors["further"],
+        (matching,) * cell.number("replication") + (other,) * cell.number("further"),
     )
 
 
@@ -36,6 +36,7 @@ EXPERIMENT = Experiment(
     "replication",
     "Henjes et al. 2006, section 4.5",
     "what do one filter and one copy cost?",
+    LABEL,
     GRIDS,
     flow,
     fits_model=True,

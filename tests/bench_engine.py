@@ -26,7 +26,7 @@ from fixtures import brokers, host
 from fixtures.brokers import Running
 from fixtures.load.arrivals import Arrivals
 from fixtures.load.coordinator import Workers
-from fixtures.load.measure import CellRun, HostSpeed, Load, Surroundings, Window
+from fixtures.load.measure import CellRun, HostSpeed, Load, Surroundings
 from fixtures.load.publisher import BLOCK_FRAMES, send_frame
 from fixtures.recording.run_directory import RunDirectory
 from fixtures.wire.bulk import MESSAGES, FrameBlock, scan, stamp
@@ -35,6 +35,7 @@ from fixtures.wire.stomp import encode
 from microbench.test_replication import EXPERIMENT
 from tests.run_directories import write_events
 from workloads.model import PROFILES, Cell, Plan
+from workloads.records import Window
 from workloads.schedule import Slot
 from workloads.sendrules import Credit
 

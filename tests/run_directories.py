@@ -266,6 +266,7 @@ def add_windows(
                 "expected": copies,
                 "dispatched": copies,
                 "in_flight": 1000,
+                "planned_per_s": None,
                 "broker_cpu_ns": round(0.985 * elapsed),
                 "load_cpu_ns": round(0.4 * elapsed),
                 "host_speed_ns": 5_000_000 + number,

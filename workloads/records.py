@@ -7,6 +7,7 @@
         deliveries/       likewise
         windows/          one file per (broker, start, experiment, cell), written last: a cell that has it is complete
         samples/          likewise, one row per second of load
+        latency/          per worker like sends; only where the loop is open
         brokers/          one folder per broker start: its log
 
 Within a (lane, subscription) pair `arrival` is unique and the rows stand in its order; the sends of a lane
@@ -23,13 +24,20 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from workloads.model import Plan
+from workloads.model import Factor, Plan
+from workloads.sendrules import Pace
 
 #: Raised when a column, a key or the meaning of one changes; the analysis refuses other versions.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 #: The experiment name under which the traffic of the warm-up is recorded; it is audited like any other.
 WARM_UP = "warm-up"
+
+#: The experiment name of the closed loops whose capacity an open loop's rate is a share of; audited as well.
+CAPACITY = "capacity"
+
+#: Traffic that is audited, and otherwise enters no result.
+PREPARATION = (WARM_UP, CAPACITY)
 
 
 class Outcome(StrEnum):
@@ -92,6 +100,7 @@ WINDOWS = (
     Column("expected", Type.INT64, "copies that the plan expects of those"),
     Column("dispatched", Type.INT64, "copies read from the broker's sockets in between"),
     Column("in_flight", Type.INT64, "messages in flight allowed; null in an open loop", nullable=True),
+    Column("planned_per_s", Type.FLOAT64, "messages planned per second; null in a closed loop", nullable=True),
     Column(
         "broker_cpu_ns", Type.INT64, "CPU time of the broker's process; null where it cannot be read", nullable=True
     ),
@@ -114,19 +123,70 @@ SAMPLES = (
     Column("network_sent_bytes", Type.INT64, "of all interfaces, loopback included"),
 )
 
+LATENCY = (
+    *KEYS,
+    Column("window", Type.INT32, "the window in which the planned instant lies"),
+    Column("measure", Type.STRING, "latency: planned to read; lateness: planned to written, of the generator"),
+    Column("bucket", Type.INT32, "of workloads.histogram: log-linear, negative for negative times"),
+    Column("count", Type.INT64, "copies (latency) or messages (lateness)"),
+)
+
+
+class Measure(StrEnum):
+    """What a row of the latency table counts."""
+
+    LATENCY = "latency"
+    LATENESS = "lateness"
+
+
 TABLES: Mapping[str, tuple[Column, ...]] = {
     "sends": SENDS,
     "deliveries": DELIVERIES,
     "windows": WINDOWS,
     "samples": SAMPLES,
+    "latency": LATENCY,
 }
 
 
-def plan_record(plan: Plan, **extra: Any) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One cut in time of a steady load; fields as the columns of WINDOWS behind its keys."""
+
+    window: int
+    begin_ns: int
+    end_ns: int
+    received: int
+    expected: int
+    dispatched: int
+    in_flight: int | None
+    planned_per_s: float | None
+    broker_cpu_ns: int | None
+    load_cpu_ns: int
+    host_speed_ns: int
+    status: str
+
+    @property
+    def elapsed_s(self) -> float:
+        return (self.end_ns - self.begin_ns) / 1e9
+
+    @property
+    def received_per_s(self) -> float:
+        return self.received / self.elapsed_s
+
+    @property
+    def middle_ns(self) -> int:
+        return (self.begin_ns + self.end_ns) // 2
+
+
+def plan_record(
+    plan: Plan, *, fits_model: bool = False, factors: Mapping[str, Factor] | None = None, pace: Pace | None = None
+) -> dict[str, Any]:
     """One entry of plan.json: what the audit and the fit need of a plan, in plain JSON values.
 
-    `lanes` is a list of {`first`, `step`, `count`, `receivers`}: the lanes first, first + step, ...
-    (count of them) share the receivers, given as inclusive [first, last] ranges of subscriptions.
+    `lanes` is a list of {`first`, `step`, `count`, `receivers`, `shared`}: the lanes first, first + step, ...
+    (count of them) have the same receivers, given as inclusive [first, last] ranges of subscriptions; each of
+    these gets every message, or, where `shared`, exactly one of them does. `pace` is in words, and null for the
+    run's own closed loop.
     """
     return {
         "experiment": plan.experiment,
@@ -134,15 +194,18 @@ def plan_record(plan: Plan, **extra: Any) -> dict[str, Any]:
         "profile": plan.profile.name,
         "publishers": plan.publishers,
         "subscriptions": len(plan.subscriptions),
+        "connections": plan.connections,
         "n_fltr": plan.n_fltr,
         "replication": plan.replication,
         "lanes": _lanes(plan),
-        **extra,
+        "fits_model": fits_model,
+        "factors": dict(factors or {}),
+        "pace": pace and str(pace),
     }
 
 
 def expected_pairs(record: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
-    """(lane, subscription) pairs of a plan.json entry between which every message must be delivered once."""
+    """(lane, subscription) pairs of a plan.json entry between which messages may pass."""
     for group in record["lanes"]:
         for place in range(group["count"]):
             lane = group["first"] + place * group["step"]
@@ -162,6 +225,7 @@ def _lanes(plan: Plan) -> list[dict[str, Any]]:
                     "step": len(flow.templates),
                     "count": flow.publishers,
                     "receivers": _ranges([first_subscription + receiver for receiver in receivers]),
+                    "shared": flow.shared,
                 }
             )
         first_lane += flow.publishers * len(flow.templates)

@@ -17,6 +17,18 @@ _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _RESERVED = frozenset(("NULL", "TRUE", "FALSE", "NOT", "AND", "OR", "BETWEEN", "LIKE", "IN", "IS", "ESCAPE"))
 
 
+def _check_identifier(name: str) -> None:
+    if not _IDENTIFIER.fullmatch(name) or name.upper() in _RESERVED:
+        raise WorkloadError(
+            f"property name {name!r} is not a selector identifier: letters, digits, _ and $, "
+            "no digit first, no word of the grammar (hyphens are not legal in a JMS selector)"
+        )
+
+
+def _quoted(value: str) -> str:
+    return "'{}'".format(value.replace("'", "''"))
+
+
 @dataclass(frozen=True, slots=True)
 class Equals:
     """`name = 'value'`; a message without the property does not match (the comparison is unknown)."""
@@ -25,17 +37,92 @@ class Equals:
     value: str
 
     def __post_init__(self) -> None:
-        if not _IDENTIFIER.fullmatch(self.name) or self.name.upper() in _RESERVED:
-            raise WorkloadError(
-                f"property name {self.name!r} is not a selector identifier: letters, digits, _ and $, "
-                "no digit first, no word of the grammar (hyphens are not legal in a JMS selector)"
-            )
+        _check_identifier(self.name)
 
     def matches(self, properties: Mapping[str, str]) -> bool:
         return properties.get(self.name) == self.value
 
     def __str__(self) -> str:
-        return "{} = '{}'".format(self.name, self.value.replace("'", "''"))
+        return f"{self.name} = {_quoted(self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """`name IN ('a', 'b')`."""
+
+    name: str
+    values: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        _check_identifier(self.name)
+        if not self.values:
+            raise WorkloadError(f"{self.name} IN (): a list of at least one value is needed")
+
+    def matches(self, properties: Mapping[str, str]) -> bool:
+        return properties.get(self.name) in self.values
+
+    def __str__(self) -> str:
+        return f"{self.name} IN ({', '.join(map(_quoted, self.values))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """`name LIKE 'pattern'`: `%` stands for any characters, `_` for one; no ESCAPE."""
+
+    name: str
+    pattern: str
+
+    def __post_init__(self) -> None:
+        _check_identifier(self.name)
+
+    def matches(self, properties: Mapping[str, str]) -> bool:
+        value = properties.get(self.name)
+        parts = ({"%": ".*", "_": "."}.get(character, re.escape(character)) for character in self.pattern)
+        return value is not None and re.fullmatch("".join(parts), value, re.DOTALL) is not None
+
+    def __str__(self) -> str:
+        return f"{self.name} LIKE {_quoted(self.pattern)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """`name BETWEEN low AND high`, both included, on a property that holds an integer.
+
+    STOMP carries every property as text; a broker must convert it (`convert_string_expressions` in ActiveMQ,
+    which Classic applies to every STOMP selector). Text that is no integer does not match.
+    """
+
+    name: str
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        _check_identifier(self.name)
+        if not 0 <= self.low <= self.high:
+            raise WorkloadError(f"{self.name} BETWEEN: expected 0 <= low <= high, got {self.low} and {self.high}")
+
+    def matches(self, properties: Mapping[str, str]) -> bool:
+        value = properties.get(self.name, "")
+        return re.fullmatch(r"\d+", value) is not None and self.low <= int(value) <= self.high
+
+    def __str__(self) -> str:
+        return f"{self.name} BETWEEN {self.low} AND {self.high}"
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """`name IS NULL`: messages without the property match."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        _check_identifier(self.name)
+
+    def matches(self, properties: Mapping[str, str]) -> bool:
+        return self.name not in properties
+
+    def __str__(self) -> str:
+        return f"{self.name} IS NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +157,7 @@ class Or:
         return " OR ".join(map(str, self.terms))
 
 
-Selector: TypeAlias = Equals | And | Or
+Selector: TypeAlias = Equals | In | Like | Between | IsNull | And | Or
 
 
 def all_of(*terms: Selector) -> Selector:

@@ -37,14 +37,26 @@ class Credit:
             raise WorkloadError(f"messages in flight: expected at least 1, got {self.in_flight}")
 
 
+class Arrivals(StrEnum):
+    """How the planned instants of an open loop lie in time."""
+
+    CONSTANT = "constant"
+    POISSON = "poisson"
+
+
 @dataclass(frozen=True, slots=True)
 class FixedRate:
-    """Open loop: message i of the whole plan is due at i / rate, whatever the broker does.
+    """Open loop: every message has a planned instant, whatever the broker does.
 
-    The publishers take turns, so that publisher p of P sends messages p, p + P, p + 2P, ...
+    Constant arrivals: message i of the whole plan is due at i / rate; the publishers take turns, so that
+    publisher p of P sends messages p, p + P, p + 2P, ... Poisson arrivals: every publisher draws independent
+    exponential gaps of mean P / rate by `seed` and its number, so that all of them together are a Poisson
+    stream of the rate.
     """
 
     rate_per_s: float
+    arrivals: Arrivals = Arrivals.CONSTANT
+    seed: int = 0
 
     def __post_init__(self) -> None:
         if not 0 < self.rate_per_s < 1e7:
@@ -57,3 +69,35 @@ class FixedRate:
 
 
 SendRule = Credit | FixedRate
+
+
+@dataclass(frozen=True, slots=True)
+class PerPublisher:
+    """The pace of synchronous publishers: each has at most `in_flight` messages under way, until their receipts.
+
+    The load then reads without a pause, which would be part of every round trip.
+    """
+
+    in_flight: int
+
+    def __str__(self) -> str:
+        return f"receipt, {self.in_flight} in flight per publisher"
+
+
+@dataclass(frozen=True, slots=True)
+class Utilisation:
+    """The pace of an open loop at a share of the capacity that the same flow has in the same start."""
+
+    percent: int
+    arrivals: Arrivals
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.percent <= 99:
+            raise WorkloadError(f"utilisation: expected 1 to 99 % of the capacity, got {self.percent}")
+
+    def __str__(self) -> str:
+        return f"{self.percent} % of capacity, {self.arrivals} arrivals"
+
+
+#: What an experiment's cell asks for instead of the run's closed loop.
+Pace = PerPublisher | Utilisation

@@ -5,21 +5,23 @@ from dataclasses import replace
 import numpy as np
 
 from analysis.intervals import ratio_interval
-from analysis.results import CellKey, CellSummary, Window
+from analysis.results import CellKey, CellSummary
 from tests.run_directories import CELLS, TIMES, cell_name
+from workloads.records import Window
 from workloads.rules import Status
 
 
 def window(number, begin_ns, seconds, received, **changes):
     """A window in which everything is right, with one copy per message."""
     values = {
-        "number": number,
+        "window": number,
         "begin_ns": begin_ns,
         "end_ns": begin_ns + round(seconds * 1e9),
         "received": received,
         "expected": received,
         "dispatched": received,
         "in_flight": 1000,
+        "planned_per_s": None,
         "broker_cpu_ns": round(0.985e9 * seconds),
         "load_cpu_ns": round(0.4e9 * seconds),
         "host_speed_ns": 5_000_000,
@@ -34,11 +36,14 @@ def cell(further, replication, taken_s, *, begin_ns=0, start=1, experiment="repl
     for number, seconds in enumerate(taken_s):
         windows.append(window(number, begin_ns, seconds * 1e6, 10**6))
         begin_ns = windows[-1].end_ns
-    elapsed, received = [w.seconds for w in windows], [w.received for w in windows]
+    elapsed, received = [w.elapsed_s for w in windows], [w.received for w in windows]
     rate = ratio_interval(received, elapsed)
     values = {
         "key": CellKey("run", "activemq", start, experiment, cell_name(further, replication)),
         "profile": "today",
+        "factors": {"further": further, "replication": replication},
+        "pace": None,
+        "connections": 20 + further + replication,
         "n_fltr": further + replication,
         "replication": float(replication),
         "fits_model": fits_model,

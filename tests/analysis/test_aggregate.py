@@ -5,10 +5,10 @@ import pytest
 from analysis import aggregate
 from analysis.errors import DataError
 from analysis.load import frames, open_runs
-from analysis.results import CellAudit, Window
+from analysis.results import CellAudit
 from tests import run_directories as rd
 from workloads.lanes import LaneAudit
-from workloads.records import KEYS, WINDOWS
+from workloads.records import KEYS, WINDOWS, Window
 from workloads.rules import Status, VerdictKind
 
 FIELDS = [column.name for column in WINDOWS if column not in KEYS]
@@ -267,5 +267,5 @@ def test_spark_groups_windows_by_cell_and_sorts_them(spark, tmp_path):
     assert set(found) == set(runs[0].cells)
     for key, of_cell in found.items():
         rows = run.rows("windows", **{name: getattr(key, name) for name in rd.KEYS})
-        assert [window.number for window in of_cell] == list(range(len(rows)))
+        assert [window.window for window in of_cell] == list(range(len(rows)))
         assert list(of_cell) == [Window(*(row[name] for name in FIELDS)) for row in reversed(rows)]

@@ -132,7 +132,7 @@ def test_lack_of_fit_pools_the_starts():
     for start, cells in starts.items():
         for one in cells:
             fitted = np.dot(result.per_start[start], [1, one.n_fltr, one.replication])
-            taken = np.array([w.seconds / w.received for w in one.windows]) / fitted
+            taken = np.array([w.elapsed_s / w.received for w in one.windows]) / fitted
             pure += ((taken - taken.mean()) ** 2).sum()
             lack += 3 * (taken.mean() - 1) ** 2
 

@@ -131,7 +131,7 @@ def one_cell(cell: Cell, name: str) -> Flow:
     return Flow(Destination(DestinationKind.TOPIC, name), cell.factors["p"], (Template(),), (Subscription(),))
 
 
-EXPERIMENT = Experiment("study", "source", "question?", {"smoke": factorial("p{p}", p=(1, 2))}, one_cell)
+EXPERIMENT = Experiment("study", "source", "question?", "p{p}", {"smoke": factorial("p{p}", p=(1, 2))}, one_cell)
 
 
 def test_each_cell_has_a_destination_of_its_own():

@@ -358,6 +358,14 @@ def test_a_missing_cell_is_named():
     assert the("largest overall", rows).verdict == REPRODUCED
 
 
+def test_every_cell_may_be_the_only_one():
+    """A run of one cell compares nothing with nothing: each row says what is missing, or stands on that cell alone."""
+    for cell in a_run(grid="quick"):
+        for row in claims("run", [cell], ()):
+            alone = f"{cell.key.experiment} {cell.key.cell}"
+            assert row.cells == (alone,) or (row.verdict is NOT_DECIDABLE and row.reason)
+
+
 @pytest.mark.parametrize("status", [Status.AUDIT_FAILED, Status.CONTAMINATED, Status.GENERATOR_BOUND, Status.UNSTEADY])
 def test_a_doubtful_cell_decides_nothing(status):
     """It is named with its status and reason, whatever its numbers are."""

@@ -89,6 +89,13 @@ def test_each_cell_can_be_selected_alone(experiment, grid):
     assert not [(part, whole) for part, whole in permutations(ids, 2) if part in whole]
 
 
+def test_the_id_of_a_cell_selects_no_cell_of_another_experiment():
+    """-k f0160-r020 is one cell per broker and start, as long as its experiment has one of that id."""
+    ids = {(cell.id, name) for name, one in EXPERIMENTS.items() for grid in LEVELS for cell in one.cells(grid)}
+
+    assert not [(part, whole) for (part, one), (whole, other) in product(ids, ids) if one != other and part in whole]
+
+
 @ALL
 def test_ids_are_zero_padded_and_mean_one_cell(experiment):
     """In all grids a number in an id has as many digits, and the same id the same factors: grids compare."""
@@ -235,13 +242,13 @@ def test_the_smoke_grid_of_replication_shows_every_behaviour():
 @pytest.mark.parametrize("grid", LEVELS)
 @pytest.mark.parametrize("variant", [DIFFERENT_FILTERS, CORRELATION_FILTERS], ids=lambda one: one.name)
 def test_a_variant_compares_with_cells_of_replication(variant, grid):
-    """Each cell has its counterpart at the same level, with the same id, connections, n_fltr and r."""
-    equal = {cell.id: REPLICATION.plan(cell, TODAY) for cell in REPLICATION.cells(grid)}
+    """Each cell has its counterpart at the same level, with the same factors, connections, n_fltr and r."""
+    equal = {tuple(cell.factors.items()): REPLICATION.plan(cell, TODAY) for cell in REPLICATION.cells(grid)}
 
     for cell in variant.cells(grid):
         plan = variant.plan(cell, TODAY)
         if cell.id in equal or grid in {"today", "paper"}:
-            twin = equal[cell.id]
+            twin = equal[tuple(cell.factors.items())]
             assert (plan.connections, plan.n_fltr, plan.replication) == (
                 twin.connections,
                 twin.n_fltr,

@@ -22,7 +22,7 @@ SERIES = (1, 2, 3)
 
 GRIDS = {
     "smoke": factorial(LABEL, series=SERIES, length=(1, 4, 25)),
-    "quick": factorial(LABEL, series=SERIES, length=(1, 7, 13, 19, 25)),
+    "quick": factorial(LABEL, series=SERIES, length=(1, 9, 17, 25)),
     "today": factorial(LABEL, series=SERIES, length=(1, 4, 7, 10, 13, 16, 19, 22, 25)),
     "paper": factorial(LABEL, series=SERIES, length=tuple(range(1, PROPERTIES + 1))),
 }

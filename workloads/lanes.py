@@ -1,4 +1,4 @@
-"""The lane audit: what one subscriber got of one lane, told from the runs that were recorded.
+"""The lane audit: what one subscriber, or the subscribers that share a queue, got of one lane, told from its runs.
 
 A *run* is a stretch of consecutive sequence numbers in the order of arrival. An unbroken stream is one
 run, so the runs say everything: nothing is sampled, and the audit is interval arithmetic.
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class LaneAudit:
-    """Copies at one subscriber, or sums of them.
+    """Copies at one subscriber, or at those that share a lane, or sums of them.
 
     `expected + duplicated + misdelivered == delivered + lost` always holds. A late arrival counts once in
     `reordered` and is neither lost nor duplicated.
@@ -69,6 +69,29 @@ def classify(runs: Iterable[tuple[int, int]], sent: int, expected: bool) -> Lane
         high = max(high, last + 1)
     total = sent if expected else 0
     return LaneAudit(total, delivered, total - distinct, duplicated, reordered, misdelivered)
+
+
+def classify_shared(handlers: Iterable[Iterable[tuple[int, int]]], sent: int) -> LaneAudit:
+    """What became of a lane of which each message goes to exactly one of several subscribers, whichever it is.
+
+    `handlers` are the runs of each of them, as `classify` takes them; `sent` as there. Lost is what came to none,
+    duplicated every copy beyond the first over all of them. Order is judged within a subscriber only: nothing says
+    in which order two of them are served, so that a second copy may be late at its subscriber as well. Copies at a
+    subscription that is not among those of the lane are not this function's: they are `classify`'s, unexpected.
+    """
+    alone = LaneAudit()
+    runs: list[tuple[int, int]] = []
+    for handler in handlers:
+        of_handler = list(handler)
+        alone += classify(of_handler, sent, expected=True)
+        runs += of_handler
+    distinct = high = 0  # the union of all runs, swept from below; high is one more than what it holds
+    for first, end in sorted(runs):
+        last = min(end, sent - 1)
+        distinct += max(0, last - max(first, high) + 1)
+        high = max(high, last + 1)
+    duplicated = alone.delivered - alone.misdelivered - distinct
+    return LaneAudit(sent, alone.delivered, sent - distinct, duplicated, alone.reordered, alone.misdelivered)
 
 
 def _insert(starts: list[int], ends: list[int], first: int, last: int, high: int) -> tuple[int, int]:

@@ -16,6 +16,10 @@ from workloads.errors import WorkloadError
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _RESERVED = frozenset(("NULL", "TRUE", "FALSE", "NOT", "AND", "OR", "BETWEEN", "LIKE", "IN", "IS", "ESCAPE"))
 
+#: The largest `long` has 19 digits.
+_MOST = 2**63 - 1
+_INTEGER = "[0-9]{1,19}"
+
 
 def _check_identifier(name: str) -> None:
     if not _IDENTIFIER.fullmatch(name) or name.upper() in _RESERVED:
@@ -89,7 +93,8 @@ class Between:
     """`name BETWEEN low AND high`, both included, on a property that holds an integer.
 
     STOMP carries every property as text; a broker must convert it (`convert_string_expressions` in ActiveMQ,
-    which Classic applies to every STOMP selector). Text that is no integer does not match.
+    which Classic applies to every STOMP selector). Text that is no integer does not match; integers are those of
+    a JMS `long`, negative ones left out.
     """
 
     name: str
@@ -98,12 +103,14 @@ class Between:
 
     def __post_init__(self) -> None:
         _check_identifier(self.name)
-        if not 0 <= self.low <= self.high:
-            raise WorkloadError(f"{self.name} BETWEEN: expected 0 <= low <= high, got {self.low} and {self.high}")
+        if not 0 <= self.low <= self.high <= _MOST:
+            raise WorkloadError(
+                f"{self.name} BETWEEN: expected 0 <= low <= high <= {_MOST}, got {self.low} and {self.high}"
+            )
 
     def matches(self, properties: Mapping[str, str]) -> bool:
         value = properties.get(self.name, "")
-        return re.fullmatch(r"\d+", value) is not None and self.low <= int(value) <= self.high
+        return re.fullmatch(_INTEGER, value) is not None and self.low <= int(value) <= self.high
 
     def __str__(self) -> str:
         return f"{self.name} BETWEEN {self.low} AND {self.high}"
@@ -127,7 +134,10 @@ class IsNull:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All terms hold. Brokers evaluate from left to right and stop at the first that does not (seed of 4.4)."""
+    """All terms hold. Brokers evaluate from left to right and stop at the first that does not (seed of 4.4).
+
+    A conjunction among its terms keeps parentheses of its own: what was nested is nested in the text.
+    """
 
     terms: tuple[Selector, ...]
 
@@ -138,12 +148,12 @@ class And:
         return all(term.matches(properties) for term in self.terms)
 
     def __str__(self) -> str:
-        return " AND ".join(f"({term})" if isinstance(term, Or) else str(term) for term in self.terms)
+        return " AND ".join(f"({term})" if isinstance(term, And | Or) else str(term) for term in self.terms)
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """At least one term holds."""
+    """At least one term holds. A disjunction among its terms keeps its parentheses, a conjunction needs none."""
 
     terms: tuple[Selector, ...]
 
@@ -154,7 +164,7 @@ class Or:
         return any(term.matches(properties) for term in self.terms)
 
     def __str__(self) -> str:
-        return " OR ".join(map(str, self.terms))
+        return " OR ".join(f"({term})" if isinstance(term, Or) else str(term) for term in self.terms)
 
 
 Selector: TypeAlias = Equals | In | Like | Between | IsNull | And | Or
@@ -170,73 +180,147 @@ def _at_least_two(terms: tuple[Selector, ...], word: str) -> None:
         raise WorkloadError(f"{word} joins at least two terms, got {len(terms)}")
 
 
-_TOKEN = re.compile(r"\s*(?:(?P<word>[A-Za-z_$][A-Za-z0-9_$]*)|'(?P<string>(?:[^']|'')*)'|(?P<sign>[=()]))")
+_TOKEN = re.compile(
+    rf"""\s*(?:(?P<word>{_IDENTIFIER.pattern})
+          | '(?P<string>(?:[^']|'')*)'
+          | (?P<integer>{_INTEGER})(?![A-Za-z0-9_$])
+          | (?P<sign>[=(),]))""",
+    re.VERBOSE,
+)
 
 
 def parse(text: str) -> Selector:
-    """The selector that `text` spells, for the suite's own brokers.
+    """The selector that `text` spells, for the suite's own brokers; `parse(str(selector)) == selector`.
 
-    Raises WorkloadError with the place where the text leaves the supported grammar:
-    `name = 'value'`, AND, OR and parentheses, AND binding tighter than OR.
+    Raises WorkloadError with the place where the text leaves the supported grammar: `name = 'value'`,
+    `name IN ('a', 'b')`, `name LIKE 'pattern'`, `name BETWEEN 1 AND 2`, `name IS NULL`, AND, OR and
+    parentheses, AND binding tighter than OR; words of the grammar in any case.
     """
-    tokens = _tokens(text)
-    selector, rest = _disjunction(tokens, text)
-    if rest:
-        raise WorkloadError(f"selector {text!r}: {rest[0][1]!r} was not expected after {selector}")
+    try:
+        reader = _Reader(text)
+        selector = _disjunction(reader)
+        reader.take("", "AND, OR or the end")
+    except WorkloadError as error:
+        raise WorkloadError(f"selector {text!r}: {error}") from None
     return selector
 
 
-_Tokens: TypeAlias = list[tuple[str, str]]
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """`kind` is word, string or integer; a sign and a word of the grammar are kinds of their own, "" is the end."""
+
+    kind: str
+    text: str
+    at: int
 
 
-def _tokens(text: str) -> _Tokens:
-    tokens: _Tokens = []
+class _Reader:
+    """The tokens of a text, taken from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = _tokens(text)
+        self._taken = 0
+
+    @property
+    def _next(self) -> _Token:
+        return self._tokens[self._taken]
+
+    def skip(self, kind: str) -> bool:
+        """Takes the next token if it is of this kind."""
+        found = self._next.kind == kind
+        self._taken += found
+        return found
+
+    def take(self, kind: str, expected: str) -> str:
+        """The text of the next token, which must be of this kind."""
+        token = self._next
+        if not self.skip(kind):
+            raise self.refusal(expected)
+        return token.text
+
+    def refusal(self, expected: str) -> WorkloadError:
+        token = self._next
+        found = f"{token.text!r} at position {token.at}" if token.kind else "the end"
+        return WorkloadError(f"expected {expected}, found {found}")
+
+
+def _tokens(text: str) -> list[_Token]:
+    tokens: list[_Token] = []
     at = 0
     end = len(text.rstrip())
     while at < end:
         match = _TOKEN.match(text, at)
         if match is None:
-            raise WorkloadError(f"selector {text!r}: cannot read {text[at : at + 12]!r} at position {at}")
-        kind = match.lastgroup or ""
-        word = match[kind]
-        if kind == "string":
-            word = word.replace("''", "'")
-        elif kind == "word" and word.upper() in ("AND", "OR"):
-            kind = word = word.upper()
-        tokens.append((kind, word))
+            raise WorkloadError(f"cannot read {text[at : at + 12]!r} at position {at}")
+        group = kind = match.lastgroup or ""
+        found = match[group]
+        if group == "sign" or (group == "word" and found.upper() in _RESERVED):
+            kind = found.upper()
+        elif group == "string":
+            found = found.replace("''", "'")
+        tokens.append(_Token(kind, found, match.start(group)))
         at = match.end()
-    return tokens
+    return [*tokens, _Token("", "", end)]
 
 
-def _disjunction(tokens: _Tokens, text: str) -> tuple[Selector, _Tokens]:
-    terms, tokens = _joined(tokens, text, "OR", _conjunction)
-    return (terms[0] if len(terms) == 1 else Or(terms)), tokens
+def _disjunction(reader: _Reader) -> Selector:
+    terms = [_conjunction(reader)]
+    while reader.skip("OR"):
+        terms.append(_conjunction(reader))
+    return terms[0] if len(terms) == 1 else Or(tuple(terms))
 
 
-def _conjunction(tokens: _Tokens, text: str) -> tuple[Selector, _Tokens]:
-    terms, tokens = _joined(tokens, text, "AND", _primary)
-    return all_of(*terms), tokens
+def _conjunction(reader: _Reader) -> Selector:
+    terms = [_primary(reader)]
+    while reader.skip("AND"):
+        terms.append(_primary(reader))
+    return all_of(*terms)
 
 
-def _joined(
-    tokens: _Tokens, text: str, word: str, part: Callable[[_Tokens, str], tuple[Selector, _Tokens]]
-) -> tuple[tuple[Selector, ...], _Tokens]:
-    term, tokens = part(tokens, text)
-    terms = [term]
-    while tokens and tokens[0][0] == word:
-        term, tokens = part(tokens[1:], text)
-        terms.append(term)
-    return tuple(terms), tokens
+def _primary(reader: _Reader) -> Selector:
+    if reader.skip("("):
+        selector = _disjunction(reader)
+        reader.take(")", "AND, OR or ')'")
+        return selector
+    name = reader.take("word", "a property name or '('")
+    for word, comparison in _COMPARISONS.items():
+        if reader.skip(word):
+            return comparison(reader, name)
+    raise reader.refusal(f"one of {' '.join(_COMPARISONS)} after {name}")
 
 
-def _primary(tokens: _Tokens, text: str) -> tuple[Selector, _Tokens]:
-    match tokens:
-        case [("sign", "("), *rest]:
-            selector, rest = _disjunction(rest, text)
-            if not rest or rest[0] != ("sign", ")"):
-                raise WorkloadError(f"selector {text!r}: a ')' is missing after {selector}")
-            return selector, rest[1:]
-        case [("word", name), ("sign", "="), ("string", value), *rest]:
-            return Equals(name, value), rest
-    found = " ".join(word for _, word in tokens[:3]) or "the end"
-    raise WorkloadError(f"selector {text!r}: expected name = 'value' or '(', found {found}")
+def _equals(reader: _Reader, name: str) -> Equals:
+    return Equals(name, reader.take("string", "'text'"))
+
+
+def _in(reader: _Reader, name: str) -> In:
+    reader.take("(", "'('")
+    values = [reader.take("string", "'text'")]
+    while reader.skip(","):
+        values.append(reader.take("string", "'text'"))
+    reader.take(")", "',' or ')'")
+    return In(name, tuple(values))
+
+
+def _like(reader: _Reader, name: str) -> Like:
+    return Like(name, reader.take("string", "'pattern'"))
+
+
+def _between(reader: _Reader, name: str) -> Between:
+    low = reader.take("integer", "an integer")
+    reader.take("AND", "AND")
+    return Between(name, int(low), int(reader.take("integer", "an integer")))
+
+
+def _is_null(reader: _Reader, name: str) -> IsNull:
+    reader.take("NULL", "NULL")
+    return IsNull(name)
+
+
+_COMPARISONS: Mapping[str, Callable[[_Reader, str], Selector]] = {
+    "=": _equals,
+    "IN": _in,
+    "LIKE": _like,
+    "BETWEEN": _between,
+    "IS": _is_null,
+}

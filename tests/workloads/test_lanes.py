@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workloads.lanes import LaneAudit, classify
+from workloads.lanes import LaneAudit, classify, classify_shared
 
 PROPERTY = settings(deadline=None, max_examples=300)
 
@@ -63,6 +63,80 @@ def test_where_a_run_is_cut_does_not_matter(runs, sent, data):
         cut += [(first, middle), (middle + 1, last)] if middle < last else [(first, last)]
 
     assert classify(cut, sent, expected=True) == classify(runs, sent, expected=True)
+
+
+def copy_by_copy(handlers: list[list[int]], sent: int) -> LaneAudit:
+    """Every copy of a shared lane by itself: how often each number came in all, and its order at its handler."""
+    audit = LaneAudit(expected=sent, delivered=sum(map(len, handlers)))
+    everywhere = [number for numbers in handlers for number in numbers]
+    for number in range(sent):
+        copies = everywhere.count(number)
+        audit += LaneAudit(lost=int(copies == 0), duplicated=max(0, copies - 1))
+    for numbers in handlers:
+        for place, number in enumerate(numbers):
+            if number >= sent:
+                audit += LaneAudit(misdelivered=1)
+            elif number not in numbers[:place]:
+                audit += LaneAudit(reordered=int(any(number < other < sent for other in numbers[:place])))
+    return audit
+
+
+HANDLERS = st.lists(RUNS, max_size=4)
+
+
+@PROPERTY
+@given(handlers=HANDLERS, sent=st.integers(0, 40))
+def test_a_shared_lane_counts_each_message_once_over_all_its_handlers(handlers, sent):
+    """Lost is what no handler got, duplicated what came again at any, late what came late at its own handler."""
+    audit = classify_shared(handlers, sent)
+
+    assert audit == copy_by_copy([arrivals(runs) for runs in handlers], sent)
+    assert audit.expected + audit.duplicated + audit.misdelivered == audit.delivered + audit.lost
+
+
+@PROPERTY
+@given(sent=st.integers(1, 40), data=st.data())
+def test_any_way_to_share_out_is_exact(sent, data):
+    """Each message at one handler, each handler in order: nothing is wrong, whoever got what."""
+    owners = data.draw(st.lists(st.integers(0, 3), min_size=sent, max_size=sent))
+    handlers = [[(number, number) for number in range(sent) if owners[number] == one] for one in range(4)]
+
+    assert classify_shared(handlers, sent) == LaneAudit(sent, sent)
+    assert classify_shared(data.draw(st.permutations(handlers)), sent).exact
+
+
+@PROPERTY
+@given(runs=RUNS, sent=st.integers(0, 40))
+def test_a_queue_with_one_handler_is_a_topic_with_one_subscriber(runs, sent):
+    """With nobody to share with, both audits are the same."""
+    assert classify_shared([runs], sent) == classify(runs, sent, expected=True)
+
+
+#: What two handlers got of ten messages, in words, and what is wrong with it.
+SHARED_CASES = {
+    "in turn": ([range(0, 10, 2), range(1, 10, 2)], LaneAudit(10, 10)),
+    "one takes all": ([range(10), []], LaneAudit(10, 10)),
+    "both get all, as of a topic": ([range(10), range(10)], LaneAudit(10, 20, duplicated=10)),
+    "one is lost": ([[0, 2, 4, 8], [1, 3, 5, 7, 9]], LaneAudit(10, 9, lost=1)),
+    "one again at the other": ([[0, 2, 4, 6, 8], [1, 3, 5, 6, 7, 9]], LaneAudit(10, 11, duplicated=1)),
+    "late at its handler": ([[0, 2, 6, 4, 8], [1, 3, 5, 7, 9]], LaneAudit(10, 10, reordered=1)),
+    "what nobody sent": ([[0, 2, 4, 6, 8, 10], [1, 3, 5, 7, 9]], LaneAudit(10, 11, misdelivered=1)),
+}
+
+
+@pytest.mark.parametrize(("handlers", "audit"), SHARED_CASES.values(), ids=SHARED_CASES)
+def test_what_became_of_ten_shared_messages(handlers, audit):
+    """Whoever gets a message, it comes once; which of two handlers is faster is no disorder."""
+    assert classify_shared([[(n, n) for n in numbers] for numbers in handlers], 10) == audit
+
+
+def test_a_long_shared_stream_is_cheap():
+    """Numbers that go round over many handlers never join into one interval, and still cost no quadratic work."""
+    count, handlers = 200_000, 5
+
+    audit = classify_shared(([(n, n) for n in range(one, count, handlers)] for one in range(handlers)), count)
+
+    assert audit == LaneAudit(count, count)
 
 
 #: What arrived of ten messages, in words, and what is wrong with it.

@@ -1,0 +1,66 @@
+"""What does it cost that subscribers acknowledge?
+
+Not at all (auto), cumulatively, each message by itself, or cumulatively in transactions; of the rest of the
+profile nothing changes.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from workloads.model import (
+    AckMode,
+    Cell,
+    Destination,
+    DestinationKind,
+    Experiment,
+    Flow,
+    Profile,
+    Subscription,
+    Template,
+    factorial,
+)
+
+PUBLISHERS = 20
+
+LABEL = "{ack}-r{replication:02d}"
+MODES = tuple(mode.value for mode in AckMode)
+
+GRIDS = {
+    "smoke": factorial(LABEL, ack=MODES, replication=(2,)),
+    "quick": factorial(LABEL, ack=MODES, replication=(1,)),
+    "today": factorial(LABEL, ack=MODES, replication=(1, 10)),
+    "paper": factorial(LABEL, ack=MODES, replication=(1, 2, 5, 10, 20, 40)),
+}
+
+
+def flow(cell: Cell, destination: str) -> Flow:
+    return Flow(
+        Destination(DestinationKind.TOPIC, destination),
+        PUBLISHERS,
+        (Template(),),
+        (Subscription(),) * cell.number("replication"),
+    )
+
+
+def _profile(cell: Cell, profile: Profile) -> Profile:
+    return replace(profile, ack=AckMode(cell.factors["ack"]))
+
+
+EXPERIMENT = Experiment(
+    "acknowledgement",
+    "beyond Henjes et al. 2006, which has explicit acknowledgement only",
+    "what does it cost that subscribers acknowledge?",
+    LABEL,
+    GRIDS,
+    flow,
+    profile=_profile,
+)
+
+
+@pytest.mark.experiment(EXPERIMENT)
+def test_acknowledgement(run):
+    """However it is acknowledged, every message reaches every subscriber once and in order."""
+    outcome = run()
+
+    assert outcome.exact, outcome.explain()

@@ -1,0 +1,41 @@
+"""Do filters and copies cost the same where the filters ask for the correlation id? (section 4.5)
+
+The cells of `replication` with the id in the header of the message instead of a property: a message has one
+header more than its fixed ones in both.
+"""
+
+import pytest
+
+from microbench.test_different_filters import GRIDS
+from microbench.test_replication import LABEL, PUBLISHERS
+from workloads.model import CORRELATION_ID, Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template
+from workloads.selectors import Equals
+
+
+def flow(cell: Cell, destination: str) -> Flow:
+    matching, other = (Subscription(Equals(CORRELATION_ID, name)) for name in ("#0", "#1"))
+    return Flow(
+        Destination(DestinationKind.TOPIC, destination),
+        PUBLISHERS,
+        (Template(correlation_id="#0"),),
+        (matching,) * cell.number("replication") + (other,) * cell.number("further"),
+    )
+
+
+EXPERIMENT = Experiment(
+    "correlation_filters",
+    "Henjes et al. 2006, section 4.5",
+    "do filters on the correlation id cost what filters on a property cost?",
+    LABEL,
+    GRIDS,
+    flow,
+    fits_model=True,
+)
+
+
+@pytest.mark.experiment(EXPERIMENT)
+def test_correlation_filters(run):
+    """Every subscriber that asks for the messages' correlation id gets each of them once, and no other does."""
+    outcome = run()
+
+    assert outcome.exact, outcome.explain()

@@ -1,0 +1,48 @@
+"""Does it matter whether the filters that do not match are equal? (section 4.5)
+
+The cells of `replication`, but every further subscriber filters for an id of its own: #1, #2, #3 and so on. A
+broker that indexes its filters, or evaluates equal ones once, tells the two apart.
+"""
+
+import pytest
+
+from microbench.test_replication import GRIDS as EQUAL
+from microbench.test_replication import LABEL, PUBLISHERS
+from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template, factorial
+from workloads.selectors import Equals
+
+#: Each is also a cell of `replication` at the same level, to be compared with it.
+GRIDS = EQUAL | {
+    "smoke": factorial(LABEL, further=(5,), replication=(1, 3)),
+    "quick": factorial(LABEL, further=(640, 2560), replication=(1, 10))
+    + factorial(LABEL, further=(160,), replication=(5,)),
+}
+
+
+def flow(cell: Cell, destination: str) -> Flow:
+    others = (Subscription(Equals("ID", f"#{number}")) for number in range(1, cell.number("further") + 1))
+    return Flow(
+        Destination(DestinationKind.TOPIC, destination),
+        PUBLISHERS,
+        (Template((("ID", "#0"),)),),
+        (Subscription(Equals("ID", "#0")),) * cell.number("replication") + tuple(others),
+    )
+
+
+EXPERIMENT = Experiment(
+    "different_filters",
+    "Henjes et al. 2006, section 4.5",
+    "do different filters that do not match cost more than equal ones?",
+    LABEL,
+    GRIDS,
+    flow,
+    fits_model=True,
+)
+
+
+@pytest.mark.experiment(EXPERIMENT)
+def test_different_filters(run):
+    """Every matching subscriber gets every message once and in order; none of the many others gets any."""
+    outcome = run()
+
+    assert outcome.exact, outcome.explain()

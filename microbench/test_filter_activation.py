@@ -1,0 +1,53 @@
+"""What does it cost that subscribers filter at all, by correlation id or by property? (section 4.2)
+
+All messages carry #0 and all filters ask for it: every one of m subscribers gets every message, with a filter
+or without one.
+"""
+
+import pytest
+
+from microbench.ids import FILTERS, message
+from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, factorial
+from workloads.selectors import Equals
+
+PUBLISHERS = 20
+
+LABEL = "{filter}-m{subscribers:03d}"
+SERIES = ("none", *FILTERS)
+
+#: The paper's curve is flat from 300 filters on; the text gives no values between.
+GRIDS = {
+    "smoke": factorial(LABEL, filter=SERIES, subscribers=(3,)),
+    "quick": factorial(LABEL, filter=SERIES, subscribers=(10, 320, 500)),
+    "today": factorial(LABEL, filter=SERIES, subscribers=(1, 10, 40, 160, 320, 400, 500)),
+    "paper": factorial(LABEL, filter=SERIES, subscribers=(1, 2, 5, 10, 20, 40, 80, 160, 240, 320, 360, 400, 450, 500)),
+}
+
+
+def flow(cell: Cell, destination: str) -> Flow:
+    name = FILTERS.get(str(cell.factors["filter"]))
+    subscription = Subscription(Equals(name, "#0") if name else None)
+    return Flow(
+        Destination(DestinationKind.TOPIC, destination),
+        PUBLISHERS,
+        (message("#0"),),
+        (subscription,) * cell.number("subscribers"),
+    )
+
+
+EXPERIMENT = Experiment(
+    "filter_activation",
+    "Henjes et al. 2006, section 4.2",
+    "what does it cost that subscribers filter at all?",
+    LABEL,
+    GRIDS,
+    flow,
+)
+
+
+@pytest.mark.experiment(EXPERIMENT)
+def test_filter_activation(run):
+    """Filters that all messages match withhold none: every subscriber gets every message once and in order."""
+    outcome = run()
+
+    assert outcome.exact, outcome.explain()

@@ -1,0 +1,57 @@
+"""How long does a message take at a given load?
+
+An open loop at a share of the capacity that the same flow has in the same start: every message has a planned
+instant, whatever the broker does. The flow is that of section 4.5 with one copy per message and twenty filters,
+of which nineteen do not match, so that the fitted model gives its mean service time.
+"""
+
+import pytest
+
+from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template, factorial
+from workloads.selectors import Equals
+from workloads.sendrules import Arrivals, Utilisation
+
+PUBLISHERS = 20
+FURTHER = 19
+
+LABEL = "u{percent:02d}-{arrivals}"
+ARRIVALS = tuple(one.value for one in Arrivals)
+
+GRIDS = {
+    "smoke": factorial(LABEL, percent=(20,), arrivals=ARRIVALS),
+    "quick": factorial(LABEL, percent=(30, 70, 90), arrivals=ARRIVALS),
+    "today": factorial(LABEL, percent=(10, 30, 50, 70, 80, 90, 95), arrivals=ARRIVALS),
+    "paper": factorial(LABEL, percent=(10, 30, 50, 70, 80, 90, 95), arrivals=ARRIVALS),
+}
+
+
+def flow(_cell: Cell, destination: str) -> Flow:
+    return Flow(
+        Destination(DestinationKind.TOPIC, destination),
+        PUBLISHERS,
+        (Template((("ID", "#0"),)),),
+        (Subscription(Equals("ID", "#0")), *(Subscription(Equals("ID", "#1")),) * FURTHER),
+    )
+
+
+def _open_loop(cell: Cell) -> Utilisation:
+    return Utilisation(cell.number("percent"), Arrivals(cell.factors["arrivals"]))
+
+
+EXPERIMENT = Experiment(
+    "latency",
+    "beyond Henjes et al. 2006, which measures throughput only",
+    "how long does a message take at a given load?",
+    LABEL,
+    GRIDS,
+    flow,
+    pace=_open_loop,
+)
+
+
+@pytest.mark.experiment(EXPERIMENT)
+def test_latency(run):
+    """At every load below the capacity, the subscriber gets every message once and in order."""
+    outcome = run()
+
+    assert outcome.exact, outcome.explain()

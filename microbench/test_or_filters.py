@@ -1,0 +1,64 @@
+"""Is one subscriber with an OR filter cheaper than several with a simple filter each? (section 4.3)
+
+The publishers send the ids #1 to #n in turn. Either each id has a subscriber of its own, or five subscribers
+share the ids, n / 5 alternatives in each one's filter; in both cases r = 1. With n no multiple of 5, the last
+ids would reach nobody.
+"""
+
+import pytest
+
+from microbench.ids import FILTERS, message
+from workloads.errors import WorkloadError
+from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, factorial
+from workloads.selectors import Equals, Or, Selector
+
+PUBLISHERS = 20
+OR_SUBSCRIBERS = 5
+
+LABEL = "{kind}-{filter}-n{ids:03d}"
+KINDS = ("simple", "or")
+
+#: The text gives no range for n.
+GRIDS = {
+    "smoke": factorial(LABEL, kind=KINDS, filter=tuple(FILTERS), ids=(10,)),
+    "quick": factorial(LABEL, kind=KINDS, filter=tuple(FILTERS), ids=(20, 100)),
+    "today": factorial(LABEL, kind=KINDS, filter=tuple(FILTERS), ids=(5, 20, 50, 100, 200)),
+    "paper": factorial(LABEL, kind=KINDS, filter=tuple(FILTERS), ids=(5, 10, 20, 40, 60, 80, 100, 120, 160, 200)),
+}
+
+
+def _one_of(filters: list[Equals]) -> Selector:
+    return filters[0] if len(filters) == 1 else Or(tuple(filters))
+
+
+def flow(cell: Cell, destination: str) -> Flow:
+    """Raises WorkloadError where the number of ids cannot be shared by the five."""
+    count = cell.number("ids")
+    if count < 1 or count % OR_SUBSCRIBERS:
+        raise WorkloadError(f"[or_filters] ids: expected a multiple of {OR_SUBSCRIBERS} above 0, got {count}")
+    share = count // OR_SUBSCRIBERS if cell.factors["kind"] == "or" else 1
+    filters = [Equals(FILTERS[str(cell.factors["filter"])], f"#{number}") for number in range(1, count + 1)]
+    return Flow(
+        Destination(DestinationKind.TOPIC, destination),
+        PUBLISHERS,
+        tuple(message(one.value) for one in filters),
+        tuple(Subscription(_one_of(filters[first : first + share])) for first in range(0, count, share)),
+    )
+
+
+EXPERIMENT = Experiment(
+    "or_filters",
+    "Henjes et al. 2006, section 4.3",
+    "is an OR filter cheaper than as many simple filters?",
+    LABEL,
+    GRIDS,
+    flow,
+)
+
+
+@pytest.mark.experiment(EXPERIMENT)
+def test_or_filters(run):
+    """Each id reaches exactly the one subscriber that asks for it, alone or among others."""
+    outcome = run()
+
+    assert outcome.exact, outcome.explain()

@@ -1,0 +1,53 @@
+"""What does it cost to divide messages among consumers, by a queue or by a topic with filters?
+
+Each message reaches one of the consumers in both: those of a queue compete for it; those of a topic have a filter
+each, for one of the ids that the publishers send in turn. So connections, messages, copies and each consumer's
+share are equal, and the topic's filters are its way of dividing, paid for in its cell.
+"""
+
+import pytest
+
+from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template, factorial
+from workloads.selectors import Equals
+
+PUBLISHERS = 20
+
+LABEL = "{kind}-c{consumers:02d}"
+KINDS = tuple(kind.value for kind in DestinationKind)
+
+GRIDS = {
+    "smoke": factorial(LABEL, kind=KINDS, consumers=(3,)),
+    "quick": factorial(LABEL, kind=KINDS, consumers=(1, 20)),
+    "today": factorial(LABEL, kind=KINDS, consumers=(1, 2, 5, 10, 20)),
+    "paper": factorial(LABEL, kind=KINDS, consumers=(1, 2, 3, 4, 5, 8, 10, 12, 16, 20)),
+}
+
+
+def flow(cell: Cell, destination: str) -> Flow:
+    kind = DestinationKind(cell.factors["kind"])
+    names = [f"#{number}" for number in range(cell.number("consumers"))]
+    competing = kind is DestinationKind.QUEUE
+    return Flow(
+        Destination(kind, destination),
+        PUBLISHERS,
+        tuple(Template((("ID", name),)) for name in names),
+        tuple(Subscription(None if competing else Equals("ID", name)) for name in names),
+    )
+
+
+EXPERIMENT = Experiment(
+    "queue_topic",
+    "beyond Henjes et al. 2006, which has topics only",
+    "what does it cost to divide messages among consumers?",
+    LABEL,
+    GRIDS,
+    flow,
+)
+
+
+@pytest.mark.experiment(EXPERIMENT)
+def test_queue_topic(run):
+    """Each message reaches exactly one consumer: whichever competes for it first, or the one that filters for it."""
+    outcome = run()
+
+    assert outcome.exact, outcome.explain()

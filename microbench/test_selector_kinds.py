@@ -1,0 +1,67 @@
+"""What does each kind of condition cost?
+
+One subscriber's filter matches every message, the further ones' filters match none; all are of one kind, so that
+cells with the same number of them differ in nothing else. Every message carries the same three properties.
+"""
+
+from collections.abc import Mapping
+
+import pytest
+
+from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template, factorial
+from workloads.selectors import And, Between, Equals, In, IsNull, Like, Or, Selector
+
+PUBLISHERS = 20
+
+MESSAGE = Template((("ID", "#0"), ("REGION", "north"), ("SIZE", "15")))
+
+#: Kind -> a filter that matches the message, and one that does not. Where a list or a tree of conditions is
+#: rejected, its last part does it: nothing can be decided early.
+KINDS: Mapping[str, tuple[Selector, Selector]] = {
+    "equals": (Equals("ID", "#0"), Equals("ID", "#1")),
+    "in": (In("ID", ("#1", "#2", "#3", "#4", "#0")), In("ID", ("#1", "#2", "#3", "#4", "#5"))),
+    "like": (Like("REGION", "nor%"), Like("REGION", "nor%n")),
+    "between": (Between("SIZE", 10, 20), Between("SIZE", 16, 20)),
+    "null": (IsNull("COLOUR"), IsNull("ID")),
+    "nested": (
+        And((Or((Equals("ID", "#1"), Equals("ID", "#0"))), Or((Like("REGION", "s%"), Between("SIZE", 10, 20))))),
+        And((Or((Equals("ID", "#1"), Equals("ID", "#0"))), Or((Like("REGION", "s%"), Between("SIZE", 16, 20))))),
+    ),
+}
+
+LABEL = "{kind}-f{further:04d}"
+
+GRIDS = {
+    "smoke": factorial(LABEL, kind=tuple(KINDS), further=(3,)),
+    "quick": factorial(LABEL, kind=tuple(KINDS), further=(640,)),
+    "today": factorial(LABEL, kind=tuple(KINDS), further=(160, 640, 2560)),
+    "paper": factorial(LABEL, kind=tuple(KINDS), further=(5, 10, 20, 40, 60, 80, 160)),
+}
+
+
+def flow(cell: Cell, destination: str) -> Flow:
+    matching, other = KINDS[str(cell.factors["kind"])]
+    return Flow(
+        Destination(DestinationKind.TOPIC, destination),
+        PUBLISHERS,
+        (MESSAGE,),
+        (Subscription(matching), *(Subscription(other),) * cell.number("further")),
+    )
+
+
+EXPERIMENT = Experiment(
+    "selector_kinds",
+    "beyond Henjes et al. 2006, section 4.5, which has equality only",
+    "what does each kind of condition cost?",
+    LABEL,
+    GRIDS,
+    flow,
+)
+
+
+@pytest.mark.experiment(EXPERIMENT)
+def test_selector_kinds(run):
+    """Each kind of condition lets every message through to the one subscriber, and none to the others."""
+    outcome = run()
+
+    assert outcome.exact, outcome.explain()

@@ -1,0 +1,53 @@
+"""Does it matter how many connections the subscriptions are spread over?
+
+A hundred subscriptions, of which every tenth matches: r = 10 and n_fltr = 100 in every cell. The matching ones
+lie as far apart as they can, so that each connection has its share of the copies as long as there are ten.
+"""
+
+import pytest
+
+from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template, factorial
+from workloads.selectors import Equals
+
+PUBLISHERS = 20
+SUBSCRIPTIONS = 100
+REPLICATION = 10
+
+LABEL = "c{per_connection:03d}"
+
+#: Divisors of the number of subscriptions, so that all connections have as many.
+GRIDS = {
+    "smoke": factorial(LABEL, per_connection=(10, 100)),
+    "quick": factorial(LABEL, per_connection=(1, 10, 100)),
+    "today": factorial(LABEL, per_connection=(1, 2, 5, 10, 20, 50, 100)),
+    "paper": factorial(LABEL, per_connection=(1, 2, 4, 5, 10, 20, 25, 50, 100)),
+}
+
+
+def flow(cell: Cell, destination: str) -> Flow:
+    apart = SUBSCRIPTIONS // REPLICATION
+    return Flow(
+        Destination(DestinationKind.TOPIC, destination),
+        PUBLISHERS,
+        (Template((("ID", "#0"),)),),
+        tuple(Subscription(Equals("ID", "#1" if number % apart else "#0")) for number in range(SUBSCRIPTIONS)),
+        per_connection=cell.number("per_connection"),
+    )
+
+
+EXPERIMENT = Experiment(
+    "subscriptions_per_connection",
+    "beyond Henjes et al. 2006, where every subscriber has a connection of its own (section 3.1)",
+    "does it matter how many connections the subscriptions are spread over?",
+    LABEL,
+    GRIDS,
+    flow,
+)
+
+
+@pytest.mark.experiment(EXPERIMENT)
+def test_subscriptions_per_connection(run):
+    """Each matching subscription gets every message once and in order, whatever else its connection carries."""
+    outcome = run()
+
+    assert outcome.exact, outcome.explain()

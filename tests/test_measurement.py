@@ -463,8 +463,8 @@ ONE = (*REFERENCE, "-k", "f0000-r001")
 #: Options -> what the refusal must say: what was wrong, and what was expected or can be done.
 REFUSED: dict[str, tuple[Sequence[str], str]] = {
     "a broker that nobody knows": (("--broker", "rabbit"), r"unknown broker 'rabbit': expected one of activemq"),
-    "an unknown grid": (("--grid", "huge"), r"invalid choice: 'huge' \(choose from '?smoke"),
-    "an unknown grid in the ini file": (("-o", "grid=huge"), r"ini key grid: expected one of smoke, .*, got 'huge'"),
+    "an unknown grid": (("--grid", "huge"), r"--grid: expected one of smoke, .* or a FILE.toml, got 'huge'"),
+    "an unknown grid in the ini file": (("-o", "grid=huge"), r"--grid: expected one of smoke, .*, got 'huge'"),
     "a word for a number in the ini file": ((*ONE, "-o", "windows=many"), r"ini key windows: 'many'"),
     "receipts that the profile has not": ((*ONE, "--loop", "receipt"), r"--loop receipt: .*use --profile paper"),
     "a broker that does not answer": (

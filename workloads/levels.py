@@ -1,11 +1,14 @@
-"""How long a grid of each level measures, unless its user says otherwise."""
+"""Which cells a run measures and how long, unless its user says otherwise; and what that takes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from workloads.model import Plan
+from workloads.errors import WorkloadError
+from workloads.model import Cell, Experiment, Plan
+from workloads.sendrules import Pace, Utilisation
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +22,66 @@ class Level:
 
 LEVELS: Mapping[str, Level] = {
     "smoke": Level(windows=1, window_s=0.3, warm_up_s=0.0),  # correctness only
-    "quick": Level(windows=3, window_s=2.5, warm_up_s=40.0),
+    "quick": Level(windows=3, window_s=2.0, warm_up_s=40.0),
     "today": Level(windows=5, window_s=5.0, warm_up_s=60.0),
     "paper": Level(windows=5, window_s=10.0, warm_up_s=60.0),
 }
 
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The cells of each experiment: those of a level, or a user's own factors by experiment."""
+
+    name: str
+    level: Level
+    own: Mapping[str, Mapping[str, Any]] | None = None
+
+    def cells(self, experiment: Experiment) -> tuple[Cell, ...]:
+        """Raises WorkloadError where the experiment has no such grid, or not these factors."""
+        if self.own is None:
+            return experiment.cells(self.name)
+        levels = self.own.get(experiment.name)
+        return () if levels is None else experiment.grid_of(levels)
+
+
+def grid_of(name: str, table: Mapping[str, Any]) -> Grid:
+    """A grid from a user's table: `windows`, `window_seconds`, `warmup_seconds`, and a table of factors per experiment.
+
+    What is not said of the times is that of `quick`. Raises WorkloadError for any other key; whether the
+    experiments exist is known when they are collected.
+    """
+    quick = LEVELS["quick"]
+    times = {"windows": quick.windows, "window_seconds": quick.window_s, "warmup_seconds": quick.warm_up_s}
+    own: dict[str, Mapping[str, Any]] = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            own[key] = value
+        elif key not in times:
+            raise WorkloadError(
+                f"grid {name}: unknown key {key!r}; expected {', '.join(times)}, and a table of factors per experiment"
+            )
+        elif isinstance(value, bool) or not isinstance(value, type(times[key]) | int):
+            raise WorkloadError(f"grid {name}: {key}: expected a number, got {value!r}")
+        else:
+            times[key] = value
+    if not own:
+        raise WorkloadError(f"grid {name}: no experiment; expected a table such as [replication] with its factors")
+    return Grid(name, Level(int(times["windows"]), times["window_seconds"], times["warmup_seconds"]), own)
+
+
 #: What a cell takes besides its windows, and a start besides its warm-up: least squares over the 30 gaps between the
-#: cells of one quick run of ActiveMQ Classic 5.18.3 on 2 cores. Repeated windows and a warm-up that does not become
-#: stationary come on top.
+#: cells of one quick run of ActiveMQ Classic 5.18.3 on 2 cores.
 CELL_S, CONNECTION_S, START_S = 2.2, 0.0012, 7.0
 
 
-def estimate_s(plans: list[Plan], level: Level, starts: int) -> float:
-    """Seconds that all starts (of all brokers) will take, each with every plan once."""
-    cells = sum(CELL_S + CONNECTION_S * plan.connections + level.windows * level.window_s for plan in plans)
-    return starts * (START_S + 1.5 * level.warm_up_s + cells)
+def estimate_s(cells: Sequence[tuple[Plan, Pace | None]], level: Level, starts: int) -> float:
+    """Seconds that all starts (of all brokers) will take, each with every cell once.
+
+    An experiment with open loops measures its capacity first, in every start. Windows that are repeated because
+    the host was slow come on top.
+    """
+    cell_s = [CELL_S + CONNECTION_S * plan.connections + level.windows * level.window_s for plan, _ in cells]
+    open_loops = {
+        plan.experiment: took for (plan, pace), took in zip(cells, cell_s, strict=True) if type(pace) is Utilisation
+    }
+    return starts * (START_S + 1.5 * level.warm_up_s + sum(cell_s) + sum(open_loops.values()))

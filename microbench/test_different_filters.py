@@ -6,16 +6,19 @@ broker that indexes its filters, or evaluates equal ones once, tells the two apa
 
 import pytest
 
-from microbench.test_replication import GRIDS as EQUAL
-from microbench.test_replication import LABEL, PUBLISHERS
+from microbench.test_replication import PUBLISHERS
 from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template, factorial
 from workloads.selectors import Equals
 
-#: Each is also a cell of `replication` at the same level, to be compared with it.
-GRIDS = EQUAL | {
+LABEL = "unequal{further:04d}-r{replication:03d}"
+
+#: Each is also a setting of `replication` at the same level, to be compared with it.
+GRIDS = {
     "smoke": factorial(LABEL, further=(5,), replication=(1, 3)),
     "quick": factorial(LABEL, further=(640, 2560), replication=(1, 10))
     + factorial(LABEL, further=(160,), replication=(5,)),
+    "today": factorial(LABEL, further=(0, 160, 640, 2560, 4960), replication=(1, 2, 5, 10, 20, 40)),
+    "paper": factorial(LABEL, further=(5, 10, 20, 40, 60, 80, 160), replication=(1, 2, 5, 10, 20, 40)),
 }
 
 

@@ -103,3 +103,32 @@ BACKLOG = Rule(
     "of the messages received in a window, at most",
     "bounds what a window's edges can misattribute",
 )
+
+# What the words of the paper's claims mean as numbers (Henjes et al. 2006, sections 4.1 to 4.5).
+ALIKE = Rule(
+    "alike",
+    0.10,
+    "relative difference of two throughputs, at most",
+    "`similar`, `differ only slightly`, `almost independent`: the paper gives no number; several times the 1-3 % "
+    "by which two windows of a cell differ",
+)
+SLIGHT_FALL = Rule(
+    "falls slightly",
+    1 / 3,
+    "relative fall, below",
+    "the paper calls slight what by its own figures is 30 % (4.1, 10 to 320 subscribers) and by its own model 28 % "
+    "(4.5, 5 to 160 further filters at r = 1)",
+)
+ORDER = Rule("order of magnitude", 10.0, "ratio", "`two orders` are 10^1.5 to 10^2.5, `the same order` 0.1 to 10")
+AS_PUBLISHED = Rule(
+    "as published",
+    1.25,
+    "factor between a ratio and the published one, at most",
+    "ratios carry over between machines, if at all, only roughly",
+)
+BELOW_TREND = Rule(
+    "below the trend",
+    0.05,
+    "relative shortfall against the plane through r <= 10, at least",
+    "what counts as a cell off the fit; it covers the plane's own error",
+)

@@ -1,0 +1,548 @@
+"""The claims of the paper, judged on runs made up from its own figures, and on runs that contradict them."""
+
+import re
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from analysis.claims import LARGER, SAME, TABLE, claims, published
+from analysis.fit import PAPER, fits, processing_time_s
+from analysis.intervals import ratio_interval
+from analysis.results import CellKey, CellSummary, ClaimVerdict
+from microbench import (
+    test_and_filters,
+    test_correlation_filters,
+    test_different_filters,
+    test_filter_activation,
+    test_or_filters,
+    test_publishers_subscribers,
+    test_replication,
+)
+from tests.analysis.cells import window
+from workloads.model import PROFILES, Cell
+from workloads.rules import Status
+
+REPRODUCED, NOT_REPRODUCED, NOT_DECIDABLE = ClaimVerdict
+
+EXPERIMENTS = {
+    module.EXPERIMENT.name: module.EXPERIMENT
+    for module in (
+        test_publishers_subscribers,
+        test_filter_activation,
+        test_or_filters,
+        test_and_filters,
+        test_replication,
+        test_different_filters,
+        test_correlation_filters,
+    )
+}
+
+
+def publishers_subscribers(publishers, subscribers):
+    """Section 4.1: 34,000 messages/s in all with one subscriber, 60,000 with ten; 130 received with 320."""
+    overall = float(np.interp(np.log(subscribers), np.log((1, 10, 320)), (34e3, 60e3, 130 * 321)))
+    if (publishers, subscribers) == (16, 10):
+        overall = 62e3
+    return overall * min(1.0, 0.2 + 0.08 * publishers) / (1 + subscribers)
+
+
+def filter_activation(**factors):
+    """Section 4.2: 50,000 messages/s in all above 300 filters; the correlation id slightly faster than the property."""
+    overall = float(np.interp(factors["subscribers"], (1, 10, 300, 500), (34e3, 60e3, 50e3, 50e3)))
+    slower = {"none": 1.0, "correlation": 1.0, "property": 0.96}[factors["filter"]]
+    return overall * slower / (1 + factors["subscribers"])
+
+
+def or_filters(kind, ids, **factors):
+    """Section 4.3: one order of magnitude, simple filters mostly lower; correlation id and property alike."""
+    slower = 0.75 if kind == "simple" and ids > 5 else 1.05 if kind == "simple" else 1.0
+    return 15e3 / (1 + ids / 300) * slower * {"correlation": 1.0, "property": 0.97}[factors["filter"]]
+
+
+def and_filters(series, length):
+    """Section 4.4: longer filters are slower in all series, the more the later a message is rejected."""
+    evaluated = {1: 1, 2: (length + 1) / 2, 3: length}[series]
+    return 1 / (60e-6 + 10 * 0.3e-6 * evaluated + 0.8e-6 * length)
+
+
+def replication(further, replication):
+    """Section 4.5: the model with its three constants; r = 20 and 40 below it."""
+    capped = 0.8 if replication > 10 else 1.0
+    return capped / processing_time_s(PAPER, further + replication, replication)
+
+
+#: Received messages/s, by experiment, from a cell's factors.
+WORLD = {
+    "publishers_subscribers": publishers_subscribers,
+    "filter_activation": filter_activation,
+    "or_filters": or_filters,
+    "and_filters": and_filters,
+    "replication": replication,
+    "different_filters": replication,
+    "correlation_filters": lambda **factors: 1.02 * replication(**factors),
+}
+
+#: Three windows, 1 % apart.
+WINDOWS = (0.99, 1.0, 1.01)
+
+
+@cache
+def plan_numbers(experiment, cell, *levels):
+    """Connections, n_fltr and r of a cell, from the plan that would be measured."""
+    names = EXPERIMENTS[experiment].cells("paper")[0].factors
+    plan = EXPERIMENTS[experiment].plan(Cell(cell, dict(zip(names, levels, strict=True))), PROFILES["today"])
+    return plan.connections, plan.n_fltr, plan.replication
+
+
+def measured(experiment, cell, received_per_s, *, start=1, windows=WINDOWS, conserved=1.0, **changes):
+    """A cell of 3 s windows that received this many messages/s, each times its own factor."""
+    connections, n_fltr, replication_grade = plan_numbers(experiment, cell.id, *cell.factors.values())
+    made = []
+    for number, factor in enumerate(windows):
+        received = round(1e6 * received_per_s * factor)  # a million seconds: whole messages, exact ratios
+        copies = round(received * replication_grade)
+        dispatched = round(copies * conserved)
+        made.append(window(number, number * 10**16, 1e6, received, expected=copies, dispatched=dispatched))
+    seconds, received = [w.elapsed_s for w in made], [w.received for w in made]
+    dispatched = [w.dispatched for w in made]
+    overall = [w.received + w.dispatched for w in made]
+    alone = experiment == "publishers_subscribers" and cell.factors["subscribers"] == 1
+    cpu = changes.pop("broker_cpu", 0.7 if alone else 0.98)
+    values = {
+        "key": CellKey("run", "activemq", start, experiment, cell.id),
+        "profile": "today",
+        "factors": cell.factors,
+        "pace": None,
+        "connections": connections,
+        "n_fltr": n_fltr,
+        "replication": replication_grade,
+        "fits_model": EXPERIMENTS[experiment].fits_model,
+        "received_per_s": ratio_interval(received, seconds),
+        "dispatched_per_s": ratio_interval(dispatched, seconds),
+        "overall_per_s": ratio_interval(overall, seconds),
+        "processing_s": ratio_interval(seconds, received),
+        "broker_cpu": cpu,
+        "load_cpu": 0.4,
+        "load_us_per_delivery": 3.0,
+        "conservation": conserved,
+        "windows": tuple(made),
+        "contaminated": 0,
+        "status": Status.NOT_SATURATED if cpu is not None and cpu < 0.95 else Status.OK,
+        "reason": "" if cpu is None or cpu >= 0.95 else f"broker CPU {cpu}",
+    }
+    return CellSummary(**(values | changes))
+
+
+def a_run(*experiments, world=WORLD, grid="paper", starts=1, factor=lambda start, cell: 1.0, **changes):
+    """The cells of these experiments (all, if none is named) as the world has them."""
+    return [
+        measured(name, cell, world[name](**cell.factors) * factor(start, cell), start=start, **changes)
+        for start in range(1, starts + 1)
+        for name in experiments or EXPERIMENTS
+        for cell in EXPERIMENTS[name].cells(grid)
+    ]
+
+
+def judged(cells, run="run"):
+    """Claim -> its row; of one broker and profile."""
+    rows = claims(run, cells, fits(cells)[0])
+    assert len({row.claim for row in rows}) == len(rows)
+    return {row.claim: row for row in rows}
+
+
+def the(text, rows):
+    """The one row whose claim holds this text."""
+    (row,) = (row for claim, row in rows.items() if text in claim)
+    return row
+
+
+@pytest.fixture(scope="module")
+def as_published():
+    return judged(a_run())
+
+
+# --- the paper's own figures ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("claim", [row.claim for row in TABLE])
+def test_the_figures_of_the_paper_support_its_claims(as_published, claim):
+    """All of them but one of the two that contradict each other: by its own model, the impact of filters is slight."""
+    expected = NOT_REPRODUCED if "significantly" in claim else REPRODUCED
+
+    assert as_published[claim].verdict == expected, as_published[claim]
+
+
+def test_every_claim_has_its_section_and_what_was_published(as_published):
+    """24 rows, with the paper's sections 4.1 to 4.5, its abstract and its conclusion."""
+    assert len(as_published) == len(TABLE) == 24
+    assert {row.section for row in as_published.values()} == {
+        "4.1", "4.2", "4.2, 5", "4.3", "4.3, 5", "4.4", "4.5", "abstract", "5",
+    }  # fmt: skip
+    assert all(row.published and row.measured and row.reason and row.cells for row in as_published.values())
+
+
+@pytest.mark.parametrize(
+    ("claim", "ratio", "absolute"),
+    [
+        ("largest overall", 62 / 34, "62,000 against 34,000 messages/s overall"),
+        ("from 10 to 320", 130 * 321 / 60e3, "41,730 against 60,000 messages/s overall"),
+        ("two orders", 17000 / 130, "17,000 against 130 messages/s received"),
+        ("94 filters", 15 / 0.16, "t_tx 15 us, t_fltr 0.16 us"),
+        ("small impact", (49 + 6 * 0.16 + 15) / (49 + 161 * 0.16 + 15), "11,141 against 15,394 messages/s received"),
+    ],
+)
+def test_a_row_shows_ratio_interval_and_absolute_values(as_published, claim, ratio, absolute):
+    """What was judged, to three digits, inside its interval, and what it is made of, with units."""
+    text = the(claim, as_published).measured
+
+    estimate, low, high = map(float, re.search(r" ([\d.]+) \[([\d.]+), ([\d.]+)\]", text).groups())
+    assert estimate == pytest.approx(ratio, rel=0.005)
+    assert low <= estimate <= high
+    assert absolute in text
+
+
+def test_the_quick_grids_decide_every_claim_that_needs_no_r_above_10():
+    """`--grid quick` over everything leaves only r = 20 and 40 open, and says that they were not measured."""
+    rows = judged(a_run(grid="quick"))
+
+    assert len(rows) == len(TABLE)
+    undecided = [row for row in rows.values() if row.verdict is NOT_DECIDABLE]
+    assert [row.claim for row in undecided] == ["r = 20 and r = 40 lie below the trend of r <= 10"]
+    assert "not measured: replication, replication 20" in undecided[0].reason
+
+
+# --- contradictions ------------------------------------------------------------------------------------------
+
+
+def changed(experiment, change):
+    """The paper's world, but for one experiment: `change` gets the rate and the factors."""
+    return WORLD | {experiment: lambda **factors: change(WORLD[experiment](**factors), factors)}
+
+
+def times(experiment, number, factor, level):
+    """The paper's world, but for one level of one factor."""
+    return changed(experiment, lambda rate, factors: rate * (number if factors[factor] == level else 1))
+
+
+#: Part of a claim -> the experiment that contradicts it.
+CONTRADICTIONS = {
+    "largest overall": changed("publishers_subscribers", lambda rate, factors: 20e3 / (1 + factors["subscribers"])),
+    "number of publishers": times("publishers_subscribers", 1.5, "publishers", 40),
+    "peaks at about 10": times("publishers_subscribers", 2, "subscribers", 320),
+    "from 10 to 320": times("publishers_subscribers", 0.5, "subscribers", 320),
+    "two orders": times("publishers_subscribers", 10, "subscribers", 320),
+    "no filter, correlation id": times("filter_activation", 1.5, "filter", "none"),
+    "slightly faster than on a property": times("filter_activation", 0.9, "filter", "correlation"),
+    "above 300": times("filter_activation", 0.7, "subscribers", 500),
+    "one order of magnitude": times("or_filters", 20, "kind", "or"),
+    "mostly lower": times("or_filters", 1.6, "kind", "simple"),
+    "OR filters: correlation id": times("or_filters", 0.6, "filter", "correlation"),
+    "all AND series": times("and_filters", 2, "length", 25),
+    "(1) > (2) > (3)": times("and_filters", 0.5, "series", 1),
+    "fall slightly with n_fltr": times("replication", 0.5, "further", 160),
+    "with r received falls": changed("replication", lambda rate, factors: 1e4 / (1 + factors["replication"]) ** 1.2),
+    "equal and different": times("different_filters", 0.7, "further", 160),
+    "replication: correlation id": times("correlation_filters", 1.5, "replication", 5),
+    "linear up to r = 10": times("replication", 0.6, "replication", 10),
+    "94 filters": changed(
+        "replication",
+        lambda rate, factors: 1 / (2e-5 + 2e-6 * factors["further"] + 1.2e-5 * factors["replication"]),
+    ),
+    "below the trend": changed("replication", lambda rate, factors: rate / (0.8 if factors["replication"] > 10 else 1)),
+    "small impact": times("replication", 0.5, "further", 160),
+}
+
+
+@pytest.mark.parametrize(("claim", "world"), CONTRADICTIONS.items(), ids=list(CONTRADICTIONS))
+def test_a_contradicted_claim_is_not_reproduced(claim, world):
+    """A run whose ratio lies on the other side, with its whole interval."""
+    concerned = {name for name in EXPERIMENTS if world[name] is not WORLD[name]} | {"replication"}
+    row = the(claim, judged(a_run(*concerned, world=world)))
+
+    assert row.verdict == NOT_REPRODUCED, row
+
+
+def test_filtering_that_halves_the_throughput_supports_the_abstract():
+    """The same figure decides the abstract and section 5, in opposite ways."""
+    rows = judged(a_run("replication", world=CONTRADICTIONS["small impact"]))
+
+    assert the("significantly", rows).verdict == REPRODUCED
+    assert the("small impact", rows).verdict == NOT_REPRODUCED
+    assert the("significantly", rows).measured == the("small impact", rows).measured
+
+
+def test_one_subscriber_that_loads_the_broker():
+    """The claim is about CPU: 0.98 with one subscriber contradicts it, an unknown CPU decides nothing."""
+    loaded = the("fully load", judged(a_run("publishers_subscribers", broker_cpu=0.98)))
+    unknown = the("fully load", judged(a_run("publishers_subscribers", broker_cpu=None)))
+
+    assert loaded.verdict == NOT_REPRODUCED
+    assert unknown.verdict == NOT_DECIDABLE
+    assert "CPU is not known" in unknown.reason
+
+
+def test_copies_that_do_not_come():
+    """The claim is about conservation: cells that are unsteady for lack of it count, and contradict it."""
+    cells = a_run("publishers_subscribers", conserved=0.9, status=Status.UNSTEADY)
+
+    assert the("r x received", judged(cells)).verdict == NOT_REPRODUCED
+    assert the("two orders", judged(cells)).verdict == NOT_DECIDABLE
+
+
+@pytest.mark.parametrize(
+    ("faster", "verdict"),
+    [
+        ((5, 10, 20, 40), REPRODUCED),
+        ((5, 10, 20, 40, 60), NOT_DECIDABLE),
+        ((5, 10, 20, 40, 60, 80), NOT_REPRODUCED),
+    ],
+    ids=len,
+)
+def test_mostly_means_more_than_half(faster, verdict):
+    """Of ten numbers of ids, simple filters may be faster at four; at five nobody can tell."""
+    world = WORLD | {"or_filters": lambda kind, ids, **_: 1e4 * (1 if kind == "or" else 1.5 if ids in faster else 0.7)}
+    row = the("mostly lower", judged(a_run("or_filters", world=world)))
+
+    assert row.verdict == verdict
+    assert f"{2 * len(faster)} not reproduced" in row.reason
+
+
+# --- what cannot be decided ----------------------------------------------------------------------------------
+
+
+def test_an_interval_across_the_limit_decides_nothing():
+    """Windows that scatter by 30 %: the same means as before, and no ratio close to its limit can be told."""
+    rows = judged(a_run(windows=(0.7, 1.0, 1.3)))
+
+    for claim in ("number of publishers", "from 10 to 320", "slightly faster", "linear up to r = 10"):
+        assert the(claim, rows).verdict == NOT_DECIDABLE
+        assert "the interval lies across the limit" in the(claim, rows).reason
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.91, 1.09, REPRODUCED),
+        (0.89, 1.05, NOT_DECIDABLE),
+        (0.95, 1.11, NOT_DECIDABLE),
+        (0.5, 1.5, NOT_DECIDABLE),
+        (0.8, 0.9, NOT_REPRODUCED),
+        (1.2, 1.3, NOT_REPRODUCED),
+    ],
+)
+def test_the_whole_interval_has_to_lie_on_one_side(low, high, verdict):
+    """Alike means between 0.9 and 1.1: inside, outside, or across a limit."""
+    assert SAME.verdict(low, high) == verdict
+
+
+def test_ranges_in_words():
+    """A reader sees the limits that were applied."""
+    assert [str(one) for one in (SAME, LARGER, published(94))] == [
+        "between 0.9 and 1.1",
+        "above 1",
+        "between 75.2 and 117.5",
+    ]
+
+
+def test_a_missing_cell_is_named():
+    """Without 320 subscribers two claims are open; the others of the section are not."""
+    rows = judged([cell for cell in a_run("publishers_subscribers") if cell.key.cell != "p20-s320"])
+
+    for claim in ("from 10 to 320", "two orders"):
+        assert the(claim, rows).verdict == NOT_DECIDABLE
+        assert the(claim, rows).reason == "not measured: publishers_subscribers, publishers 20, subscribers 320"
+        assert (the(claim, rows).measured, the(claim, rows).cells) == ("", ())
+    assert the("largest overall", rows).verdict == REPRODUCED
+
+
+def test_every_cell_may_be_the_only_one():
+    """A run of one cell compares nothing with nothing: each row says what is missing, or stands on that cell alone."""
+    for cell in a_run(grid="quick"):
+        for row in claims("run", [cell], ()):
+            alone = f"{cell.key.experiment} {cell.key.cell}"
+            assert row.cells == (alone,) or (row.verdict is NOT_DECIDABLE and row.reason)
+
+
+@pytest.mark.parametrize("status", [Status.AUDIT_FAILED, Status.CONTAMINATED, Status.GENERATOR_BOUND, Status.UNSTEADY])
+def test_a_doubtful_cell_decides_nothing(status):
+    """It is named with its status and reason, whatever its numbers are."""
+    cells = [
+        replace(cell, status=status, reason="because") if cell.key.cell == "p20-s320" else cell
+        for cell in a_run("publishers_subscribers")
+    ]
+    row = the("two orders", judged(cells))
+
+    assert row.verdict == NOT_DECIDABLE
+    assert f"p20-s320 (start 1): {status}, because" in row.reason
+
+
+def test_cells_that_are_not_saturated_count_only_where_the_claim_is_about_them():
+    """Section 4.1 asks which clients load the broker, and r = 20 and 40 may be limited otherwise; elsewhere they are
+    in doubt."""
+    rows = judged(a_run(broker_cpu=0.6, status=Status.NOT_SATURATED, reason="broker CPU 0.60"))
+    decided = {row.section for row in rows.values() if row.verdict is not NOT_DECIDABLE}
+
+    assert decided == {"4.1"}
+    one_grade = [
+        replace(cell, status=Status.NOT_SATURATED, reason="broker CPU 0.60") if cell.replication > 10 else cell
+        for cell in a_run("replication")
+    ]
+    assert the("below the trend", judged(one_grade)).verdict == REPRODUCED
+    assert the("fall slightly with n_fltr", judged(one_grade)).verdict == NOT_DECIDABLE
+
+
+def test_a_single_window_gives_no_interval():
+    """Nothing is judged without one; the reason says what to do."""
+    row = the("two orders", judged(a_run("publishers_subscribers", windows=(1.0,))))
+
+    assert row.verdict == NOT_DECIDABLE
+    assert "more --windows, or more --starts" in row.reason
+
+
+def test_filters_too_cheap_to_be_seen():
+    """Where t_fltr cannot be told from 0, nothing is said in units of it."""
+    world = WORLD | {"replication": lambda further, replication: 1 / (2e-5 + 1e-5 * replication)}
+    rng = np.random.default_rng(1)
+    row = the("94 filters", judged(a_run("replication", world=world, factor=lambda *_: rng.normal(1, 0.02))))
+
+    assert row.verdict == NOT_DECIDABLE
+    assert "t_fltr cannot be told from 0" in row.reason
+
+
+def test_without_a_model_the_trend_is_open():
+    """Two cells make no plane: the claims that need one say so, and the others stand."""
+    cells = [cell for cell in a_run("replication") if cell.factors["further"] in {5, 160} and cell.replication == 1]
+    rows = judged(cells)
+
+    assert "no model was fitted on replication" in the("linear up to", rows).reason
+    assert the("94 filters", rows).verdict == NOT_DECIDABLE
+    assert the("with r received", rows).verdict == NOT_DECIDABLE
+
+
+# --- starts, brokers, profiles, runs -------------------------------------------------------------------------
+
+
+def test_what_a_start_does_to_all_cells_cancels():
+    """Starts that differ by a factor of two and agree in every ratio: narrow intervals, over the starts."""
+    rows = judged(a_run("publishers_subscribers", starts=3, factor=lambda start, cell: start))
+
+    row = the("two orders", rows)
+    assert row.verdict == REPRODUCED
+    assert "over 3 starts" in row.reason
+    assert "131 [131, 131]" in row.measured
+
+
+def test_starts_that_disagree_widen_the_interval():
+    """The windows of each start agree within 1 %, the starts do not: one start decides, three do not."""
+
+    def unlike(start, cell):
+        return {1: 1.0, 2: 1.3, 3: 0.75}[start] if cell.id == "p20-s320" else 1.0
+
+    one = the("from 10 to 320", judged(a_run("publishers_subscribers", factor=unlike)))
+    three = the("from 10 to 320", judged(a_run("publishers_subscribers", starts=3, factor=unlike)))
+
+    assert (one.verdict, three.verdict) == (REPRODUCED, NOT_DECIDABLE)
+    assert "within one start" in one.reason
+    assert "over 3 starts" in three.reason
+
+
+def test_the_interval_over_starts_is_student_s_t():
+    """exp(mean +- t s / sqrt(n)) of the log ratios 0, 0.1 and 0.2: t(2) = 4.3027, s = 0.1."""
+
+    def shifted(start, cell):
+        return np.exp(0.1 * (start - 1)) if cell.id == "p20-s001" else 1.0
+
+    row = the("two orders", judged(a_run("publishers_subscribers", starts=3, factor=shifted)))
+
+    ratio, half = 17000 / 130 * np.exp(0.1), 4.3027 * 0.1 / np.sqrt(3)
+    low, high = map(float, re.search(r"\[([\d.]+), ([\d.]+)\]", row.measured).groups())
+    assert (low, high) == pytest.approx((ratio * np.exp(-half), ratio * np.exp(half)), rel=0.005)
+
+
+def test_the_interval_within_a_start_is_that_of_welch():
+    """Two cells of three windows each: scipy's t test of unequal variances has the same half width, to first order."""
+    row = the("two orders", judged(a_run("publishers_subscribers")))
+
+    low, high = map(float, re.search(r"\[([\d.]+), ([\d.]+)\]", row.measured).groups())
+    logs = np.log(WINDOWS)
+    expected = stats.ttest_ind(logs + np.log(17000 / 130), logs, equal_var=False).confidence_interval()
+    assert (low, high) == pytest.approx((np.exp(expected.low), np.exp(expected.high)), rel=0.005)
+
+
+def test_a_cell_in_doubt_in_one_start_is_compared_over_the_others():
+    """Two starts of three are left for the claims that need it, all three for the others."""
+    cells = [
+        replace(cell, status=Status.CONTAMINATED) if (cell.key.start, cell.key.cell) == (2, "p20-s320") else cell
+        for cell in a_run("publishers_subscribers", starts=3, factor=lambda start, cell: 1 + start / 1000)
+    ]
+    rows = judged(cells)
+
+    assert "over 2 starts" in the("two orders", rows).reason
+    assert "over 3 starts" in the("largest overall", rows).reason
+
+
+def test_brokers_and_profiles_have_rows_of_their_own():
+    """The same cells on two brokers under two profiles: four sets of rows, each from its own cells alone."""
+    fast = a_run("publishers_subscribers")
+    slow = a_run("publishers_subscribers", world=CONTRADICTIONS["two orders"])
+    cells = [
+        replace(cell, key=replace(cell.key, broker=broker), profile=profile)
+        for broker, profile, own in (
+            ("activemq", "today", fast),
+            ("activemq", "paper", slow),
+            ("artemis", "today", slow),
+            ("artemis", "paper", fast),
+        )
+        for cell in own
+    ]
+    rows = {(row.broker, row.profile): row for row in claims("run", cells, ()) if "two orders" in row.claim}
+
+    assert {key: row.verdict for key, row in rows.items()} == {
+        ("activemq", "today"): REPRODUCED,
+        ("activemq", "paper"): NOT_REPRODUCED,
+        ("artemis", "today"): NOT_REPRODUCED,
+        ("artemis", "paper"): REPRODUCED,
+    }
+
+
+def test_half_of_a_comparison_on_another_broker_does_not_count():
+    """One subscriber on one broker and 320 on another are no comparison."""
+    cells = [
+        replace(cell, key=replace(cell.key, broker="artemis")) if cell.key.cell == "p20-s320" else cell
+        for cell in a_run("publishers_subscribers")
+    ]
+    rows = [row for row in claims("run", cells, ()) if "two orders" in row.claim]
+
+    assert {row.verdict for row in rows} == {NOT_DECIDABLE}
+    assert len(rows) == 2
+
+
+def test_models_and_cells_of_other_runs_are_passed_over():
+    """The rows of a run are the same, whatever else was read beside it."""
+    mine = a_run("replication")
+    other = [
+        replace(cell, key=replace(cell.key, run="other"))
+        for cell in a_run("replication", world=CONTRADICTIONS["linear up to r = 10"])
+    ]
+    both = [*mine, *other]
+
+    assert claims("run", both, fits(both)[0]) == claims("run", mine, fits(mine)[0])
+    assert the("linear", judged(both, run="other")).verdict == NOT_REPRODUCED
+    assert claims("neither", both, fits(both)[0]) == ()
+
+
+def test_an_experiment_that_was_not_run_has_no_rows():
+    """A run of the AND filters alone says two things, and nothing about the rest."""
+    assert {row.section for row in claims("run", a_run("and_filters"), ())} == {"4.4"}
+    assert claims("run", [], ()) == ()
+
+
+def test_a_variant_without_its_counterpart():
+    """Different filters alone cannot be compared with equal ones: the row says what is missing."""
+    (row,) = claims("run", a_run("different_filters"), ())
+
+    assert row.verdict == NOT_DECIDABLE
+    assert row.reason == "not measured: replication, further 5, replication 1"

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +24,7 @@ from fixtures import brokers, host
 from fixtures.brokers import Running
 from fixtures.load.arrivals import Arrivals
 from fixtures.load.coordinator import Workers
+from fixtures.load.job import Client
 from fixtures.load.measure import CellRun, HostSpeed, Load, Surroundings
 from fixtures.load.publisher import BLOCK_FRAMES, send_frame
 from fixtures.recording.run_directory import RunDirectory
@@ -68,10 +67,10 @@ def plan_of(further: int, replication: int) -> Plan:
 
 
 class Bench:
-    """A broker start on which cells and the stomp.py client take turns."""
+    """A broker start on which cells are measured one after the other."""
 
     def __init__(self, running: Running, folder: Path, load_cpu: int) -> None:
-        self.running, self.load_cpu = running, load_cpu
+        self.running = running
         self._directory = RunDirectory(folder, "engine", {})
         self._speed = HostSpeed(repeats=0)
         self._number = 0
@@ -92,14 +91,6 @@ class Bench:
             raise SystemExit(outcome.explain())
         return windows
 
-    def stomp_py(self, replication: int) -> dict[str, int]:
-        endpoint = self.running.endpoint
-        command = [sys.executable, "-m", "tests.stomp_py_load", str(endpoint.port), str(endpoint.login)]
-        command += [str(replication), "4", "6", str(self.load_cpu)]
-        environment = os.environ | {"STOMP_PASSCODE": endpoint.passcode or ""}
-        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120, env=environment)
-        return json.loads(done.stdout)  # type: ignore[no-any-return]
-
 
 @contextmanager
 def bench(folder: Path) -> Iterator[Bench]:
@@ -119,20 +110,16 @@ def bench(folder: Path) -> Iterator[Bench]:
 
 
 def against_stomp_py(one: Bench) -> Iterator[Row]:
-    """Load CPU per delivered message, audit on, as a share of stomp.py's: twice each, in turn."""
+    """Load CPU per delivered message, as a share of stomp.py's with the same plan and audit: twice each, in turn."""
     for replication, target in ((10, 1 / 20), (40, 1 / 25)):
-        bulk_ns: list[float] = []
-        plain_ns: list[float] = []
-        for _ in range(2):
-            windows = one.cell(plan_of(0, replication))
-            bulk_ns.append(sum(w.load_cpu_ns for w in windows) / sum(w.dispatched for w in windows))
-            plain = one.stomp_py(replication)
-            plain_ns.append(plain["cpu_ns"] / plain["delivered"])
-        bulk, plain_one = float(np.mean(bulk_ns)), float(np.mean(plain_ns))
-        print(f"r = {replication}: {bulk / 1e3:.2f} us per delivered message, stomp.py {plain_one / 1e3:.1f} us")
-        yield Row(
-            f"load CPU per delivered message, share of stomp.py's, r = {replication}", bulk / plain_one, target, True
+        windows: dict[Client, list[Window]] = {client: [] for client in Client}
+        for client in [*Client] * 2:
+            windows[client] += one.cell(plan_of(0, replication), replace(LOAD, client=client))
+        bulk, plain = (
+            sum(w.load_cpu_ns for w in seen) / sum(w.dispatched for w in seen) / 1e3 for seen in windows.values()
         )
+        print(f"r = {replication}: {bulk:.2f} us per delivered message, stomp.py {plain:.1f} us")
+        yield Row(f"load CPU per delivered message, share of stomp.py's, r = {replication}", bulk / plain, target, True)
 
 
 def largest_cells(one: Bench) -> Iterator[Row]:

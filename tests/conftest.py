@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import reduce
+from io import BytesIO
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,14 @@ def read_json(path: Path) -> Any:
 
 def table_rows(run: Path, table: str, **keys: Any) -> list[dict[str, Any]]:
     """All rows of a table, or those with these values, in the order of their files."""
-    rows = [row for path in sorted((run / table).glob("*.parquet")) for row in pq.read_table(path).to_pylist()]
+    rows = [row for path in sorted((run / table).glob("*.parquet")) for row in _read(path)]
     return [row for row in rows if all(row[key] == value for key, value in keys.items())]
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    """Through memory: pyarrow's own threads may hold a file open for a while after they have read it."""
+    rows: list[dict[str, Any]] = pq.read_table(BytesIO(path.read_bytes())).to_pylist()
+    return rows
 
 
 def row_counts(run: Path) -> dict[str, int]:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from importlib import import_module
 from itertools import permutations, product
-from pkgutil import iter_modules
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import microbench
+from tests.experiments import EXPERIMENTS
 from workloads.errors import WorkloadError
 from workloads.model import CORRELATION_ID, MOST_BODY_BYTES, PROFILES, AckMode, DestinationKind
 from workloads.selectors import And, Between, Equals, In, IsNull, Like, Or
@@ -21,12 +19,6 @@ from workloads.sendrules import Arrivals, PerPublisher, Utilisation
 
 TODAY, PAPER = PROFILES["today"], PROFILES["paper"]
 LEVELS = ("smoke", "quick", "today", "paper")
-EXPERIMENTS = {
-    module.name.removeprefix("test_"): import_module(f"microbench.{module.name}").EXPERIMENT
-    for module in iter_modules(microbench.__path__)
-    if module.name.startswith("test_")
-}
-
 REPLICATION = EXPERIMENTS["replication"]
 DIFFERENT_FILTERS = EXPERIMENTS["different_filters"]
 CORRELATION_FILTERS = EXPERIMENTS["correlation_filters"]

@@ -130,8 +130,12 @@ def check_complete(run: Path, *, cells: int) -> dict[str, object]:
     assert {(slot["experiment"], slot["cell"]) for slot in slots} <= planned
     windows = manifest["options"]["windows"]
     for slot in slots:
-        assert all(table_rows(run, table, **slot) for table in TABLES)
-        assert sum(row["status"] in ("ok", "contaminated") for row in table_rows(run, "windows", **slot)) == windows
+        cut = table_rows(run, "windows", **slot)
+        assert sum(row["status"] in ("ok", "contaminated") for row in cut) == windows
+        open_loop = all(row["planned_per_s"] is not None for row in cut)
+        assert {table for table in TABLES if table_rows(run, table, **slot)} == set(TABLES) - (
+            set() if open_loop else {"latency"}
+        )
     return manifest
 
 
@@ -336,7 +340,7 @@ def real(tmp_path_factory):
 
 
 def test_the_real_broker(real):
-    """ActiveMQ delivers every message of both smoke grids once, in order, and to nobody else, in every experiment; the verdict says so."""
+    """ActiveMQ delivers every message of every experiment once, in order, and to nobody else; the verdict says so."""
     assert real.code == 0, real.output
     assert f"{ALL_CELLS + 1} passed" in real.output
     manifest = check_complete(real.run, cells=ALL_CELLS)

@@ -61,6 +61,15 @@ def as_rows(arrivals, *, cuts):
     return rows
 
 
+def heard(rows):
+    """Rows as the second stage gets them: sorted, in batches that cut through audiences."""
+    rows = sorted(rows)
+    return [
+        pa.RecordBatch.from_arrays([pa.array(column) for column in np.array(rows[at : at + 3]).T], list(audits.HEARD))
+        for at in range(0, len(rows), 3)
+    ]
+
+
 PAIRS = st.dictionaries(
     st.tuples(st.integers(0, 2), st.integers(0, 3)),
     st.tuples(streams(), st.sets(st.integers(0, 30))),
@@ -93,12 +102,7 @@ def test_both_stages_agree_with_the_audit_of_every_delivery(pairs, sent, expecte
             for row in out.to_pylist()
         ]
     runs += [(0, subscription, lane, -1, -1, 0, -1, sent.get(lane, 0)) for subscription, lane in expected]
-    runs.sort(key=lambda row: row[:4])
-    judged = [
-        row
-        for at in range(0, len(runs), 3)  # batches that cut through pairs
-        for row in [audits._batch(audits.RUNS, list(np.array(runs[at : at + 3]).T))]
-    ]
+    judged = heard([(0, row[1], row[2], row[1], *row[3:]) for row in runs])
 
     found = sum(
         (LaneAudit(*(row[name] for name in audits.COUNTS)) for out in audits._judge(judged) for row in out.to_pylist()),
@@ -330,8 +334,8 @@ def test_collapsed_runs_that_overlap_in_time_are_noticed():
     """Rows of one pair stored out of order fall into two batches: joined runs would hide a late arrival."""
     # in the order of arrival: 0, 5, 1; stored as (0, 1) and (5)
     runs = list(audits._collapse([batch((0, 0, 0), (2, 1, 1)), batch((1, 5, 5))]))
-    rows = sorted(row for out in runs for row in zip(*(column.to_pylist() for column in out.columns), strict=True))
-    (judged,) = audits._judge([audits._batch(audits.RUNS, list(np.array(rows).T))])
+    rows = [row for out in runs for row in zip(*(column.to_pylist() for column in out.columns), strict=True)]
+    (judged,) = audits._judge(heard((cell, one, lane, one, *rest) for cell, one, lane, *rest in rows))
 
     assert judged.to_pylist()[0]["disordered"] == 1
 

@@ -114,6 +114,15 @@ class CellSummary:
     status: Status
     reason: str = ""
 
+    @property
+    def planned_per_s(self) -> float | None:
+        """Messages per second that an open loop asks for; None in a closed loop, or without a window."""
+        return self.windows[0].planned_per_s if self.windows else None
+
+    @property
+    def open_loop(self) -> bool:
+        return self.planned_per_s is not None
+
 
 @dataclass(frozen=True, slots=True)
 class CellAudit:

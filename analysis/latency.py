@@ -178,8 +178,9 @@ def percentile_s(times: Histogram, rank: float) -> Interval:
 
     deff is the design effect (Kish, Survey Sampling, 1965, section 8.2) and v the variance of the share p of times
     up to the percentile, told from how it differs between the w windows (ratio estimator, Cochran, Sampling
-    Techniques, 1977, section 2.11). Without an end where too few effective times lie beyond the percentile; without
-    both where there is one window only.
+    Techniques, 1977, section 2.11). The l-th of m stands for the shares from (l - 1) / m to l / m, of which each end
+    takes the outer one. Without an end where too few effective times lie beyond the percentile; without both where
+    there is one window only.
     """
     share = rank / 100
     at = times.place(share)
@@ -190,7 +191,7 @@ def percentile_s(times: Histogram, rank: float) -> Interval:
         return Interval(float(estimate))
     return Interval(
         float(estimate),
-        bounds(times.buckets[times.place(low / m)])[0] / 1e9 if low >= 1 else None,
+        bounds(times.buckets[times.place((low - 1) / m)])[0] / 1e9 if low > 1 else None,
         bounds(times.buckets[times.place((high + 1) / m)])[1] / 1e9 if high + 1 <= m else None,
     )
 

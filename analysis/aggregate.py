@@ -236,13 +236,15 @@ def _doubtful(cells: Sequence[CellSummary]) -> Iterator[Finding]:
         count = Counter(cell.status for cell in of_question if cell.status != Status.OK)
         if not count:
             continue
-        nothing_left = not any(map(_answers, of_question))
+        answers = all(map(_answers, of_question))
         yield Finding(
-            what=f"cells of {experiment} on {broker} left out",
+            what=f"cells of {experiment} on {broker} {'did not saturate it' if answers else 'left out'}",
             measured=", ".join(f"{number} {status}" for status, number in count.items()) + f" of {len(of_question)}",
             limit="every cell ok",
-            advice="the column `why` says what to change; a cell that is left out enters no model",
-            consequence=VerdictKind.INVALID if nothing_left else VerdictKind.VALID,
+            advice="at a pace of their own that is an answer, and claims use it; no model does"
+            if answers
+            else "the column `why` says what to change; a cell that is left out enters no model",
+            consequence=VerdictKind.VALID if any(map(_answers, of_question)) else VerdictKind.INVALID,
             broker=broker,
         )
 

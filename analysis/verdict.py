@@ -91,6 +91,7 @@ def _result(
         findings += latency.findings(cells, latencies)
         findings += stability.findings(run, list(windows.items()), cells, fits, host)
         findings += [_refusal(broker, error, cells) for (_, broker, *_), error in errors.items()]
+    fits = tuple(_judged(result, findings) for result in fits)
     return RunResult(
         run=run.name,
         path=str(run.path),
@@ -98,7 +99,7 @@ def _result(
         measures=measures,
         audit=audited_run,
         cells=cells,
-        fits=tuple(_judged(result, findings) for result in fits),
+        fits=fits,
         host=host,
         findings=tuple(findings),
         refused=refused,

@@ -112,10 +112,11 @@ def _cells(cells: Sequence[CellSummary]) -> Iterator[str]:
     ):
         of_table = list(group)
         brackets = "enter no model" if any(cell.fits_model for cell in of_table) else "are not ok: see why"
-        paces = {cell.pace for cell in of_table if cell.pace and not cell.open_loop}
+        paces = {cell.pace for cell in of_table}
+        pace = paces.pop() if len(paces) == 1 else None
         title = (
-            f"{experiment} on {broker}, profile {profile}{''.join(f', {pace}' for pace in sorted(paces))}: "
-            f"messages/s with 95 % intervals within one start; rows in ( ) {brackets}"
+            f"{experiment} on {broker}, profile {profile}{f', {pace}' if pace else ''}: messages/s with 95 % intervals "
+            f"within one start; rows in ( ) {brackets}"
         )
         yield (title + "\n" + _table([_cell(cell) for cell in of_table], _CELL_HEADERS, left=1))
 
@@ -197,7 +198,9 @@ def _percentile(one: Percentile) -> str:
 
 
 def _ms(seconds: float) -> str:
-    return f"{seconds * 1e3:.3g}"
+    """Three digits, without an exponent for what takes seconds."""
+    value = seconds * 1e3
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _claims(claims: Sequence[Claim]) -> Iterator[str]:

@@ -71,6 +71,14 @@ def test_independent_times_have_the_interval_of_order_statistics():
     assert quoted.high == pytest.approx(5098, rel=0.02)
 
 
+def test_two_windows_promise_little():
+    """Two windows hardly tell how much windows differ: the ends hold the true p99 all the same, or are left open."""
+    truth = -np.log(0.01) / (1 - 0.8)
+    quoted = [percentile_s(histogram(mm1(np.random.default_rng(seed), windows=2)), 99) for seed in range(100)]
+
+    assert sum((one.low or 0) <= truth <= (one.high or np.inf) for one in quoted) >= 95
+
+
 @pytest.mark.parametrize("rank", [50.0, 99.0])
 def test_intervals_of_correlated_times_cover_the_truth(rank):
     """Waiting times of neighbours are alike: over 200 queues the 95 % interval still holds the true percentile.

@@ -147,7 +147,7 @@ def run():
 
 def test_a_queue_with_a_known_answer(spark, tmp_path, run):
     """M/D/1 at 70 %: mean waiting time rho s / (2 (1 - rho)) within the interval; percentiles those of all messages."""
-    truth = rd.add_open_loop(run, rd.open_loop_plan(70, Arrivals.POISSON), 70, windows=8, window_s=100.0)
+    truth = rd.add_open_loop(run, rd.open_loop_plan(70, Arrivals.POISSON), 70, windows=8, window_s=30.0)
 
     results, cells, found = analysed(spark, run, tmp_path / "run")
 

@@ -1,7 +1,8 @@
 """Windows -> cells: rates with intervals, CPU, and the status that says what a cell's numbers are worth.
 
 Spark groups the windows by cell; from there on it is arithmetic on a few hundred rows. The rules stand in one
-table, in the order in which they decide.
+table, in the order in which they decide. A run may hold closed and open loops side by side: a cell is an open loop
+where its windows have a planned rate, and its own pace decides what its CPU says.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from analysis.intervals import ratio_interval
 from analysis.load import Frames, Run, reading
 from analysis.results import CellAudit, CellKey, CellSummary, Finding
 from workloads.records import KEYS, PREPARATION, WINDOWS, Window
-from workloads.rules import BACKLOG, BROKER_CPU, CONSERVATION, LOAD_CPU, Status, VerdictKind, WindowStatus
+from workloads.rules import BACKLOG, BROKER_CPU, CONSERVATION, LOAD_CPU, OPEN_LOOP, Status, VerdictKind, WindowStatus
 
 #: Grids that show correctness only.
 SMOKE = "smoke"
 
-#: Loops that are meant to saturate the broker, so that the CPU limits hold.
-CAPACITY_LOOPS = ("delivery", "receipt")
+#: Standard deviations of a Poisson count that are taken for its scatter.
+SCATTER = 3
 
 _FIELDS = [column.name for column in WINDOWS if column not in KEYS]
 
@@ -69,7 +70,7 @@ def findings(run: Run, cells: Sequence[CellSummary]) -> Iterator[Finding]:
             advice="measure with --grid quick",
         )
         return
-    yield from _unknown_cpu(run, cells)
+    yield from _unknown_cpu(cells)
     yield from _doubtful(cells)
     yield from _unbalanced(cells)
     yield from _backlog(cells)
@@ -77,8 +78,7 @@ def findings(run: Run, cells: Sequence[CellSummary]) -> Iterator[Finding]:
 
 def _summary(run: Run, key: CellKey, windows: Sequence[Window], *, exact: bool) -> CellSummary:
     plan = run.plan(key)
-    for window in windows:
-        _check(key, window)
+    _check(key, windows)
     ok = tuple(window for window in windows if window.status == WindowStatus.OK)
     cell = CellSummary(
         key=key,
@@ -88,7 +88,8 @@ def _summary(run: Run, key: CellKey, windows: Sequence[Window], *, exact: bool) 
         connections=plan["connections"],
         n_fltr=plan["n_fltr"],
         replication=float(plan["replication"]),
-        fits_model=plan["fits_model"],
+        # A cell that saturates the broker in its own way, or not at all, is no measurement of the model's B.
+        fits_model=plan["fits_model"] and plan["pace"] is None,
         windows=ok,
         contaminated=sum(window.status == WindowStatus.CONTAMINATED for window in windows),
         conservation=max(map(conservation, ok), key=lambda ratio: abs(ratio - 1), default=None),
@@ -105,13 +106,20 @@ def _summary(run: Run, key: CellKey, windows: Sequence[Window], *, exact: bool) 
     return replace(cell, reason=f"{cell.contaminated} contaminated windows left out" if cell.contaminated else "")
 
 
-def _check(key: CellKey, window: Window) -> None:
-    if window.end_ns <= window.begin_ns:
-        raise DataError(f"{key}: window {window.window} ends before it begins; the record is wrong, measure again")
-    if window.status not in set(WindowStatus):
+def _check(key: CellKey, windows: Sequence[Window]) -> None:
+    for window in windows:
+        if window.end_ns <= window.begin_ns:
+            raise DataError(f"{key}: window {window.window} ends before it begins; the record is wrong, measure again")
+        if window.status not in set(WindowStatus):
+            raise DataError(
+                f"{key}: window {window.window} has status {window.status!r}, expected one of "
+                f"{', '.join(WindowStatus)}; it was not written by this version of the suite"
+            )
+    planned = {window.planned_per_s for window in windows}
+    if len(planned) > 1:
         raise DataError(
-            f"{key}: window {window.window} has status {window.status!r}, expected one of {', '.join(WindowStatus)}; "
-            "it was not written by this version of the suite"
+            f"{key}: its windows have {len(planned)} planned rates, expected one, or none in a closed loop; "
+            "the record is wrong, measure again"
         )
 
 
@@ -155,14 +163,14 @@ def _contaminated(run: Run, cell: CellSummary) -> str:
     return ""
 
 
-def _generator_bound(run: Run, cell: CellSummary) -> str:
-    if run.loop in CAPACITY_LOOPS and cell.load_cpu is not None and cell.load_cpu > LOAD_CPU.limit:
+def _generator_bound(_run: Run, cell: CellSummary) -> str:
+    if not cell.open_loop and cell.load_cpu is not None and cell.load_cpu > LOAD_CPU.limit:
         return f"load CPU {cell.load_cpu:.2f} of a core per worker > {LOAD_CPU.limit}"
     return ""
 
 
-def _not_saturated(run: Run, cell: CellSummary) -> str:
-    if run.loop in CAPACITY_LOOPS and cell.broker_cpu is not None and cell.broker_cpu < BROKER_CPU.limit:
+def _not_saturated(_run: Run, cell: CellSummary) -> str:
+    if not cell.open_loop and cell.broker_cpu is not None and cell.broker_cpu < BROKER_CPU.limit:
         return f"broker CPU {cell.broker_cpu:.2f} of its CPU set < {BROKER_CPU.limit}"
     return ""
 
@@ -170,9 +178,29 @@ def _not_saturated(run: Run, cell: CellSummary) -> str:
 def _unsteady(_run: Run, cell: CellSummary) -> str:
     if cell.conservation is None:
         return "no window was measured"
+    if cell.open_loop:
+        return _out_of_balance(cell.windows)
     if abs(cell.conservation - 1) > CONSERVATION.limit:
         return f"dispatched / expected {cell.conservation:.3f}, not within 1 +- {CONSERVATION.limit}"
     return ""
+
+
+def _out_of_balance(windows: Sequence[Window]) -> str:
+    """Over all windows of an open loop: was the load put on as planned, and did the broker keep up with it."""
+    planned = sum((window.planned_per_s or 0) * window.elapsed_s for window in windows)
+    received = sum(window.received for window in windows)
+    copies = sum(window.expected for window in windows)
+    if abs(received - planned) > (allowed := _allowed(planned)):
+        return f"received {received} of {planned:.0f} planned messages, {allowed:.0f} more or less are scatter"
+    growth = copies - sum(window.dispatched for window in windows)
+    if abs(growth) > (allowed := _allowed(planned) * copies / received if received else 0.0):
+        what = "backlog grew by" if growth > 0 else "a backlog from before the windows shrank by"
+        return f"{what} {abs(growth)} of {copies} copies, {allowed:.0f} are scatter"
+    return ""
+
+
+def _allowed(messages: float) -> float:
+    return float(max(OPEN_LOOP.limit * messages, SCATTER * messages**0.5))
 
 
 #: After the audit, which decides first; the first rule that has a reason decides.
@@ -184,10 +212,9 @@ _RULES: Sequence[tuple[Status, Callable[[Run, CellSummary], str]]] = (
 )
 
 
-def _unknown_cpu(run: Run, cells: Sequence[CellSummary]) -> Iterator[Finding]:
-    if run.loop not in CAPACITY_LOOPS:
-        return
-    for broker in sorted({cell.key.broker for cell in cells if cell.broker_cpu is None and cell.received_per_s}):
+def _unknown_cpu(cells: Sequence[CellSummary]) -> Iterator[Finding]:
+    unknown = (cell for cell in cells if cell.broker_cpu is None and cell.received_per_s and not cell.open_loop)
+    for broker in sorted({cell.key.broker for cell in unknown}):
         yield Finding(
             what=f"CPU of {broker} is not known",
             measured="its process or its CPU set could not be read",
@@ -200,21 +227,30 @@ def _unknown_cpu(run: Run, cells: Sequence[CellSummary]) -> Iterator[Finding]:
 
 
 def _doubtful(cells: Sequence[CellSummary]) -> Iterator[Finding]:
-    """Cells left out are shown; a broker and experiment without a single good cell has no number to believe."""
+    """Cells left out are shown; a broker and experiment without a single cell that answers has no number to believe.
+
+    A cell that saturates the broker at a pace of its own, or fails to, is an answer: whether it can is the question.
+    """
     for (broker, experiment), group in groupby(sorted(cells, key=_question), key=_question):
         of_question = list(group)
         count = Counter(cell.status for cell in of_question if cell.status != Status.OK)
         if not count:
             continue
-        nothing_left = sum(count.values()) == len(of_question)
+        answers = all(map(_answers, of_question))
         yield Finding(
-            what=f"cells of {experiment} on {broker} left out",
+            what=f"cells of {experiment} on {broker} {'did not saturate it' if answers else 'left out'}",
             measured=", ".join(f"{number} {status}" for status, number in count.items()) + f" of {len(of_question)}",
             limit="every cell ok",
-            advice="the column `why` says what to change; a cell that is left out enters no model",
-            consequence=VerdictKind.INVALID if nothing_left else VerdictKind.VALID,
+            advice="at a pace of their own that is an answer, and claims use it; no model does"
+            if answers
+            else "the column `why` says what to change; a cell that is left out enters no model",
+            consequence=VerdictKind.VALID if any(map(_answers, of_question)) else VerdictKind.INVALID,
             broker=broker,
         )
+
+
+def _answers(cell: CellSummary) -> bool:
+    return cell.status == Status.OK or (cell.status == Status.NOT_SATURATED and cell.pace is not None)
 
 
 def _question(cell: CellSummary) -> tuple[str, str]:
@@ -223,6 +259,8 @@ def _question(cell: CellSummary) -> tuple[str, str]:
 
 def _unbalanced(cells: Sequence[CellSummary]) -> Iterator[Finding]:
     for cell in cells:
+        if cell.open_loop:
+            continue
         bad = [window for window in cell.windows if abs(conservation(window) - 1) > CONSERVATION.limit]
         if bad:
             yield Finding(

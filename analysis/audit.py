@@ -1,9 +1,10 @@
-"""The exact audit of all traffic, warm-up included: recorded deliveries joined with the plan and the sends.
+"""The exact audit of all traffic, preparation included: recorded deliveries joined with the plan and the sends.
 
 Two stages in Spark. The first turns rows, each of them a delivery or a run of deliveries, into runs as long as
-its batch allows, with vectors. The second brings the runs of each (cell, subscription, lane) together in the order
-of arrival and asks `workloads.lanes`, which holds the only definition of lost, duplicated, reordered and
-misdelivered. A pair that the plan expects and that got nothing has no runs: all its copies are lost.
+its batch allows, with vectors. The second brings the runs of each (cell, audience, lane) together, per subscription
+in the order of arrival, and asks `workloads.lanes`, which holds the only definition of lost, duplicated, reordered
+and misdelivered. The audience of a lane is a subscription; of a shared lane, it is all of its receivers, by the
+number of the first. A pair that the plan expects and that got nothing has no runs: all its copies are lost.
 """
 
 from __future__ import annotations
@@ -22,15 +23,18 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 from analysis.errors import DataError
 from analysis.load import STRANGER, Frames, Run, reading, refuse_strangers
 from analysis.results import AuditResult, CellAudit, CellKey, Finding
-from workloads.lanes import LaneAudit, classify
+from workloads.lanes import LaneAudit, classify, classify_shared
 from workloads.rules import VerdictKind
 
 PAIR = ("cell_id", "subscription", "lane")
+AUDIENCE = ("cell_id", "audience", "lane")
 COUNTS = tuple(field.name for field in fields(LaneAudit))
 FAULTS = ("lost", "duplicated", "reordered", "misdelivered")
 
 #: Runs that may still continue in another batch; `arrival` is that of the first row, `until` that of the last.
 RUNS = "cell_id int, subscription int, lane int, arrival long, until long, first_seq long, last_seq long, sent long"
+#: What the second stage reads, in its order.
+HEARD = (*AUDIENCE, "subscription", "arrival", "until", "first_seq", "last_seq", "sent")
 JUDGED = "cell_id int, disordered long, " + ", ".join(f"{name} long" for name in COUNTS)
 
 #: The `arrival` of the row that says what a pair should have got; it sorts before every delivery.
@@ -45,7 +49,7 @@ def audit(spark: SparkSession, data: Frames, runs: Sequence[Run]) -> tuple[Audit
     with reading(runs):
         sends, deliveries = data.tables["sends"], data.tables["deliveries"]
         sent = _sent(sends, data.keys)
-        judged = _judged(_expected(spark, data, runs, sends), deliveries).collect()
+        judged = _judged(_pairs(spark, data, runs), sends, deliveries).collect()
         for row in judged:
             if row["cell_id"] == STRANGER:
                 refuse_strangers(deliveries, "deliveries")
@@ -80,26 +84,33 @@ def _sent(sends: DataFrame, keys: Sequence[CellKey]) -> dict[CellKey, int]:
     return {keys[row["cell_id"]]: row["sent"] for row in rows}
 
 
-def _expected(spark: SparkSession, data: Frames, runs: Sequence[Run], sends: DataFrame) -> DataFrame:
-    """One row per (cell, lane, subscription) of the plans, as RUNS: how many messages it should have got."""
+def _pairs(spark: SparkSession, data: Frames, runs: Sequence[Run]) -> DataFrame:
+    """One row per (cell, lane, subscription) of the plans, with its audience."""
     plans = {run.name: run for run in runs}
     groups = [
-        (number, group["first"], group["step"], group["count"], first, last)
+        (number, group["first"], group["step"], group["count"], first, last, group["shared"], group["receivers"][0][0])
         for number, key in enumerate(data.keys)
         for group in plans[key.run].plan(key)["lanes"]
         for first, last in group["receivers"]
     ]
-    columns = "cell_id int, first int, step int, count int, from int, to int"
+    columns = "cell_id int, first int, step int, count int, from int, to int, shared boolean, foremost int"
     lanes = F.sequence(F.col("first"), F.col("first") + (F.col("count") - 1) * F.col("step"), F.col("step"))
-    pairs = (
+    audience = F.when(F.col("shared"), F.col("foremost")).otherwise(F.col("subscription"))
+    return (
         spark.createDataFrame(groups, columns)
-        .select("cell_id", F.explode(lanes).alias("lane"), "from", "to")
-        .select("cell_id", "lane", F.explode(F.sequence("from", "to")).alias("subscription"))
+        .select("*", F.explode(lanes).alias("lane"))
+        .select("*", F.explode(F.sequence("from", "to")).alias("subscription"))
+        .select(*PAIR, audience.alias("audience"), "shared")
     )
+
+
+def _expected(pairs: DataFrame, sends: DataFrame) -> DataFrame:
+    """One row per pair, as HEARD: how many messages its audience should have got."""
     counts = sends.groupBy("cell_id", "lane").agg(F.sum(F.col("last_seq") - F.col("first_seq") + 1).alias("sent"))
     nothing = F.lit(EXPECTATION).cast("long")
     return pairs.join(counts, ["cell_id", "lane"], "left").select(
-        *PAIR,
+        *AUDIENCE,
+        "subscription",
         nothing.alias("arrival"),
         nothing.alias("until"),
         F.lit(0).cast("long").alias("first_seq"),
@@ -108,13 +119,21 @@ def _expected(spark: SparkSession, data: Frames, runs: Sequence[Run], sends: Dat
     )
 
 
-def _judged(expected: DataFrame, deliveries: DataFrame) -> DataFrame:
-    """Sums of COUNTS per cell."""
-    runs = deliveries.select(*PAIR, "arrival", "first_seq", "last_seq").mapInArrow(_collapse, RUNS)
+def _judged(pairs: DataFrame, sends: DataFrame, deliveries: DataFrame) -> DataFrame:
+    """Sums of COUNTS per cell. A delivery outside the plan has its subscription as its audience: nobody else's."""
+    sharing = pairs.where("shared").select(*PAIR, "audience")
+    runs = (
+        deliveries.select(*PAIR, "arrival", "first_seq", "last_seq")
+        .mapInArrow(_collapse, RUNS)
+        .join(F.broadcast(sharing), list(PAIR), "left")
+        .withColumn("audience", F.coalesce("audience", "subscription"))
+    )
     return (
-        expected.unionByName(runs)
-        .repartition(*PAIR)
-        .sortWithinPartitions(*PAIR, "arrival")
+        _expected(pairs, sends)
+        .unionByName(runs)
+        .select(*HEARD)
+        .repartition(*AUDIENCE)
+        .sortWithinPartitions(*AUDIENCE, "subscription", "arrival")
         .mapInArrow(_judge, JUDGED)
         .groupBy("cell_id")
         .agg(*(F.sum(name).alias(name) for name in ("disordered", *COUNTS)))
@@ -145,33 +164,38 @@ def _collapse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Stage 2: rows sorted by pair and arrival, streamed pair by pair through the one lane audit."""
+    """Stage 2: rows as HEARD, sorted, streamed audience by audience through the one lane audit."""
     rows = chain.from_iterable(
         zip(*(column.to_numpy().tolist() for column in batch.columns), strict=True) for batch in batches
     )
     cells: dict[int, tuple[LaneAudit, int]] = {}
-    for (cell, _, _), pair in groupby(rows, key=itemgetter(0, 1, 2)):
+    for (cell, _, _), heard in groupby(rows, key=itemgetter(0, 1, 2)):
         total, disordered = cells.get(cell, (LaneAudit(), 0))
-        found, unclear = _pair(pair)
+        found, unclear = _audience(heard)
         cells[cell] = total + found, disordered + unclear
     judged = [(cell, disordered, *_values(total)) for cell, (total, disordered) in cells.items()]
     if judged:
         yield _batch(JUDGED, [np.array(column) for column in zip(*judged, strict=True)])
 
 
-def _pair(rows: Iterator[tuple[int, ...]]) -> tuple[LaneAudit, int]:
-    """One pair's audit, and how many of its runs reach into the next one's time of arrival."""
-    sent, disordered, before = EXPECTATION, 0, EXPECTATION
-    runs: list[tuple[int, int]] = []
-    for _, _, _, arrival, until, first, last, of_lane in rows:
-        if arrival == EXPECTATION:
-            sent = of_lane
-            continue
-        disordered += arrival <= before
-        before = until
-        runs.append((first, last))
-    expected = sent != EXPECTATION
-    return classify(runs, max(sent, 0), expected), disordered
+def _audience(rows: Iterator[tuple[int, ...]]) -> tuple[LaneAudit, int]:
+    """What one audience got of one lane, and how many of its runs reach into the next one's time of arrival."""
+    sent, disordered = EXPECTATION, 0
+    handlers: list[list[tuple[int, int]]] = []
+    for _, of_one in groupby(rows, key=itemgetter(3)):
+        before = EXPECTATION
+        runs: list[tuple[int, int]] = []
+        for _, _, _, _, arrival, until, first, last, of_lane in of_one:
+            if arrival == EXPECTATION:
+                sent = of_lane
+                continue
+            disordered += arrival <= before
+            before = until
+            runs.append((first, last))
+        handlers.append(runs)
+    if len(handlers) > 1:  # every one of them is in the plan
+        return classify_shared(handlers, sent), disordered
+    return classify(handlers[0], max(sent, 0), sent != EXPECTATION), disordered
 
 
 def _values(audit: LaneAudit) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, Str
 
 from analysis.errors import DataError
 from analysis.results import CellKey, Finding
-from workloads.records import KEYS, SCHEMA_VERSION, TABLES, WARM_UP, Column, Outcome, Type
+from workloads.records import KEYS, PREPARATION, SCHEMA_VERSION, TABLES, Column, Outcome, Type
 from workloads.rules import VerdictKind
 
 #: Where the newest run is found when none is named.
@@ -63,7 +63,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run directory that may be read. `cells` are those with windows: they are complete, warm-up included."""
+    """A run directory that may be read. `cells` are those with windows: they are complete, preparation included."""
 
     name: str
     path: Path
@@ -245,11 +245,16 @@ def _json(file: Path) -> dict[str, Any]:
 
 
 def _check_schema(content: Mapping[str, Any], file: Path) -> None:
-    if content.get("schema") != SCHEMA_VERSION:
-        raise DataError(
-            f"{file}: schema {content.get('schema')!r}, this analysis reads {SCHEMA_VERSION}; "
-            "use the version of the suite that measured it, or measure again"
+    schema = content.get("schema")
+    if schema == SCHEMA_VERSION:
+        return
+    advice = "use the version of the suite that measured it, or measure again"
+    if isinstance(schema, int) and schema < SCHEMA_VERSION:
+        advice = (
+            "an older version of the suite measured it, without what this one needs: analyse it with that version "
+            "(its checkout reads it as it stands), or measure again"
         )
+    raise DataError(f"{file}: schema {schema!r}, this analysis reads {SCHEMA_VERSION}; {advice}")
 
 
 def _check_outcome(manifest: Mapping[str, Any], shown: Path, *, partial: bool) -> None:
@@ -311,6 +316,9 @@ def _plans(folder: Path, shown: Path) -> dict[tuple[str, str], Mapping[str, Any]
     for record in _need(content, "cells", list, place):
         for key, kind in _PLAN.items():
             _need(record, key, kind, place)
+        for group in record["lanes"]:
+            for key, kind in _LANES.items():
+                _need(group, key, kind, f"{place}, lanes of {record['experiment']} {record['cell']}")
         plans[record["experiment"], record["cell"]] = record
     return plans
 
@@ -321,8 +329,19 @@ _PLAN: Mapping[str, type | tuple[type, ...]] = {
     "profile": str,
     "n_fltr": int,
     "replication": (float, int),
+    "connections": int,
     "lanes": list,
     "fits_model": bool,
+    "factors": dict,
+    "pace": (str, NoneType),
+}
+
+_LANES: Mapping[str, type | tuple[type, ...]] = {
+    "first": int,
+    "step": int,
+    "count": int,
+    "receivers": list,
+    "shared": bool,
 }
 
 
@@ -411,7 +430,7 @@ def _partial_finding(
 ) -> tuple[Finding, ...]:
     if manifest.get("outcome") == Outcome.COMPLETE and not missing:
         return ()
-    measured = sum(key.experiment != WARM_UP for key in cells)
+    measured = sum(key.experiment not in PREPARATION for key in cells)
     return (
         Finding(
             what="the run is not complete",

@@ -114,6 +114,15 @@ class CellSummary:
     status: Status
     reason: str = ""
 
+    @property
+    def planned_per_s(self) -> float | None:
+        """Messages per second that an open loop asks for; None in a closed loop, or without a window."""
+        return self.windows[0].planned_per_s if self.windows else None
+
+    @property
+    def open_loop(self) -> bool:
+        return self.planned_per_s is not None
+
 
 @dataclass(frozen=True, slots=True)
 class CellAudit:
@@ -297,7 +306,8 @@ class Claim:
 class Percentile:
     """A percentile of the latency and of the generator's lateness; greyed where the lateness dominates it.
 
-    rank: 50, 90, 99, 99.9 · reason: why it is greyed, empty where it is not.
+    rank: 50, 90, 99, 99.9 · latency_s: an end of its interval is None where too few copies lie beyond the percentile
+    · reason: why it is greyed, empty where it is not.
     """
 
     rank: float
@@ -312,12 +322,14 @@ class Percentile:
 
 @dataclass(frozen=True, slots=True)
 class LatencyResult:
-    """Latency of one open-loop cell, from the planned instant to the read; times in s.
+    """Latency of one open-loop cell, from the planned instant to the read, over its `ok` windows; times in s.
 
-    planned_per_s: the rate asked for · capacity_per_s: of the same flow in the same start · copies: measured copies ·
-    negative: copies with a negative latency, which are counted and kept · waiting_s: mean of latency less the least
-    latency seen, None where nothing came · predicted_waiting_s: mean waiting time of M/GI/1 at this load, None where
-    the arrivals are not Poisson · model: where the service time of that prediction comes from.
+    planned_per_s: the rate asked for, `percent` of capacity_per_s, which the same flow had in the same start ·
+    copies: measured copies · negative: copies with a negative latency, which are counted and kept · mean_s: with an
+    interval over the windows · waiting_s: mean latency less the least latency seen · predicted_waiting_s: mean waiting
+    time of M/GI/1 at this load, None where the arrivals are not Poisson or the model does not carry the load · model:
+    where the service time of that prediction comes from, empty where there is none · status: of the cell,
+    generator-bound where the generator was too late.
     """
 
     key: CellKey
@@ -326,12 +338,12 @@ class LatencyResult:
     percent: int
     planned_per_s: float
     received_per_s: float
-    capacity_per_s: float | None
+    capacity_per_s: float
     copies: int
     negative: int
     mean_s: Interval
     percentiles: tuple[Percentile, ...]
-    waiting_s: float | None
+    waiting_s: float
     predicted_waiting_s: float | None
     model: str
     status: Status
@@ -390,10 +402,12 @@ class RunResult:
 
 
 def summary_json(results: Sequence[RunResult]) -> dict[str, Any]:
-    """`summary`: the cells of all runs, and the worst verdict."""
+    """`summary`: the cells of all runs, their latencies, the paper's claims, and the worst verdict."""
     return {
         "schema": JSON_SCHEMA,
         "cells": [_cell(cell) for result in results for cell in result.cells],
+        "latency": [_latency(cell) for result in results for cell in result.latency],
+        "claims": [asdict(claim) for result in results for claim in result.claims],
         "verdict": worst(result.verdict for result in results),
         "findings": [_finding(finding, result.run) for result in results for finding in result.every_finding],
         "runs": [{"run": result.run, "path": result.path, "verdict": result.verdict} for result in results],
@@ -428,6 +442,10 @@ def fit_json(results: Sequence[RunResult]) -> dict[str, Any]:
 def _cell(cell: CellSummary) -> dict[str, Any]:
     return {
         **asdict(cell.key),
+        "profile": cell.profile,
+        "factors": dict(cell.factors),
+        "pace": cell.pace,
+        "planned_per_s": cell.planned_per_s,
         **{name: _rate(getattr(cell, name)) for name in ("received_per_s", "dispatched_per_s", "overall_per_s")},
         "broker_cpu": cell.broker_cpu,
         "load_cpu": cell.load_cpu,
@@ -436,6 +454,30 @@ def _cell(cell: CellSummary) -> dict[str, Any]:
         "status": cell.status,
         "reason": cell.reason,
     }
+
+
+def _latency(cell: LatencyResult) -> dict[str, Any]:
+    """An interval of a percentile may have one end only: where too few copies lie beyond it, the upper one is null."""
+    record = {name: getattr(cell, name) for name in LatencyResult.__slots__ if name not in _LATENCY_PARTS}
+    return {
+        **asdict(cell.key),
+        **record,
+        "mean": _seconds(cell.mean_s),
+        "percentiles": [
+            {
+                "rank": one.rank,
+                "estimate_s": one.latency_s.estimate,
+                "ci95_s": [one.latency_s.low, one.latency_s.high],
+                "lateness_s": one.lateness_s,
+                "greyed": one.greyed,
+                "reason": one.reason,
+            }
+            for one in cell.percentiles
+        ],
+    }
+
+
+_LATENCY_PARTS = ("key", "mean_s", "percentiles")
 
 
 def _rate(interval: Interval | None) -> dict[str, Any] | None:

@@ -44,12 +44,13 @@ def drift(cells: Sequence[CellSummary], fits: Sequence[FitResult]) -> Interval |
     Time is a further regressor beside what else explains B, so that a difference between cells is not taken for
     a drift, nor a drift for a difference. Where a model was fitted, that is the plane, over the whole start:
     B / fitted on 1 / fitted, n_fltr / fitted, r / fitted and time. Elsewhere it is each cell's own mean, over the
-    seconds between its windows: ln(B / mean B) on time, both centred in the cell.
+    seconds between its windows: ln(B / mean B) on time, both centred in the cell. The B of an open loop is its own
+    planning, and shows nothing.
     """
     begin = min((window.begin_ns for cell in cells for window in cell.windows), default=0)
     blocks: list[Block] = []
     for _, group in groupby(sorted(cells, key=lambda cell: cell.key), key=lambda cell: cell.key.experiment):
-        usable = [cell for cell in group if cell.status == Status.OK]
+        usable = [cell for cell in group if cell.status == Status.OK and not cell.open_loop]
         if usable:
             plane = _plane(usable[0], fits)
             blocks += [_against_plane(usable, plane, begin)] if plane else _against_own_mean(usable, begin)

@@ -8,9 +8,21 @@ from itertools import groupby
 from tabulate import tabulate
 
 from analysis.fit import PAPER, PARAMETERS
-from analysis.results import AuditResult, CellAudit, CellSummary, Finding, FitResult, HostUse, Interval, RunResult
+from analysis.results import (
+    AuditResult,
+    CellAudit,
+    CellSummary,
+    Claim,
+    Finding,
+    FitResult,
+    HostUse,
+    Interval,
+    LatencyResult,
+    Percentile,
+    RunResult,
+)
 from workloads.lanes import LaneAudit
-from workloads.records import WARM_UP
+from workloads.records import PREPARATION
 from workloads.rules import Status, VerdictKind
 
 MEANING = {
@@ -34,9 +46,18 @@ AUDIT_VERDICTS = {
 
 _MIB = 2**20
 
+#: Columns of words are as wide as their header says here, and go on in the next line.
+_WIDTHS = {"claim": 32, "published": 26, "measured": 40, "why": 60}
+
+#: Lines of one kind beyond these are counted, not printed.
+MOST_LINES = 8
+
+#: Findings with one limit and one advice stand together from here on.
+ALIKE = 3
+
 
 def summary(results: Sequence[RunResult]) -> str:
-    """Cells, audit, model, host, findings, verdict and directory of each run."""
+    """Cells, latencies, audit, models, claims, host, findings, verdict and directory of each run."""
     return _side_by_side(results, cells=True)
 
 
@@ -68,8 +89,11 @@ def _side_by_side(results: Sequence[RunResult], *, cells: bool) -> str:
 def _run(result: RunResult, *, cells: bool) -> str:
     parts = [_headline(f"Run {result.run}"), "\n".join(result.title)]
     if cells:
-        parts += [*_cells(result.cells), "Audit: every copy followed\n" + _audit_table(result.audit, every_cell=False)]
+        parts += [*_cells(result.cells), *_latencies(result.latency)]
+        parts += ["Audit: every copy followed\n" + _audit_table(result.audit, every_cell=False)]
     parts += [_model(fit) for fit in result.fits]
+    if cells:
+        parts += _claims(result.claims)
     if cells and result.host:
         parts.append("Host under load\n" + _host(result.host))
     words = VERDICTS if result.measures else AUDIT_VERDICTS
@@ -86,11 +110,15 @@ def _cells(cells: Sequence[CellSummary]) -> Iterator[str]:
         sorted(cells, key=lambda cell: (cell.key.broker, cell.key.experiment, cell.profile, cell.key)),
         key=lambda cell: (cell.key.broker, cell.key.experiment, cell.profile),
     ):
+        of_table = list(group)
+        brackets = "enter no model" if any(cell.fits_model for cell in of_table) else "are not ok: see why"
+        paces = {cell.pace for cell in of_table}
+        pace = paces.pop() if len(paces) == 1 else None
         title = (
-            f"{experiment} on {broker}, profile {profile}: messages/s with 95 % intervals within one start; "
-            "rows in ( ) enter no model"
+            f"{experiment} on {broker}, profile {profile}{f', {pace}' if pace else ''}: messages/s with 95 % intervals "
+            f"within one start; rows in ( ) {brackets}"
         )
-        yield (title + "\n" + _table([_cell(cell) for cell in group], _CELL_HEADERS, left=1))
+        yield (title + "\n" + _table([_cell(cell) for cell in of_table], _CELL_HEADERS, left=1))
 
 
 _CELL_HEADERS = (
@@ -116,7 +144,7 @@ def _cell(cell: CellSummary) -> list[str]:
         _rate(cell.received_per_s),
         _rate(cell.dispatched_per_s),
         _rate(cell.overall_per_s),
-        "-" if cell.processing_s is None else f"{cell.processing_s.estimate * 1e6:.2f}",
+        "-" if cell.processing_s is None or cell.open_loop else f"{cell.processing_s.estimate * 1e6:.2f}",
         _share(cell.broker_cpu),
         _share(cell.load_cpu),
         "-" if cell.load_us_per_delivery is None else f"{cell.load_us_per_delivery:.2f}",
@@ -125,6 +153,69 @@ def _cell(cell: CellSummary) -> list[str]:
     if cell.status != Status.OK:
         row = [f"({value})" for value in row]
     return [*row, cell.status, cell.reason]
+
+
+def _latencies(results: Sequence[LatencyResult]) -> Iterator[str]:
+    def of_table(result: LatencyResult) -> tuple[str, str, str]:
+        return result.key.broker, result.key.experiment, result.profile
+
+    for (broker, experiment, profile), group in groupby(sorted(results, key=lambda r: (of_table(r), r.key)), of_table):
+        rows = list(group)
+        ranks = [f"p{one.rank:g}" for one in rows[0].percentiles]
+        headers = ("cell", "start", "load", "planned/s", *ranks, f"lateness {'/'.join(ranks)}", "mean wait")
+        models = dict.fromkeys(result.model for result in rows if result.model)
+        yield "\n".join(
+            [
+                f"Latency of {experiment} on {broker}, profile {profile}: ms from planned to read, 95 % intervals",
+                "? where too few copies lie beyond, in ( ) what the generator's own lateness dominates",
+                _table([_latency(result) for result in rows], (*headers, "M/GI/1", "status", "why"), left=1),
+                *(f"M/GI/1: mean wait predicted for Poisson arrivals, service time from {model}" for model in models),
+            ]
+        )
+
+
+def _latency(result: LatencyResult) -> list[str]:
+    ok = result.status == Status.OK
+    greyed = [f"p{one.rank:g}: {one.reason}" for one in result.percentiles if one.greyed] if ok else []
+    predicted = result.predicted_waiting_s
+    return [
+        result.key.cell if ok else f"({result.key.cell})",
+        str(result.key.start),
+        f"{result.percent} % {result.arrivals}",
+        f"{result.planned_per_s:.0f}",
+        *(f"({_percentile(one)})" if one.greyed or not ok else _percentile(one) for one in result.percentiles),
+        "/".join(_ms(one.lateness_s) for one in result.percentiles),
+        _ms(result.waiting_s),
+        "-" if predicted is None else _ms(predicted),
+        result.status,
+        "; ".join([*([result.reason] if result.reason else []), *greyed]),
+    ]
+
+
+def _percentile(one: Percentile) -> str:
+    low, high = ("?" if end is None else _ms(end) for end in (one.latency_s.low, one.latency_s.high))
+    return f"{_ms(one.latency_s.estimate)} [{low}, {high}]"
+
+
+def _ms(seconds: float) -> str:
+    """Three digits, without an exponent for what takes seconds."""
+    value = seconds * 1e3
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _claims(claims: Sequence[Claim]) -> Iterator[str]:
+    def of_table(claim: Claim) -> tuple[str, str]:
+        return claim.broker, claim.profile
+
+    for (broker, profile), group in groupby(sorted(claims, key=of_table), of_table):
+        rows = [
+            [claim.section, claim.claim, claim.published, claim.measured or "-", claim.verdict, claim.reason]
+            for claim in group
+        ]
+        headers = ("section", "claim", "published", "measured", "verdict", "why")
+        yield f"Claims of Henjes et al. 2006, on {broker}, profile {profile}\n" + _table(
+            rows, headers, left=len(headers)
+        )
 
 
 def _rate(interval: Interval | None) -> str:
@@ -145,8 +236,8 @@ def _audit_table(result: AuditResult, *, every_cell: bool) -> str:
     exact = [cell for cell in result.cells if cell.copies.exact]
     rows = [_audit_row(str(cell.key), cell.key.broker, [cell]) for cell in shown]
     if exact and not every_cell:
-        warm_up = sum(cell.key.experiment == WARM_UP for cell in exact)
-        more = f", {warm_up} of them warm-up" if warm_up else ""
+        preparation = sum(cell.key.experiment in PREPARATION for cell in exact)
+        more = f", {preparation} of them {' or '.join(PREPARATION)}" if preparation else ""
         rows.append(_audit_row(f"{len(exact)} exact cells{more}", "", exact))
     rows.append(_audit_row("all", "", result.cells))
     headers = (
@@ -199,14 +290,44 @@ def _model(fit: FitResult) -> str:
         f"no cell lies farther than {lack.max_relative_deviation:.1%} off"
         + ("" if lack.f is None or lack.p is None else f"; lack of fit F {lack.f:.1f}, p {lack.p:.2g}"),
     ]
-    lines += [f"left out: {cell.cell} (start {cell.start}): {cell.reason}" for cell in fit.cells_excluded]
-    return "\n".join([*lines, f"verdict of this model: {fit.verdict}"])
+    lines += _beside(fit)
+    left_out = [f"left out: {cell.cell} (start {cell.start}): {cell.reason}" for cell in fit.cells_excluded]
+    return "\n".join([*lines, *_cut(left_out, "left out"), f"verdict of this model: {fit.verdict}"])
+
+
+def _beside(fit: FitResult) -> Iterator[str]:
+    """What else was fitted or found on the same cells, one line each."""
+    if fit.starts > 1:
+        for place, name in enumerate(PARAMETERS):
+            yield f"{name} by start: " + ", ".join(f"{of[place] * 1e6:.4g}" for _, of in sorted(fit.per_start.items()))
+    within, between = fit.variation.within_start, fit.variation.between_starts
+    if within is not None:
+        beyond = "" if between is None else f", starts of a cell by {between:.1%} beyond that"
+        yield f"windows of a cell scatter by {within:.1%}{beyond} (relative standard deviation of B)"
+    if (alone := fit.leave_one_out) is not None:
+        yield (
+            f"each cell predicted from all others: off by {alone.median:.1%} (median), {alone.largest:.1%} at most "
+            f"({alone.cell})"
+        )
+    if (capped := fit.roofline) is not None:
+        word = "the better description" if capped.preferred else "not preferred"
+        times = ", ".join(f"{name} {of.estimate * 1e6:.4g}" for name, of in capped.parameters.items())
+        yield (
+            f"with a cap, B = max(plane, r t_sat): t_sat {capped.t_sat_s.estimate * 1e6:.4g} "
+            f"({_range_us(capped.t_sat_s)}), {times}; {word}, AICc of the plane less that of the cap "
+            f"{capped.delta_aicc:+.1f}; capped cells: {', '.join(capped.capped) or 'none'}"
+        )
+    if (bound := fit.constrained) is not None:
+        times = ", ".join(f"{name} {estimate * 1e6:.4g}" for name, estimate in bound.parameters.items())
+        yield f"with no time below 0: {times}; t_rcv is at most {bound.t_rcv_at_most_s * 1e6:.4g} (one-sided 95 %)"
 
 
 def _table(rows: Sequence[Sequence[object]], headers: Sequence[str], left: int) -> str:
-    """Text to the left in the first `left` columns and in those headed `why`, numbers to the right."""
-    align = ["left" if place < left or title in {"status", "why"} else "right" for place, title in enumerate(headers)]
-    return str(tabulate(rows, headers, disable_numparse=True, colalign=align))
+    """Text to the left in the first `left` columns and in those of words, numbers to the right."""
+    words = {"status", "verdict", *_WIDTHS}
+    align = ["left" if place < left or title in words else "right" for place, title in enumerate(headers)]
+    widths = [_WIDTHS.get(title) for title in headers]
+    return str(tabulate(rows, headers, disable_numparse=True, colalign=align, maxcolwidths=widths))
 
 
 def _range_us(interval: Interval) -> str:
@@ -243,12 +364,27 @@ def _host(host: Sequence[HostUse]) -> str:
 
 
 def _findings(findings: Iterable[Finding]) -> list[str]:
-    lines = [
-        f"- {finding.what}: {finding.measured} (limit: {finding.limit}). {_capital(finding.advice)}."
-        + ("" if finding.consequence == VerdictKind.VALID else f" [{finding.consequence}]")
-        for finding in findings
-    ]
+    """One line each; those that differ in what was measured only stand under what they have in common."""
+    alike: dict[tuple[str, str, VerdictKind], list[Finding]] = {}
+    for finding in findings:
+        alike.setdefault((finding.limit, finding.advice, finding.consequence), []).append(finding)
+    lines: list[str] = []
+    for (limit, advice, consequence), group in alike.items():
+        rest = f" (limit: {limit}). {_capital(advice)}." + (
+            "" if consequence == VerdictKind.VALID else f" [{consequence}]"
+        )
+        texts = [f"{finding.what}: {finding.measured}" for finding in group]
+        if len(texts) < ALIKE:
+            lines += [f"- {text}{rest}" for text in texts]
+        else:
+            lines += [f"- {len(texts)} alike{rest}", *_cut([f"    {text}" for text in texts], "    findings")]
     return ["Findings\n" + "\n".join(lines)] if lines else []
+
+
+def _cut(lines: list[str], what: str) -> list[str]:
+    """The first lines, and how many more there are."""
+    more = len(lines) - MOST_LINES
+    return lines if more < 1 else [*lines[:MOST_LINES], f"{what}: {more} more, which --json lists"]
 
 
 def _capital(text: str) -> str:

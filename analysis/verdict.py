@@ -11,10 +11,10 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from analysis import aggregate, audit, fit, stability
+from analysis import aggregate, audit, fit, latency, stability
 from analysis.errors import DataError
 from analysis.load import Run, frames, open_runs
-from analysis.results import AuditResult, CellKey, CellSummary, Finding, FitResult, HostUse, RunResult
+from analysis.results import AuditResult, CellKey, CellSummary, Finding, FitResult, HostUse, LatencyResult, RunResult
 from analysis.session import session
 from workloads.records import Window
 from workloads.rules import Status, VerdictKind
@@ -53,12 +53,14 @@ def _analysed(spark: SparkSession, runs: Sequence[Run]) -> tuple[RunResult, ...]
     data = frames(spark, runs)
     audits = audit.audit(spark, data, runs)
     windows = aggregate.windows_by_cell(data, runs)
+    times = latency.histograms(data, runs)
     host = stability.host_use(data, runs)
     return tuple(
         _result(
             run,
             audited_run,
             {key: windows[key] for key in run.cells},
+            times,
             tuple(use for use in host if use.run == run.name),
         )
         for run, audited_run in zip(runs, audits, strict=True)
@@ -66,19 +68,30 @@ def _analysed(spark: SparkSession, runs: Sequence[Run]) -> tuple[RunResult, ...]
 
 
 def _result(
-    run: Run, audited_run: AuditResult, windows: Mapping[CellKey, Sequence[Window]], host: tuple[HostUse, ...]
+    run: Run,
+    audited_run: AuditResult,
+    windows: Mapping[CellKey, Sequence[Window]],
+    times: latency.Histograms,
+    host: tuple[HostUse, ...],
 ) -> RunResult:
     """A smoke grid is judged by its audit alone."""
     cells = aggregate.summarise(run, windows, audited_run.cells)
-    findings = [*audited_run.findings, *aggregate.findings(run, cells)]
+    findings = [*audited_run.findings]
     fits: tuple[FitResult, ...] = ()
+    latencies: tuple[LatencyResult, ...] = ()
     refused: tuple[str, ...] = ()
     measures = run.grid != aggregate.SMOKE
     if measures:
         fits, errors = fit.fits(cells)
         refused = tuple(str(error) for error in errors.values())
+        latencies = latency.latency(run, cells, times, fits)
+        cells = latency.marked(cells, latencies)
+    findings += aggregate.findings(run, cells)
+    if measures:
+        findings += latency.findings(cells, latencies)
         findings += stability.findings(run, list(windows.items()), cells, fits, host)
         findings += [_refusal(broker, error, cells) for (_, broker, *_), error in errors.items()]
+    fits = tuple(_judged(result, findings) for result in fits)
     return RunResult(
         run=run.name,
         path=str(run.path),
@@ -86,10 +99,11 @@ def _result(
         measures=measures,
         audit=audited_run,
         cells=cells,
-        fits=tuple(_judged(result, findings) for result in fits),
+        fits=fits,
         host=host,
         findings=tuple(findings),
         refused=refused,
+        latency=latencies,
     )
 
 
@@ -127,4 +141,4 @@ def _no_model(result: RunResult) -> str:
 def _title(run: Run) -> tuple[str, ...]:
     brokers = [f"{broker.label}: {broker.title or 'product not known'}" for broker in run.brokers.values()]
     starts = len({start.start for start in run.starts})
-    return (f"grid {run.grid}, profile {run.profile}, {starts} start{'s' * (starts != 1)}", *brokers)
+    return (f"grid {run.grid}, profile {run.profile}, loop {run.loop}, {starts} start{'s' * (starts != 1)}", *brokers)

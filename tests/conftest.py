@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pyarrow.parquet as pq
 
-from workloads.lanes import LaneAudit, classify
+from workloads.lanes import LaneAudit, classify, classify_shared
 from workloads.records import TABLES, expected_pairs
 
 ROOT = Path(__file__).parents[1]
@@ -45,7 +45,13 @@ def recorded_audit(run: Path, plan: dict[str, Any], **keys: Any) -> tuple[LaneAu
     runs: dict[tuple[int, int], list[tuple[int, int]]] = {pair: [] for pair in pairs}
     for row in sorted(table_rows(run, "deliveries", **keys), key=lambda row: row["arrival"]):
         runs.setdefault((row["lane"], row["subscription"]), []).append((row["first_seq"], row["last_seq"]))
-    audits = [classify(of_pair, sent.get(pair[0], 0), expected=pair in pairs) for pair, of_pair in runs.items()]
+    shared = {lane for lane, _ in expected_pairs({"lanes": [group for group in plan["lanes"] if group["shared"]]})}
+    audits = [
+        classify(of_pair, sent.get(pair[0], 0), expected=pair in pairs)
+        for pair, of_pair in runs.items()
+        if pair not in pairs or pair[0] not in shared
+    ]
+    audits += [classify_shared([runs[pair] for pair in pairs if pair[0] == lane], sent.get(lane, 0)) for lane in shared]
     return reduce(add, audits, LaneAudit()), sum(sent.values())
 
 

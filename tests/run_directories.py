@@ -1,25 +1,30 @@
 """Synthetic run directories: a run in memory that a test changes as it needs, then writes as the recorder would.
 
 Every number follows from the model B = t_rcv + n_fltr t_fltr + r t_tx, with seeded multiplicative noise, so
-that a test knows what an analysis must find.
+that a test knows what an analysis must find; an open loop is a queue in front of one server with that B.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from workloads.histogram import bucket_of
 from workloads.model import PROFILES, Destination, DestinationKind, Flow, Plan, Subscription, Template
-from workloads.records import SCHEMA_VERSION, TABLES, WARM_UP, Type, expected_pairs, plan_record
+from workloads.records import CAPACITY, SCHEMA_VERSION, TABLES, WARM_UP, Measure, Type, plan_record
 from workloads.schedule import schedule
 from workloads.selectors import Equals
+from workloads.sendrules import Arrivals, Pace, Utilisation
 
 #: t_rcv, t_fltr, t_tx in s: something like today's ActiveMQ.
 TIMES = (3.0e-5, 2.0e-8, 9.0e-6)
@@ -212,9 +217,124 @@ def measured_run(
     return run
 
 
+def queue_plan(subscribers: int, *, publishers: int = 2, cell: str = "queue") -> Plan:
+    """Consumers that compete for the messages of a queue."""
+    flow = Flow(
+        Destination(DestinationKind.QUEUE, "bench.queue"), publishers, (Template(),), (Subscription(),) * subscribers
+    )
+    return Plan("queue_topic", cell, PROFILES["today"], (flow,))
+
+
+def add_cell(
+    run: RunDirectory,
+    plan: Plan,
+    *,
+    taken_s: Sequence[float] = (),
+    factors: Mapping[str, Any] | None = None,
+    pace: Pace | None = None,
+    messages: int = 20,
+    broker: str = "activemq",
+    start: int = 1,
+) -> dict[str, Any]:
+    """A further cell of a run with its plan, its traffic, and a window of 3 s per entry of `taken_s`; its keys."""
+    keys = {"broker": broker, "start": start, "experiment": plan.experiment, "cell": plan.cell}
+    run.plans.append(plan_record(plan, factors=factors or {}, pace=pace))
+    if plan.experiment not in (WARM_UP, CAPACITY):
+        run.manifest["schedule"].append(keys)
+    clock = free_from(run)
+    add_traffic(run, keys, plan, messages, clock)
+    add_windows(run, keys, plan, taken_s, clock, 3.0)
+    return keys
+
+
+def free_from(run: RunDirectory) -> int:
+    """An instant a second after the last window, in ns."""
+    return max((int(row["end_ns"]) for row in run.tables["windows"]), default=10**12) + 10**9
+
+
+def waits_s(arrivals_s: npt.NDArray[np.float64], services_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """How long each arrival waits for one server, first come first served (Lindley 1952): max(0, W + S - A)."""
+    ahead = np.concatenate(([0.0], np.cumsum(services_s[:-1] - np.diff(arrivals_s))))
+    return ahead - np.minimum.accumulate(ahead)
+
+
+def open_loop_plan(percent: int, arrivals: Arrivals, *, n_fltr: int = 20, replication: int = 1) -> Plan:
+    """The cell of the latency experiment, with few publishers."""
+    return replication_plan(n_fltr - replication, replication, experiment="latency", cell=f"u{percent:02d}-{arrivals}")
+
+
+def add_open_loop(
+    run: RunDirectory,
+    plan: Plan,
+    percent: int,
+    arrivals: Arrivals = Arrivals.POISSON,
+    *,
+    service_s: float = 1e-3,
+    windows: int = 5,
+    window_s: float = 20.0,
+    lateness_s: float = 2e-5,
+    stall_s: float = 0.0,
+    seed: int = 1,
+    start: int = 1,
+) -> npt.NDArray[np.float64]:
+    """A cell of an open loop at a share of what one server with this constant service time can do.
+
+    A window's length before the first one nothing is recorded, and at a third of the middle window the server stands
+    still for `stall_s`. Returns the latencies in s of the messages planned in the windows; each has one time per copy.
+    """
+    rng = np.random.default_rng(seed)
+    rate = percent / 100 / service_s
+    keys = add_cell(
+        run, plan, factors={"percent": percent, "arrivals": str(arrivals)}, pace=Utilisation(percent, arrivals),
+        start=start,
+    )  # fmt: skip
+    span = window_s * (windows + 1)
+    gaps = rng.exponential(1 / rate, round(span * rate * 1.1) + 100)
+    planned = np.cumsum(gaps if arrivals is Arrivals.POISSON else np.full(len(gaps), 1 / rate))
+    services = np.full(len(planned), service_s)
+    services[np.searchsorted(planned, window_s * (1 + windows // 2 + 1 / 3))] += stall_s
+    done = planned + waits_s(planned, services) + services
+    begin_ns = free_from(run)
+    for number in range(windows):
+        first, last = (np.searchsorted(planned, window_s * (number + at)) for at in (1, 2))
+        dispatched = int(np.diff(np.searchsorted(done, [window_s * (number + 1), window_s * (number + 2)]))[0])
+        clock = begin_ns + round(window_s * number * 1e9)
+        add_windows(run, keys, plan, [window_s / max(1, last - first)], clock, window_s)
+        run.tables["windows"][-1] |= {
+            "window": number,
+            "begin_ns": clock,
+            "end_ns": clock + round(window_s * 1e9),
+            "received": int(last - first),
+            "expected": int((last - first) * plan.replication),
+            "dispatched": int(dispatched * plan.replication),
+            "in_flight": None,
+            "planned_per_s": rate,
+            "broker_cpu_ns": round(percent / 100 * window_s * 1e9),
+        }
+        add_times(run, keys, number, Measure.LATENCY, (done - planned)[first:last], int(plan.replication))
+        add_times(run, keys, number, Measure.LATENESS, np.full(last - first, lateness_s))
+    return (done - planned)[(planned >= window_s) & (planned < span)]
+
+
+def add_times(
+    run: RunDirectory,
+    keys: Mapping[str, Any],
+    window: int,
+    measure: Measure,
+    times_s: npt.NDArray[np.float64],
+    copies: int = 1,
+) -> None:
+    """Rows of the latency table."""
+    counts = Counter(bucket_of(round(time * 1e9)) for time in times_s.tolist())
+    run.tables["latency"] += [
+        {**keys, "window": window, "measure": str(measure), "bucket": bucket, "count": count * copies}
+        for bucket, count in sorted(counts.items())
+    ]
+
+
 def add_traffic(run: RunDirectory, keys: Mapping[str, Any], plan: Plan, messages: int, at_ns: int) -> None:
-    """Every lane sends `messages`, every pair of the plan gets them in one run."""
-    record = plan_record(plan)
+    """Every lane sends `messages`; every receiver gets them in one run, and those that share a lane get one in turn."""
+    arrival = count()
     for lane in plan.lanes:
         run.tables["sends"].append(
             {
@@ -226,10 +346,15 @@ def add_traffic(run: RunDirectory, keys: Mapping[str, Any], plan: Plan, messages
                 "last_ns": at_ns + 10**9,
             }
         )
-    for arrival, (lane_number, subscription) in enumerate(expected_pairs(record)):
-        run.tables["deliveries"].append(
-            delivery(keys, subscription, lane_number, arrival, 0, messages - 1, at_ns=at_ns)
+        turns = (
+            [(lane.receivers[seq % len(lane.receivers)], seq, seq) for seq in range(messages)]
+            if lane.shared
+            else [(receiver, 0, messages - 1) for receiver in lane.receivers]
         )
+        for subscription, first, last in turns:
+            run.tables["deliveries"].append(
+                delivery(keys, subscription, lane.number, next(arrival), first, last, at_ns=at_ns)
+            )
 
 
 def delivery(
@@ -303,16 +428,16 @@ def write_events(folder: Path, rows: int, *, subscriptions: int = 10, publishers
         run.tables[table] = [row for row in run.tables[table] if row["experiment"] == WARM_UP]
     add_traffic(run, keys, plan, messages, 10**12)
     run.tables["deliveries"] = run.rows("deliveries", experiment=WARM_UP)
-    count = messages * subscriptions * publishers
+    events = messages * subscriptions * publishers
     run.manifest["rows"] = {table: len(content) for table, content in run.tables.items()}
-    run.manifest["rows"]["deliveries"] += count
+    run.manifest["rows"]["deliveries"] += events
     run.write(folder)
-    arrival = np.arange(count, dtype=np.int64)
+    arrival = np.arange(events, dtype=np.int64)
     sequence = arrival // (subscriptions * publishers)
     instants = 10**12 + arrival * 3000
     columns = {
         **{
-            name: pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array([keys[name]]))
+            name: pa.DictionaryArray.from_arrays(pa.array(np.zeros(events, np.int32)), pa.array([keys[name]]))
             for name in KEYS
         },
         "subscription": pa.array((arrival % subscriptions).astype(np.int32)),
@@ -322,7 +447,7 @@ def write_events(folder: Path, rows: int, *, subscriptions: int = 10, publishers
         "last_seq": pa.array(sequence),
         "first_ns": pa.array(instants),
         "last_ns": pa.array(instants),
-        "planned_ns": pa.nulls(count, pa.int64()),
+        "planned_ns": pa.nulls(events, pa.int64()),
     }
     declared = schema("deliveries")
     table = pa.table([columns[name].cast(declared.field(name).type) for name in declared.names], schema=declared)

@@ -131,4 +131,28 @@ BELOW_TREND = Rule(
     0.05,
     "relative shortfall against the plane through r <= 10, at least",
     "what counts as a cell off the fit; it covers the plane's own error",
+LATENESS = Rule(
+    "generator lateness",
+    0.10,
+    "of the latency quoted beside it, at most, at the same percentile; at least the floor is allowed",
+    "design: a percentile that the generator's own lateness dominates says nothing about the broker",
+)
+LATENESS_FLOOR = Rule(
+    "generator lateness, floor",
+    0.001,
+    "s: a lateness that is never held against a percentile",
+    "what a process on a shared core cannot promise to undercut",
+)
+LATENESS_FATAL = Rule(
+    "generator lateness, fatal",
+    90,
+    "percent: from this percentile down a lateness beyond its limit makes the run invalid",
+    "one message in ten that is late is no longer the load that was asked for",
+)
+OPEN_LOOP = Rule(
+    "open loop in balance",
+    0.01,
+    "relative deviation of the messages received from those planned, and of the copies dispatched from those "
+    "expected, over all windows of a cell; three standard deviations of a Poisson count where that is more",
+    "a queue may vary within a window, and must not grow through all of them",
 )

@@ -8,8 +8,9 @@ from analysis.load import frames, open_runs
 from analysis.results import CellAudit
 from tests import run_directories as rd
 from workloads.lanes import LaneAudit
-from workloads.records import KEYS, WINDOWS, Window
+from workloads.records import CAPACITY, KEYS, WINDOWS, Window
 from workloads.rules import Status, VerdictKind
+from workloads.sendrules import Arrivals
 
 FIELDS = [column.name for column in WINDOWS if column not in KEYS]
 
@@ -147,6 +148,156 @@ def test_one_window_that_does_not_conserve_is_enough(tmp_path, run, copies, stat
     assert cells["activemq", "f0000-r002"].status == status
     found = [finding.what for finding in aggregate.findings(read, list(cells.values()))]
     assert any("do not conserve" in what for what in found) == (status == Status.UNSTEADY)
+
+
+def paced(run, pace="receipt, 1 in flight per publisher"):
+    """The run, its first cell at a pace of its own."""
+    run.plans[1]["pace"] = pace
+    return run
+
+
+def test_a_pace_of_its_own_never_enters_a_model(tmp_path, run):
+    """A cell that saturates the broker in another way than the run's is no measurement of the model."""
+    _, cells = summarised(paced(run), tmp_path / "run")
+
+    assert not cells["activemq", "f0000-r002"].fits_model
+    assert cells["activemq", "f0000-r002"].status == Status.OK
+    assert cells["activemq", "f0005-r002"].fits_model
+
+
+@pytest.mark.parametrize(("pace", "consequence"), [(True, VerdictKind.VALID), (False, VerdictKind.INVALID)])
+def test_whether_a_pace_can_load_the_broker_is_an_answer(tmp_path, run, pace, consequence):
+    """One synchronous publisher may leave the broker idle: shown as not saturated, and the run stays valid."""
+    for cell in ("f0000-r002", "f0005-r002"):
+        for row in windows(run, cell):
+            row["broker_cpu_ns"] //= 2
+    if pace:
+        paced(run)
+
+    read, cells = summarised(run, tmp_path / "run")
+
+    assert {cell.status for cell in cells.values()} == {Status.NOT_SATURATED}
+    (finding,) = aggregate.findings(read, list(cells.values()))
+    assert (finding.measured, finding.consequence) == ("2 not-saturated of 2", consequence)
+
+
+@pytest.mark.parametrize("status", [Status.GENERATOR_BOUND, Status.UNSTEADY])
+def test_a_pace_excuses_nothing_else(tmp_path, status):
+    """A load that was itself the limit, or windows that do not conserve, answer no question."""
+    run = paced(rd.measured_run([(0, 2)], windows=3))
+    BREAK[status](run)
+
+    read, cells = summarised(run, tmp_path / "run")
+
+    assert cells["activemq", "f0000-r002"].status == status
+    left_out, *_ = aggregate.findings(read, list(cells.values()))
+    assert left_out.consequence == VerdictKind.INVALID
+
+
+@pytest.fixture
+def open_loop():
+    """A run whose loop is closed, with an open loop at half of the capacity beside its cells: 500 messages/s."""
+    run = rd.measured_run([(0, 2), (5, 2)], windows=3)
+    rd.add_open_loop(run, rd.open_loop_plan(50, Arrivals.POISSON), 50, windows=3)
+    return run
+
+
+OPEN = "u50-poisson"
+
+
+def rows_of_open_loop(run):
+    return run.rows("windows", experiment="latency")
+
+
+def test_the_cell_decides_which_limits_hold(tmp_path, open_loop):
+    """In an open loop neither an idle broker nor a busy load counts; closed loops beside it are judged as ever."""
+    for row in rows_of_open_loop(open_loop):
+        row["load_cpu_ns"] = round(0.9 * (row["end_ns"] - row["begin_ns"]))
+    BREAK[Status.NOT_SATURATED](open_loop)
+
+    read, cells = summarised(open_loop, tmp_path / "run")
+
+    cell = cells["activemq", OPEN]
+    assert (cell.status, cell.reason, cell.planned_per_s) == (Status.OK, "", 500)
+    assert cell.broker_cpu == pytest.approx(0.5, rel=1e-3)
+    assert not cell.fits_model
+    assert cells["activemq", "f0000-r002"].status == Status.NOT_SATURATED
+    assert not any("latency" in finding.what for finding in aggregate.findings(read, list(cells.values())))
+
+
+def test_the_cpu_of_an_open_loop_need_not_be_known(tmp_path):
+    """Of a broker whose CPU cannot be read, only the closed loops are unverified."""
+    run = rd.measured_run([(0, 2)])
+    rd.add_open_loop(run, rd.open_loop_plan(50, Arrivals.POISSON), 50)
+    for row in rows_of_open_loop(run):
+        row["broker_cpu_ns"] = None
+
+    read, cells = summarised(run, tmp_path / "run")
+
+    assert cells["activemq", OPEN].broker_cpu is None
+    assert list(aggregate.findings(read, list(cells.values()))) == []
+
+
+def test_a_queue_may_vary_within_the_windows(tmp_path, open_loop):
+    """What one window leaves in the broker and the next one takes out again is no fault of an open loop."""
+    first, second, _ = rows_of_open_loop(open_loop)
+    first["dispatched"] -= 2000
+    second["dispatched"] += 2000
+
+    read, cells = summarised(open_loop, tmp_path / "run")
+
+    assert cells["activemq", OPEN].status == Status.OK
+    assert abs(cells["activemq", OPEN].conservation - 1) == pytest.approx(0.2, abs=0.01)
+    assert list(aggregate.findings(read, list(cells.values()))) == []
+
+
+@pytest.mark.parametrize(
+    ("column", "change", "said"),
+    [
+        ("received", -600, "planned messages"),
+        ("received", 600, "planned messages"),
+        ("dispatched", -600, "backlog grew by"),
+        ("dispatched", 600, "a backlog from before the windows shrank by"),
+        ("dispatched", -200, ""),
+    ],
+)
+def test_a_broker_that_does_not_keep_up_is_unsteady(tmp_path, open_loop, column, change, said):
+    """Of 3 x 10,000 planned messages, 2 % more or less were not put on, or stayed in the broker; 0.7 % are scatter."""
+    for row in rows_of_open_loop(open_loop):
+        row["received"] = row["expected"] = row["dispatched"] = 10_000
+    rows_of_open_loop(open_loop)[2][column] += change
+
+    _, cells = summarised(open_loop, tmp_path / "run")
+
+    assert cells["activemq", OPEN].status == (Status.UNSTEADY if said else Status.OK)
+    assert said in cells["activemq", OPEN].reason
+
+
+def test_the_scatter_of_few_arrivals_is_no_overload(tmp_path, open_loop):
+    """Poisson arrivals of 90 messages are within 3 sqrt(90) = 28 of their plan; 29 fewer are not."""
+    for row in rows_of_open_loop(open_loop):
+        row |= {"planned_per_s": 1.5, "received": 21, "expected": 21, "dispatched": 21}  # 1.5/s x 20 s x 3
+    assert summarised(open_loop, tmp_path / "run")[1]["activemq", OPEN].status == Status.OK
+
+    rows_of_open_loop(open_loop)[0]["received"] -= 2
+    assert summarised(open_loop, tmp_path / "again")[1]["activemq", OPEN].status == Status.UNSTEADY
+
+
+def test_windows_of_one_cell_have_one_planned_rate(tmp_path, open_loop):
+    """A cell that is an open loop in one window and a closed one in the next is a damaged record."""
+    rows_of_open_loop(open_loop)[1]["planned_per_s"] = None
+
+    with pytest.raises(DataError, match="2 planned rates"):
+        summarised(open_loop, tmp_path / "run")
+
+
+def test_capacities_are_no_cells(tmp_path, run):
+    """The closed loop that found the capacity of an open one has no row among the cells."""
+    rd.add_cell(run, rd.replication_plan(0, 1, experiment=CAPACITY, cell="latency-u30"), taken_s=[1e-4])
+
+    _, cells = summarised(run, tmp_path / "run")
+
+    assert set(cells) == {("activemq", "f0000-r002"), ("activemq", "f0005-r002")}
 
 
 @pytest.mark.parametrize("change", [{"cpu_known": False}, {"cpus": None}])

@@ -14,8 +14,8 @@ from analysis.audit import audit
 from analysis.errors import DataError
 from analysis.load import frames, open_runs
 from tests import run_directories as rd
-from workloads.lanes import LaneAudit
-from workloads.records import plan_record
+from workloads.lanes import LaneAudit, classify_shared
+from workloads.records import CAPACITY, plan_record
 from workloads.rules import VerdictKind
 
 PROPERTY = settings(deadline=None)
@@ -61,6 +61,15 @@ def as_rows(arrivals, *, cuts):
     return rows
 
 
+def heard(rows):
+    """Rows as the second stage gets them: sorted, in batches that cut through audiences."""
+    rows = sorted(rows)
+    return [
+        pa.RecordBatch.from_arrays([pa.array(column) for column in np.array(rows[at : at + 3]).T], list(audits.HEARD))
+        for at in range(0, len(rows), 3)
+    ]
+
+
 PAIRS = st.dictionaries(
     st.tuples(st.integers(0, 2), st.integers(0, 3)),
     st.tuples(streams(), st.sets(st.integers(0, 30))),
@@ -93,12 +102,7 @@ def test_both_stages_agree_with_the_audit_of_every_delivery(pairs, sent, expecte
             for row in out.to_pylist()
         ]
     runs += [(0, subscription, lane, -1, -1, 0, -1, sent.get(lane, 0)) for subscription, lane in expected]
-    runs.sort(key=lambda row: row[:4])
-    judged = [
-        row
-        for at in range(0, len(runs), 3)  # batches that cut through pairs
-        for row in [audits._batch(audits.RUNS, list(np.array(runs[at : at + 3]).T))]
-    ]
+    judged = heard([(0, row[1], row[2], row[1], *row[3:]) for row in runs])
 
     found = sum(
         (LaneAudit(*(row[name] for name in audits.COUNTS)) for out in audits._judge(judged) for row in out.to_pylist()),
@@ -201,6 +205,92 @@ def test_each_fault_is_counted_where_it_happens(spark, tmp_path):
     assert found == {f"01-{names[0]}": LaneAudit(40, 41, duplicated=1)}
     assert result.verdict == VerdictKind.INVALID
     assert [finding.measured.split()[0] for finding in result.findings] == ["11", "2", "1", "1"]
+
+
+def queue(subscribers=3, messages=12):
+    """A run with a queue beside an ordinary cell; the keys of the queue's cell."""
+    run = rd.measured_run([(0, 2)], messages=10)
+    plan = rd.queue_plan(subscribers)
+    return run, rd.add_cell(run, plan, taken_s=[1e-4, 1e-4], messages=messages)
+
+
+def queue_copies(spark, run, folder):
+    result = audited(spark, run, folder)
+    return next(cell.copies for cell in result.cells if cell.key.cell == "queue"), result
+
+
+def test_each_message_of_a_queue_comes_to_one_consumer(spark, tmp_path):
+    """However a queue shares its messages out, each is expected once; the cell beside it is judged as ever."""
+    run, keys = queue()
+
+    copies, result = queue_copies(spark, run, tmp_path / "run")
+
+    assert copies == LaneAudit(24, 24)
+    assert (result.verdict, result.copies.expected) == (VerdictKind.VALID, 24 + 2 * 40)
+
+    for row in run.rows("deliveries", **keys):  # one consumer takes what all the others had
+        row["subscription"] = 2
+    assert queue_copies(spark, run, tmp_path / "again")[0] == LaneAudit(24, 24)
+
+
+def test_a_queue_that_gives_a_message_to_two_duplicates_it(spark, tmp_path):
+    """A second copy at another consumer is a duplicate, a message at none is lost, one at a stranger misdelivered."""
+    run, keys = queue()
+    twice, nobody, never = run.rows("deliveries", **keys, lane=0)[:3]
+    run.tables["deliveries"].append(twice | {"subscription": (twice["subscription"] + 1) % 3, "arrival": 900})
+    run.tables["deliveries"].remove(nobody)
+    run.tables["deliveries"].append(never | {"subscription": 7, "arrival": 901})
+    run.tables["deliveries"].append(never | {"first_seq": 99, "last_seq": 99, "arrival": 902})
+
+    copies, _ = queue_copies(spark, run, tmp_path / "run")
+
+    late = 1  # the second copy came after later ones at its consumer
+    assert copies == LaneAudit(24, 26, lost=1, duplicated=1, reordered=late, misdelivered=2)
+
+
+def test_order_within_a_queue_is_that_of_each_consumer(spark, tmp_path):
+    """A consumer that is served later than the others is no disorder; a late arrival at one of them is."""
+    run, keys = queue()
+    for row in run.rows("deliveries", **keys, subscription=0):
+        row["arrival"] += 10_000
+    assert queue_copies(spark, run, tmp_path / "run")[0].exact
+
+    first, second = run.rows("deliveries", **keys, subscription=1, lane=0)[:2]
+    for name in ("first_seq", "last_seq"):
+        first[name], second[name] = second[name], first[name]
+    assert queue_copies(spark, run, tmp_path / "again")[0] == LaneAudit(24, 24, reordered=1)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(streams(), min_size=2, max_size=4), st.integers(0, 15), st.integers(0, 3))
+def test_the_second_stage_brings_the_consumers_of_a_queue_together(handlers, sent, audience):
+    """In batches cut anywhere, a queue's consumers are audited as one, and the pair beside them by itself."""
+    numbers = [audience + place for place in range(len(handlers))]
+    rows = [(0, audience, 5, one, -1, -1, 0, -1, sent) for one in numbers]
+    for one, stream in zip(numbers, handlers, strict=True):
+        rows += [(0, audience, 5, one, place, place, seq, seq, -1) for place, seq in enumerate(stream)]
+    stranger = numbers[-1] + 1
+    rows += [(0, stranger, 5, stranger, 0, 0, 3, 3, -1)]
+
+    (judged,) = audits._judge(heard(rows))
+
+    truth = classify_shared([[(seq, seq) for seq in stream] for stream in handlers], sent)
+    truth += LaneAudit(delivered=1, misdelivered=1)
+    assert LaneAudit(*(judged.to_pylist()[0][name] for name in audits.COUNTS)) == truth
+
+
+def test_preparation_is_audited(spark, tmp_path):
+    """The closed loops that find a capacity are audited like any traffic, although they are no cells."""
+    run = rd.measured_run([(0, 2)], messages=10)
+    plan = rd.replication_plan(0, 1, experiment=CAPACITY, cell="latency-u30")
+    keys = rd.add_cell(run, plan, taken_s=[1e-4], messages=10)
+    run.rows("deliveries", **keys)[0]["last_seq"] -= 1
+
+    result = audited(spark, run, tmp_path / "run")
+
+    assert {cell.key.experiment: cell.copies.lost for cell in result.cells} == {
+        "warm-up": 0, "replication": 0, CAPACITY: 1,
+    }  # fmt: skip
 
 
 def test_a_copy_for_somebody_else_is_misdelivered(spark, tmp_path):
@@ -330,8 +420,8 @@ def test_collapsed_runs_that_overlap_in_time_are_noticed():
     """Rows of one pair stored out of order fall into two batches: joined runs would hide a late arrival."""
     # in the order of arrival: 0, 5, 1; stored as (0, 1) and (5)
     runs = list(audits._collapse([batch((0, 0, 0), (2, 1, 1)), batch((1, 5, 5))]))
-    rows = sorted(row for out in runs for row in zip(*(column.to_pylist() for column in out.columns), strict=True))
-    (judged,) = audits._judge([audits._batch(audits.RUNS, list(np.array(rows).T))])
+    rows = [row for out in runs for row in zip(*(column.to_pylist() for column in out.columns), strict=True)]
+    (judged,) = audits._judge(heard((cell, one, lane, one, *rest) for cell, one, lane, *rest in rows))
 
     assert judged.to_pylist()[0]["disordered"] == 1
 

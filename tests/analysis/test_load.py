@@ -10,7 +10,9 @@ import pytest
 from analysis.errors import DataError
 from analysis.load import STRANGER, frames, open_runs
 from tests import run_directories as rd
+from workloads.records import CAPACITY
 from workloads.rules import VerdictKind
+from workloads.sendrules import Arrivals
 
 FOUR = [(0, 1), (0, 2), (160, 1), (160, 2)]
 
@@ -77,6 +79,7 @@ def test_two_runs_of_one_name_stay_apart(run, tmp_path):
     [
         ({"schema": 99}, "schema 99, this analysis reads 2"),
         ({"schema": None}, "schema None"),
+        ({"schema": 1}, "schema 1, this analysis reads 2; an older version of the suite measured it"),
         ({"outcome": None}, "still runs, or was killed"),
         ({"outcome": "interrupted"}, "was interrupted"),
         ({"outcome": "failed", "error": "broker died: OutOfMemoryError"}, "broker died: OutOfMemoryError"),
@@ -137,8 +140,48 @@ def test_a_plan_of_another_version(run, tmp_path):
     (folder / "plan.json").write_text(json.dumps({"schema": 99, "cells": []}))
     assert "schema 99" in refusal(folder)
 
-    del run.plans[1]["n_fltr"]
-    assert "'n_fltr' is missing" in refusal(run.write(tmp_path / "two"))
+
+@pytest.mark.parametrize("key", ["n_fltr", "connections", "factors", "pace", "fits_model", "lanes"])
+def test_an_entry_of_the_plan_is_whole(run, tmp_path, key):
+    """What the analysis needs of a cell's plan is refused by name where it is missing."""
+    del run.plans[1][key]
+
+    assert f"plan.json: {key!r} is missing" in refusal(run.write(tmp_path / "one"))
+
+
+def test_a_lane_says_whether_it_is_shared(run, tmp_path):
+    """Without it nobody knows whether one or all of its receivers should get a message."""
+    del run.plans[1]["lanes"][0]["shared"]
+
+    assert "lanes of replication f0000-r001: 'shared' is missing" in refusal(run.write(tmp_path / "one"))
+
+
+def test_a_run_without_open_loops_has_no_latency(run, tmp_path, spark):
+    """The latency table may be without files, even without a folder; it is then empty."""
+    folder = run.write(tmp_path / "one")
+    (folder / "latency").rmdir()
+
+    assert frames(spark, open_runs([folder])).tables["latency"].count() == 0
+
+
+def test_latency_rows_are_counted_like_all_others(tmp_path):
+    """A latency file that vanished is noticed by the manifest's count."""
+    run = rd.measured_run(FOUR)
+    rd.add_open_loop(run, rd.open_loop_plan(50, Arrivals.POISSON), 50, window_s=1.0)
+    folder = run.write(tmp_path / "one")
+    assert open_runs([folder])
+    next((folder / "latency").iterdir()).unlink()
+
+    assert "latency/ holds 0 rows" in refusal(folder)
+
+
+def test_preparation_is_not_counted_among_the_cells(run, tmp_path):
+    """What is complete of an interrupted run is told in cells; capacities and warm-ups are none."""
+    rd.add_cell(run, rd.replication_plan(0, 1, experiment=CAPACITY, cell="latency-u30"), taken_s=[1e-4])
+    run.manifest["outcome"] = "interrupted"
+
+    (finding,) = open_runs([run.write(tmp_path / "one")], partial=True)[0].findings
+    assert finding.measured.startswith("4 of 4 cells")
 
 
 def test_a_recorded_cell_without_plan(run, tmp_path):

@@ -67,6 +67,15 @@ def test_without_a_model_each_cell_is_its_own_reference():
     assert drift(falling, ()).high < 0
 
 
+def test_an_open_loop_shows_no_drift():
+    """Its B is what was planned: it would call any broker steady."""
+    steady = cell(0, 1, [1e-5] * 4, fits_model=False)
+    planned = replace(steady, windows=tuple(replace(one, planned_per_s=1e5) for one in steady.windows))
+
+    assert drift([steady], ()) is not None
+    assert drift([planned], ()) is None
+
+
 def test_drift_beyond_the_limit_makes_the_run_invalid():
     """A broker that still gets faster by 8 % per minute has not been warm."""
     (finding,) = doubts(start_of(noise=0.003, drift_per_minute=-0.08))

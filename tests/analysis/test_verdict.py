@@ -1,14 +1,31 @@
 """The whole way from run directories to results, JSON and text, in one Spark session."""
 
 import json
+from dataclasses import asdict, replace
 
 import pytest
 
 from analysis import tables, verdict
 from analysis.errors import DataError
-from analysis.results import audit_json, fit_json, summary_json
+from analysis.results import (
+    Claim,
+    ClaimVerdict,
+    Constrained,
+    Excluded,
+    Finding,
+    Interval,
+    LeaveOneOut,
+    Roofline,
+    Variation,
+    audit_json,
+    fit_json,
+    summary_json,
+)
 from tests import run_directories as rd
+from workloads.histogram import bucket_of
+from workloads.records import CAPACITY
 from workloads.rules import VerdictKind
+from workloads.sendrules import Arrivals, PerPublisher
 
 MASTER = "local[2]"
 
@@ -72,6 +89,35 @@ def remote_broker():
     return run
 
 
+def open_loops():
+    """A grid with its model, and beside it open loops at three loads: steady, late at its p99.9, overloaded."""
+    run = rd.measured_run(windows=3, noise=0.001)
+    service = rd.TIMES[0] + 20 * rd.TIMES[1] + rd.TIMES[2]
+    for percent in (30, 50, 70):
+        plan = rd.open_loop_plan(percent, Arrivals.POISSON)
+        rd.add_cell(
+            run, replace(plan, experiment=CAPACITY, cell=f"latency-{plan.cell}"), taken_s=[service, 1.2 * service]
+        )
+        rd.add_open_loop(run, plan, percent, service_s=service, window_s=1.0, seed=percent)
+    for row in run.rows("windows", cell="u70-poisson"):
+        row["dispatched"] = row["dispatched"] * 9 // 10
+    for row in run.rows("latency", cell="u50-poisson", measure="lateness"):
+        late = row["count"] // 200
+        row["count"] -= late
+        run.tables["latency"].append(row | {"bucket": bucket_of(30_000_000), "count": late})
+    return run
+
+
+def own_pace():
+    """The publishers of section 4.1: one of them alone leaves the broker half idle."""
+    run = rd.measured_run([(0, 1), (0, 2)], windows=3, experiment="publishers_subscribers", fits_model=False)
+    for plan in run.plans[1:]:
+        plan["pace"] = str(PerPublisher(1))
+    for row in run.rows("windows", experiment="publishers_subscribers"):
+        row["broker_cpu_ns"] //= 2
+    return run
+
+
 RUNS = {
     make.__name__: make
     for make in (
@@ -86,6 +132,8 @@ RUNS = {
         few_cells_by_choice,
         few_cells_left,
         remote_broker,
+        open_loops,
+        own_pace,
     )
 }
 
@@ -112,6 +160,8 @@ def results(spark, tmp_path_factory):
         ("few_cells_by_choice", "valid", []),
         ("few_cells_left", "invalid", []),
         ("remote_broker", "unverified", ["unverified"]),
+        ("open_loops", "valid", ["valid"]),
+        ("own_pace", "valid", []),
     ],
 )
 def test_verdicts(results, run, expected, models):
@@ -247,6 +297,142 @@ def test_the_text_explains_itself(results):
         assert words in text
     assert text.splitlines()[-2].startswith("verdict: valid")
     assert text.splitlines()[-1] == f"run directory: {result.path}"
+
+
+def test_preparation_and_open_loops_enter_no_model(results):
+    """Capacities are no cells; open loops are cells beside the grid, and the model and its drift know neither."""
+    result = results["open_loops"]
+
+    assert {cell.key.experiment for cell in result.cells} == {"replication", "latency"}
+    (fit,) = result.fits
+    assert set(fit.cells_used) == {rd.cell_name(*cell) for cell in rd.CELLS}
+    assert not any("drift" in finding.what for finding in result.findings)
+    assert CAPACITY in {cell.key.experiment for cell in result.audit.cells}
+
+
+def test_latencies_stand_beside_the_load(results):
+    """One row per open loop: percentiles with intervals, lateness, measured and predicted wait; doubts in brackets."""
+    result = results["open_loops"]
+    text = tables.summary([result])
+    rows = {line.split()[0]: line for line in section(text, "Latency of latency on activemq").splitlines() if line}
+
+    steady, late = result.latency[0], result.latency[1]
+    assert [one.key.cell for one in result.latency] == ["u30-poisson", "u50-poisson", "u70-poisson"]
+    p50 = steady.percentiles[0].latency_s
+    assert f"{p50.estimate * 1e3:.3g} [{p50.low * 1e3:.3g}, {p50.high * 1e3:.3g}]" in rows["u30-poisson"]
+    assert f"{steady.predicted_waiting_s * 1e3:.3g}" in rows["u30-poisson"]
+    assert "30 % poisson" in rows["u30-poisson"]
+    assert "(" not in rows["u30-poisson"]
+    assert late.percentiles[3].greyed
+    assert f"({late.percentiles[3].latency_s.estimate * 1e3:.3g} [" in rows["u50-poisson"]
+    assert "p99.9: the generator itself was 29.9 ms late" in rows["u50-poisson"]
+    assert "unsteady" in rows["(u70-poisson)"]
+    assert "backlog grew by" in rows["(u70-poisson)"]
+    assert "service time from the fit of replication in this run" in text
+    assert "1 unsteady of 3" in text
+
+
+def test_a_pace_stands_above_its_cells(results):
+    """Cells with a loop of their own say so, and show in brackets that the broker was not loaded."""
+    text = section(tables.summary([results["own_pace"]]), "publishers_subscribers on activemq")
+
+    assert "receipt, 1 in flight per publisher" in text
+    assert "(f0000-r001)" in text
+    assert "rows in ( ) are not ok: see why" in text
+
+
+def test_each_experiment_has_a_table_of_its_own(results):
+    """Cells of two experiments of one run never stand in one table."""
+    text = tables.summary([results["open_loops"]])
+
+    assert "u30-poisson" not in section(text, "replication on activemq")
+    assert "f0000-r001" not in section(text, "latency on activemq")
+
+
+def section(text, begin):
+    """The paragraph that begins so."""
+    (found,) = [paragraph for paragraph in text.split("\n\n") if paragraph.startswith(begin)]
+    return found
+
+
+def test_what_else_was_fitted_is_told(results):
+    """Roofline with its capped cells, the fit without negative times, prediction errors, scatter, each start."""
+    (fit,) = results["three_starts"].fits
+    more = replace(
+        fit,
+        roofline=Roofline(fit.parameters, Interval(2e-5, 1.9e-5, 2.1e-5), ("f0000-r010", "f0000-r005"), 12.5, True),
+        constrained=Constrained({"t_rcv": 0.0, "t_fltr": 1e-8, "t_tx": 9e-6}, 4e-6),
+        leave_one_out=LeaveOneOut(0.013, 0.041, "f0640-r005"),
+        variation=Variation(0.011, 0.032),
+        cells_excluded=tuple(Excluded(f"f{number:04d}", 1, "not-saturated") for number in range(30)),
+    )
+    text = tables.model([replace(results["three_starts"], fits=(more,))])
+
+    assert "t_sat 20 (19 to 21)" in text
+    assert "the better description" in text
+    assert "capped cells: f0000-r010, f0000-r005" in text
+    assert "with no time below 0: t_rcv 0, t_fltr 0.01, t_tx 9; t_rcv is at most 4 (one-sided 95 %)" in text
+    assert "off by 1.3% (median), 4.1% at most (f0640-r005)" in text
+    assert "windows of a cell scatter by 1.1%, starts of a cell by 3.2% beyond that" in text
+    assert text.count("left out: ") == 8 + 1
+    assert "22 more, which --json lists" in text
+    by_start = next(line for line in text.splitlines() if line.startswith("t_tx by start: "))
+    assert by_start.count(",") == 2
+    assert "by start" not in tables.model([results["everything_right"]])
+
+
+CLAIM = Claim(
+    "run", "activemq", "today", "4.1", "one subscriber cannot fully load the server", "below 95 % CPU",
+    "0.61 of the CPU with 1 subscriber", ClaimVerdict.REPRODUCED, "broker CPU below its limit", ("p20-s001",),
+)  # fmt: skip
+
+
+def test_claims_stand_in_a_table(results):
+    """Each claim with its section, the published and the measured value, its verdict and why."""
+    result = replace(results["own_pace"], claims=(CLAIM, replace(CLAIM, measured="", broker="artemis")))
+    text = tables.summary([result])
+
+    table = " ".join(section(text, "Claims of Henjes et al. 2006, on activemq, profile today").split())
+    for words in ("4.1", "below 95 % CPU", "reproduced", "broker CPU below its limit"):
+        assert words in table
+    assert section(text, "Claims of Henjes et al. 2006, on artemis")
+
+
+def test_many_findings_stay_readable():
+    """Findings that differ only in what was measured stand together, the first of them by name, the rest counted."""
+    alike = [Finding(f"cell {number} lies off the fit", f"{number} %", "5 %", "look at it") for number in range(40)]
+    other = Finding("a loss", "1", "0", "nothing may be believed", VerdictKind.INVALID)
+
+    (text,) = tables._findings([other, *alike])
+
+    assert "- a loss: 1 (limit: 0). Nothing may be believed. [invalid]" in text
+    assert "- 40 alike (limit: 5 %). Look at it." in text
+    assert "cell 7 lies off the fit: 7 %" in text
+    assert "cell 8 " not in text
+    assert "32 more" in text
+
+
+def test_the_json_of_latency_and_claims(results):
+    """Percentiles with both ends of their interval, of which one may be null; claims as they stand in the table."""
+    result = replace(results["open_loops"], claims=(CLAIM,))
+    record = plain(summary_json([result]))
+
+    assert [one["cell"] for one in record["latency"]] == ["u30-poisson", "u50-poisson", "u70-poisson"]
+    first = record["latency"][0]
+    assert set(first) == {
+        "run", "broker", "start", "experiment", "cell", "profile", "arrivals", "percent", "planned_per_s",
+        "received_per_s", "capacity_per_s", "copies", "negative", "mean", "percentiles", "waiting_s",
+        "predicted_waiting_s", "model", "status", "reason",
+    }  # fmt: skip
+    assert [one["rank"] for one in first["percentiles"]] == [50, 90, 99, 99.9]
+    low, high = first["percentiles"][0]["ci95_s"]
+    assert low < first["percentiles"][0]["estimate_s"] < high
+    assert [one["greyed"] for one in record["latency"][1]["percentiles"]] == [False, False, False, True]
+    assert record["claims"][0] | {"cells": ("p20-s001",)} == asdict(CLAIM)
+    cell = next(cell for cell in record["cells"] if cell["cell"] == "u30-poisson")
+    assert cell["factors"] == {"percent": 30, "arrivals": "poisson"}
+    assert cell["pace"] == "30 % of capacity, poisson arrivals"
+    assert cell["planned_per_s"] == first["planned_per_s"]
 
 
 def test_the_json_of_summary(results):

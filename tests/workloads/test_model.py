@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
 from workloads.model import (
+    CORRELATION_ID,
+    MOST_BODY_BYTES,
     PROFILES,
     AckMode,
     Cell,
@@ -23,7 +26,8 @@ from workloads.model import (
     Template,
     factorial,
 )
-from workloads.selectors import And, Equals, Or
+from workloads.selectors import And, Equals, IsNull, Or
+from workloads.sendrules import PerPublisher
 
 TODAY = PROFILES["today"]
 
@@ -39,6 +43,7 @@ TEMPLATES = [
     Template(tuple(properties.items()), body_bytes)
     for body_bytes, properties in enumerate(({}, {"P": "a"}, {"Q": "a"}, {"P": "a", "Q": "a"}, {"P": "b", "Q": "a"}))
 ]
+QUEUE = Destination(DestinationKind.QUEUE, "queue")
 FLOWS = st.lists(
     st.tuples(
         st.integers(1, 3),
@@ -97,6 +102,95 @@ def test_a_plan_numbers_through_all_its_flows(described):
     assert plan.replication == pytest.approx(float(Fraction(sum(len(lane[-1]) for lane in lanes), len(lanes))))
 
 
+@settings(deadline=None)
+@given(described=st.lists(st.tuples(st.integers(0, 40), st.integers(1, 12), st.booleans()), min_size=1, max_size=4))
+def test_subscriptions_share_connections_within_their_flow(described):
+    """Every subscription is on one connection, in order; each is full but the last of its flow, and none spans two."""
+    flows = tuple(
+        Flow(QUEUE if is_queue else destination(n), 2, (Template(),), (Subscription(),) * (count + 1), per_connection)
+        for n, (count, per_connection, is_queue) in enumerate(described)
+    )
+    plan = Plan("e", "c", TODAY, flows)
+
+    expected, first = [], 0
+    for count, per_connection, _ in described:
+        numbers = list(range(first, first + count + 1))
+        while numbers:
+            expected.append(numbers[:per_connection])
+            numbers = numbers[per_connection:]
+        first += count + 1
+    assert [list(session) for session in plan.sessions] == expected
+    assert plan.connections == 2 * len(flows) + len(expected)
+
+
+@pytest.mark.parametrize("per_connection", [0, -1])
+def test_a_connection_carries_at_least_one_subscription(per_connection):
+    """Otherwise there is nothing to connect for."""
+    with pytest.raises(WorkloadError, match=f"subscriptions per connection: expected at least 1, got {per_connection}"):
+        Flow(destination(0), 1, (Template(),), (Subscription(),), per_connection)
+
+
+def test_of_a_queue_each_message_goes_to_one():
+    """Its lanes may reach every subscription, with one copy in all; beside it a topic's copies go to each."""
+    queue = Flow(QUEUE, 2, tuple(TEMPLATES[:2]), (Subscription(),) * 5)
+    topic = flow(1, 1, TEMPLATES[:1], [Subscription()] * 4)
+    plan = Plan("e", "c", TODAY, (queue, topic))
+
+    assert [(lane.receivers, lane.shared, lane.copies) for lane in plan.lanes] == [
+        *[(tuple(range(5)), True, 1)] * 4,
+        (tuple(range(5, 9)), False, 4),
+    ]
+    assert plan.replication == pytest.approx((4 * 1 + 4) / 5)
+    assert plan.n_fltr == 0
+
+
+@pytest.mark.parametrize(
+    "subscription", [Subscription(Equals("P", "a")), Subscription(durable=True)], ids=["a filter", "durable"]
+)
+def test_a_queue_has_plain_subscriptions(subscription):
+    """Which of two consumers with filters gets a message is the broker's choice, and a queue keeps all anyway."""
+    with pytest.raises(WorkloadError, match="queue queue: its subscriptions have no filter and are not durable"):
+        Flow(QUEUE, 1, (Template(),), (Subscription(), subscription))
+
+
+@pytest.mark.parametrize("body_bytes", [-1, MOST_BODY_BYTES + 1])
+def test_a_body_has_a_possible_size(body_bytes):
+    """The engine holds a few frames of the largest body: more is refused before a run, not in it."""
+    with pytest.raises(WorkloadError, match=f"body: expected 0 to 65536 bytes, got {body_bytes}"):
+        Template(body_bytes=body_bytes)
+    assert Template(body_bytes=MOST_BODY_BYTES).body_bytes == 65536
+
+
+@pytest.mark.parametrize(
+    "described",
+    [{"properties": (("P", "a~"),)}, {"properties": (("~P", "a"),)}, {"correlation_id": "~"}],
+    ids=["a value", "a name", "a correlation id"],
+)
+def test_the_mark_of_stamps_is_in_no_message(described):
+    """The load finds its stamps by it."""
+    with pytest.raises(WorkloadError, match="'~', which marks the load's stamps"):
+        Template(**described)
+
+
+def test_a_selector_sees_properties_and_correlation_id():
+    """The header has the name that selectors use; a message without one has none, also not an empty one."""
+    assert Template((("P", "a"),), correlation_id="#1").selectable == {"P": "a", "JMSCorrelationID": "#1"}
+    assert Template((("P", "a"),)).selectable == {"P": "a"}
+    assert Template(correlation_id="").selectable == {"JMSCorrelationID": ""}
+    wanted = (Subscription(Equals(CORRELATION_ID, "#1")), Subscription(IsNull(CORRELATION_ID)))
+    made = Flow(destination(0), 1, (Template(correlation_id="#1"), Template()), wanted)
+    assert made.receivers == ((0,), (1,))
+
+
+@pytest.mark.parametrize(
+    ("mode", "header"),
+    [("auto", "auto"), ("client", "client"), ("client-individual", "client-individual"), ("transacted", "client")],
+)
+def test_a_mode_is_asked_for_in_words_of_stomp(mode, header):
+    """STOMP has no mode for transactions: they acknowledge as `client` does (STOMP 1.2, SUBSCRIBE and BEGIN)."""
+    assert AckMode(mode).header == header
+
+
 def test_a_template_that_reaches_nobody_is_refused():
     """With r = 0 there is no delivery to give credit for; the error names cell, destination and properties."""
     whole = flow(0, 1, TEMPLATES[1:3], [FILTERS[1][0]])
@@ -128,7 +222,7 @@ def test_a_factorial_has_every_combination_once():
 
 
 def one_cell(cell: Cell, name: str) -> Flow:
-    return Flow(Destination(DestinationKind.TOPIC, name), cell.factors["p"], (Template(),), (Subscription(),))
+    return Flow(Destination(DestinationKind.TOPIC, name), cell.number("p"), (Template(),), (Subscription(),))
 
 
 EXPERIMENT = Experiment("study", "source", "question?", "p{p}", {"smoke": factorial("p{p}", p=(1, 2))}, one_cell)
@@ -147,3 +241,68 @@ def test_an_unknown_grid_is_refused():
     """The error names the grids that there are."""
     with pytest.raises(WorkloadError, match="study has no grid 'huge'; it has smoke"):
         EXPERIMENT.cells("huge")
+
+
+def described_by(cell: Cell, name: str) -> Flow:
+    kind = DestinationKind(cell.factors["kind"])
+    return Flow(Destination(kind, name), cell.number("p"), (Template(),), (Subscription(),))
+
+
+WORDS = Experiment(
+    "words",
+    "source",
+    "question?",
+    "{kind}-p{p:02d}",
+    {"smoke": factorial("x", kind=("topic",), p=(1,)), "quick": factorial("x", kind=("topic", "queue"), p=(1, 5))},
+    described_by,
+)
+
+
+def test_an_own_grid_is_every_combination():
+    """A user's levels, also such as the experiment's own grids do not have; words are those of all its grids."""
+    cells = WORDS.grid_of({"p": [3, 0], "kind": ["queue", "topic"]})
+
+    assert [cell.id for cell in cells] == ["queue-p03", "queue-p00", "topic-p03", "topic-p00"]
+    assert dict(cells[0].factors) == {"kind": "queue", "p": 3}
+    assert WORDS.plan(cells[0], TODAY).publishers == 3
+
+
+@pytest.mark.parametrize(
+    ("levels", "why"),
+    [
+        ({"kind": ["topic"], "p": [1], "r": [1]}, r"\[words\]: unknown key 'r'; its factors are kind, p"),
+        ({"kind": ["topic"]}, r"\[words\]: 'p' is missing; its factors are kind, p"),
+        ({}, r"\[words\]: 'kind' is missing"),
+        ({"kind": ["topic"], "p": []}, r"\[words\] p: expected a list of different levels, got \[\]"),
+        ({"kind": ["topic"], "p": 3}, r"\[words\] p: expected a list of different levels, got 3"),
+        ({"kind": "topic", "p": [3]}, r"\[words\] kind: expected a list of different levels, got 'topic'"),
+        ({"kind": ["topic"], "p": [3, 4, 3]}, r"\[words\] p: expected a list of different levels"),
+        ({"kind": ["topic", "topic"], "p": [3]}, r"\[words\] kind: expected a list of different levels"),
+        ({"kind": ["durable"], "p": [3]}, r"\[words\] kind: expected one of topic, queue, got 'durable'"),
+        ({"kind": [1], "p": [3]}, r"\[words\] kind: expected one of topic, queue, got 1"),
+        ({"kind": ["topic"], "p": ["3"]}, r"\[words\] p: expected a whole number from 0 on, got '3'"),
+        ({"kind": ["topic"], "p": [3.0]}, r"\[words\] p: expected a whole number from 0 on, got 3.0"),
+        ({"kind": ["topic"], "p": [True]}, r"\[words\] p: expected a whole number from 0 on, got True"),
+        ({"kind": ["topic"], "p": [-1]}, r"\[words\] p: expected a whole number from 0 on, got -1"),
+        ({"kind": ["topic"], "p": [[1]]}, r"\[words\] p: expected a whole number from 0 on, got \[1\]"),
+    ],
+)
+def test_an_own_grid_that_is_wrong_is_refused(levels, why):
+    """The error names the experiment, the factor, what was expected and what was given."""
+    with pytest.raises(WorkloadError, match=why):
+        WORDS.grid_of(levels)
+
+
+def test_a_cell_may_change_its_profile_and_ask_for_a_pace():
+    """Where that is the question; else the run's own profile and closed loop."""
+    experiment = replace(
+        EXPERIMENT,
+        profile=lambda cell, profile: replace(profile, receipts=cell.number("p") == 2),
+        pace=lambda cell: PerPublisher(cell.number("p")),
+    )
+    cells = experiment.cells("smoke")
+
+    assert [experiment.plan(cell, TODAY).profile.receipts for cell in cells] == [False, True]
+    assert [experiment.pace(cell) for cell in cells] == [PerPublisher(1), PerPublisher(2)]
+    assert EXPERIMENT.pace(cells[0]) is None
+    assert EXPERIMENT.plan(cells[0], TODAY).profile == TODAY

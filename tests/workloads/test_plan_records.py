@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from workloads.model import PROFILES, Destination, DestinationKind, Flow, Plan, Subscription, Template
 from workloads.records import KEYS, TABLES, Type, expected_pairs, plan_record
 from workloads.selectors import Equals
+from workloads.sendrules import Arrivals, PerPublisher, Utilisation
 
 #: Subscriptions that some templates match and some do not, so that receivers have gaps.
 SUBSCRIPTIONS = st.sampled_from([Subscription(), *(Subscription(Equals("P", value)) for value in "abc")])
@@ -23,8 +24,12 @@ def plans(draw: st.DrawFn) -> Plan:
     for number in range(draw(st.integers(1, 3))):
         templates = draw(st.lists(TEMPLATES, min_size=1, max_size=4))
         subscriptions = draw(st.permutations([*draw(st.lists(SUBSCRIPTIONS, max_size=8)), Subscription()]))
-        target = Destination(DestinationKind.TOPIC, f"flow.{number}")
-        flows.append(Flow(target, draw(st.integers(1, 4)), tuple(templates), tuple(subscriptions)))
+        kind = draw(st.sampled_from(DestinationKind))
+        if kind is DestinationKind.QUEUE:
+            subscriptions = [Subscription()] * len(subscriptions)
+        target = Destination(kind, f"flow.{number}")
+        sizes = draw(st.integers(1, 4)), draw(st.integers(1, 5))
+        flows.append(Flow(target, sizes[0], tuple(templates), tuple(subscriptions), sizes[1]))
     return Plan("experiment", "cell", PROFILES["paper"], tuple(flows))
 
 
@@ -53,7 +58,34 @@ def test_the_record_describes_the_plan(plan):
     assert record["n_fltr"] == plan.n_fltr
     assert record["replication"] == plan.replication
     assert record["factors"] == {"r": 1}
+    assert record["connections"] == plan.connections == plan.publishers + len(plan.sessions)
+    assert record["fits_model"] is False
+    assert record["pace"] is None
     assert sum(group["count"] for group in record["lanes"]) == len(plan.lanes)
+    shared = {
+        group["first"] + place * group["step"]: group["shared"]
+        for group in record["lanes"]
+        for place in range(group["count"])
+    }
+    assert shared == {lane.number: lane.shared for lane in plan.lanes}
+
+
+@pytest.mark.parametrize(
+    ("pace", "words"),
+    [
+        (None, None),
+        (PerPublisher(2), "receipt, 2 in flight per publisher"),
+        (Utilisation(95, Arrivals.CONSTANT), "95 % of capacity, constant arrivals"),
+    ],
+)
+def test_the_record_says_what_a_cell_departed_in(pace, words):
+    """Pace in words, and the factors as they are: numbers stay numbers, and words words, also in JSON."""
+    flow = Flow(Destination(DestinationKind.TOPIC, "t"), 1, (Template(),), (Subscription(),))
+    factors = {"percent": 95, "arrivals": "constant"}
+    record = plan_record(Plan("e", "c", PROFILES["today"], (flow,)), fits_model=True, factors=factors, pace=pace)
+
+    assert json.loads(json.dumps(record)) == record
+    assert (record["pace"], record["factors"], record["fits_model"]) == (words, factors, True)
 
 
 def test_the_record_of_a_large_plan_is_small():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import pytest
 
 from workloads.errors import WorkloadError
-from workloads.sendrules import Credit, FixedRate
+from workloads.sendrules import Arrivals, Credit, FixedRate, PerPublisher, Utilisation
 
 
 @pytest.mark.parametrize("in_flight", [0, -1])
@@ -34,3 +35,19 @@ def test_rules_are_values():
     """Equal rules are equal: a rule goes to another process and comes back the same."""
     assert Credit(1000) == Credit(1000) != Credit(1001)
     assert FixedRate(5.0) == FixedRate(5.0) != FixedRate(6.0)
+    assert FixedRate(5.0) != FixedRate(5.0, Arrivals.POISSON) != FixedRate(5.0, Arrivals.POISSON, seed=1)
+    assert pickle.loads(pickle.dumps(FixedRate(5.0, Arrivals.POISSON, 7))) == FixedRate(5.0, Arrivals.POISSON, 7)
+
+
+@pytest.mark.parametrize("percent", [0, -5, 100, 150])
+@pytest.mark.parametrize("arrivals", Arrivals)
+def test_a_share_of_the_capacity_is_below_it(percent, arrivals):
+    """At the capacity a queue grows without end, and with no load there is no latency."""
+    with pytest.raises(WorkloadError, match=f"utilisation: expected 1 to 99 % of the capacity, got {percent}"):
+        Utilisation(percent, arrivals)
+
+
+def test_a_pace_says_itself_in_words():
+    """As the plan's record and the tables show it."""
+    assert str(Utilisation(80, Arrivals.POISSON)) == "80 % of capacity, poisson arrivals"
+    assert str(PerPublisher(1)) == "receipt, 1 in flight per publisher"

@@ -15,7 +15,7 @@ from typing import Any
 
 from workloads.errors import WorkloadError
 from workloads.selectors import Selector
-from workloads.sendrules import Pace
+from workloads.sendrules import Pace, PerPublisher
 
 
 class DestinationKind(StrEnum):
@@ -338,7 +338,10 @@ class Experiment:
     def plan(self, cell: Cell, profile: Profile, destination: str | None = None) -> Plan:
         """The plan of one cell, on a destination of its own so that cells cannot see each other's messages."""
         name = destination or f"bench.{self.name}.{cell.id}"
-        return Plan(self.name, cell.id, self.profile(cell, profile), (self.flow(cell, name),))
+        own = self.profile(cell, profile)
+        if isinstance(self.pace(cell), PerPublisher) and not own.receipts:
+            raise WorkloadError(f"{self.name} {cell.id}: publishers that wait for receipts need a profile that has them")
+        return Plan(self.name, cell.id, own, (self.flow(cell, name),))
 
 
 def factorial(label: str, **factors: tuple[Factor, ...]) -> tuple[Cell, ...]:

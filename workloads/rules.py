@@ -131,6 +131,8 @@ BELOW_TREND = Rule(
     0.05,
     "relative shortfall against the plane through r <= 10, at least",
     "what counts as a cell off the fit; it covers the plane's own error",
+)
+
 LATENESS = Rule(
     "generator lateness",
     0.10,

@@ -17,7 +17,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _RESERVED = frozenset(("NULL", "TRUE", "FALSE", "NOT", "AND", "OR", "BETWEEN", "LIKE", "IN", "IS", "ESCAPE"))
 
 #: The largest `long` has 19 digits.
-_MOST = 2**63 - 1
+_MOST = 2**31 - 1
 _INTEGER = "[0-9]{1,19}"
 
 
@@ -93,8 +93,8 @@ class Between:
     """`name BETWEEN low AND high`, both included, on a property that holds an integer.
 
     STOMP carries every property as text; a broker must convert it (`convert_string_expressions` in ActiveMQ,
-    which Classic applies to every STOMP selector). Text that is no integer does not match; integers are those of
-    a JMS `long`, negative ones left out.
+    which Classic applies to every STOMP selector). Text that is no integer does not match. Integers are those of
+    a Java `int`, negative ones left out: to a bound in that range Classic compares no larger text (seen).
     """
 
     name: str

@@ -59,6 +59,8 @@ class FixedRate:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise WorkloadError(f"seed of the arrivals: expected 0 or more, got {self.seed}")
         if not 0 < self.rate_per_s < 1e7:
             raise WorkloadError(f"rate: expected messages per second above 0 and below 1e7, got {self.rate_per_s}")
 
@@ -79,6 +81,10 @@ class PerPublisher:
     """
 
     in_flight: int
+
+    def __post_init__(self) -> None:
+        if self.in_flight < 1:
+            raise WorkloadError(f"messages in flight per publisher: expected at least 1, got {self.in_flight}")
 
     def __str__(self) -> str:
         return f"receipt, {self.in_flight} in flight per publisher"

@@ -139,8 +139,8 @@ class _Rows:
     def _start(self, places: Places) -> Vector:
         """The plane on these rows; without a parameter below 0 where it would be below 0 somewhere."""
         ones = np.ones(len(places))
-        free: Vector = np.linalg.lstsq(self.plane[places], ones, rcond=None)[0]
-        return np.where((self.plane @ free > 0).all(), free, nnls(self.plane[places], ones)[0])
+        free = np.asarray(np.linalg.lstsq(self.plane[places], ones, rcond=None)[0], dtype=float)
+        return free if (self.plane @ free > 0).all() else np.asarray(nnls(self.plane[places], ones)[0], dtype=float)
 
 
 def _apart(x: Matrix, rows: Places) -> bool:

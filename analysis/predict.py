@@ -6,7 +6,7 @@ describes a mean over messages; nothing here reads a file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,8 +34,9 @@ class Question:
 class Prediction:
     """One fit's answer. Intervals are the fit's own; without an upper end where the data exclude none.
 
-    processing_s: B · received_per_s: the capacity 1 / B · overall_per_s: (r + 1) / B · at_cap: whether the cap on
-    transmission decides it · far: why it is an extrapolation, empty where it is none · utilisation, waiting_s: at the rate asked for, None without one.
+    at_cap: whether the cap on transmission decides B · far: why it is an extrapolation, empty where it is none ·
+    processing_s: B · received_per_s: the capacity 1 / B · overall_per_s: (r + 1) / B · utilisation, waiting_s: at the
+    rate asked for, None without one.
     """
 
     fit: FitResult
@@ -80,7 +81,8 @@ def predict(fit: FitResult, question: Question) -> Prediction:
     if rate is not None and rate * processing.estimate >= 1:
         raise DataError(
             f"{place}: {rate:g} messages/s are not below the capacity of {1 / processing.estimate:.0f} messages/s at "
-            f"n_fltr {question.n_fltr:g} and r {question.replication:g}: the queue grows without end; give a lower --rate"
+            f"n_fltr {question.n_fltr:g} and r {question.replication:g}: the queue "
+            "grows without end; give a lower --rate"
         )
     return Prediction(
         fit=fit,
@@ -166,9 +168,8 @@ def _processing(fit: FitResult, question: Question) -> tuple[Interval, bool]:
 
 
 def _scaled(interval: Interval, factor: float) -> Interval:
-    if interval.low is None or interval.high is None:
-        return Interval(interval.estimate * factor)
-    return Interval(interval.estimate * factor, interval.low * factor, interval.high * factor)
+    low, high = (None if end is None else end * factor for end in (interval.low, interval.high))
+    return Interval(interval.estimate * factor, low, high)
 
 
 def _rate(processing: Interval, messages: float) -> Interval:
@@ -195,37 +196,31 @@ def _waits(rate_per_s: float, service_s: float) -> float:
     return mean_waiting_s(rate_per_s, service_s, service_s**2)
 
 
-def _lines(one: Prediction) -> list[str]:
+def _lines(one: Prediction) -> Iterator[str]:
     fit, question = one.fit, one.question
-    lines = [
-        f"{fit.experiment} on {fit.broker}, profile {fit.profile} (run {fit.run}), predicted for n_fltr "
-        f"{question.n_fltr:g} and r {question.replication:g}; 95 % intervals {fit.scope}",
-        f"capacity: {_range(one.received_per_s)} messages/s received, {_range(one.overall_per_s)} overall; "
-        f"B {_range(_scaled(one.processing_s, 1e6))} us" + (", at the cap on transmission" if one.at_cap else ""),
-    ]
+    yield (
+        f"{fit.experiment} on {fit.broker}, profile {fit.profile} (run {fit.run}), "
+        f"n_fltr {question.n_fltr:g}, r {question.replication:g}; 95 % intervals {fit.scope}"
+    )
+    yield f"capacity: {_range(one.received_per_s, '.0f')} messages/s received, {_range(one.overall_per_s, '.0f')} in all"
+    yield f"B: {_range(_scaled(one.processing_s, 1e6))} us per message" + (", by the cap" if one.at_cap else "")
     if one.utilisation is not None and one.waiting_s is not None:
-        lines += [
-            f"at {question.rate_per_s:g} messages/s: utilisation {_range(_scaled(one.utilisation, 100))} %, "
-            f"mean waiting time {_range(_in_us(one.waiting_s))} us",
-            "(one server, Poisson arrivals, first come first served, the same B for every message: M/D/1; waiting "
-            "ends where service begins)",
-        ]
+        yield f"at {question.rate_per_s:g} messages/s: utilisation {_range(_scaled(one.utilisation, 100), '.1f')} %"
+        yield (
+            f"mean waiting time there: {_range(_scaled(one.waiting_s, 1e6))} us before service begins, if arrivals are "
+            "Poisson and the broker is one server that takes B for every message, first come first served (M/D/1)"
+        )
     if one.far:
-        lines.append(f"extrapolated: {one.far}; nothing shows that the model holds there")
-    return [*lines, f"verdict of the model: {fit.verdict}"]
+        yield f"extrapolated: {one.far}; nothing shows that the model holds there"
+    yield f"verdict of the model: {fit.verdict}"
 
 
-def _in_us(interval: Interval) -> Interval:
-    low, high = (None if end is None else end * 1e6 for end in (interval.low, interval.high))
-    return Interval(interval.estimate * 1e6, low, high)
-
-
-def _range(interval: Interval) -> str:
-    """Estimate and ends, to four digits; an end that the data do not give is said to be open."""
+def _range(interval: Interval, digits: str = ".4g") -> str:
+    """Estimate and ends; an end that the data do not give is said to be open."""
     if interval.low is None and interval.high is None:
-        return f"{interval.estimate:.4g}"
-    low, high = ("open" if end is None else f"{end:.4g}" for end in (interval.low, interval.high))
-    return f"{interval.estimate:.4g} ({low} to {high})"
+        return format(interval.estimate, digits)
+    low, high = ("open" if end is None else format(end, digits) for end in (interval.low, interval.high))
+    return f"{interval.estimate:{digits}} ({low} to {high})"
 
 
 def _record(one: Prediction) -> dict[str, Any]:

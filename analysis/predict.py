@@ -202,7 +202,7 @@ def _lines(one: Prediction) -> Iterator[str]:
         f"{fit.experiment} on {fit.broker}, profile {fit.profile} (run {fit.run}), "
         f"n_fltr {question.n_fltr:g}, r {question.replication:g}; 95 % intervals {fit.scope}"
     )
-    yield f"capacity: {_range(one.received_per_s, '.0f')} messages/s received, {_range(one.overall_per_s, '.0f')} in all"
+    yield f"capacity: {_range(one.received_per_s, '.0f')} messages/s in, {_range(one.overall_per_s, '.0f')} overall"
     yield f"B: {_range(_scaled(one.processing_s, 1e6))} us per message" + (", by the cap" if one.at_cap else "")
     if one.utilisation is not None and one.waiting_s is not None:
         yield f"at {question.rate_per_s:g} messages/s: utilisation {_range(_scaled(one.utilisation, 100), '.1f')} %"

@@ -135,7 +135,7 @@ def fit(cells: Sequence[CellSummary]) -> FitResult:
     parameters = _over_starts(fitted)
     estimates = {name: interval.estimate for name, interval in parameters.items()}
     points = tuple(
-        _point(of_cell, began_ns, processing_time_s(estimates, of_cell[0].n_fltr, of_cell[0].replication))
+        _point(of_cell, len(starts), began_ns, processing_time_s(estimates, of_cell[0].n_fltr, of_cell[0].replication))
         for of_cell in _by_cell(cell for start in fitted for cell in start.cells)
     )
     result = FitResult(
@@ -320,9 +320,9 @@ def _covariance(starts: Sequence[StartFit]) -> tuple[Matrix, int]:
     return np.cov(estimates, rowvar=False) / len(starts), len(starts) - 1
 
 
-def _point(of_cell: Sequence[CellSummary], began_ns: Mapping[int, int], fitted_s: float) -> FittedCell:
-    """A cell over its starts; with one start its interval is that over its windows."""
-    single = of_cell[0].processing_s if len(of_cell) == 1 else None
+def _point(of_cell: Sequence[CellSummary], starts: int, began_ns: Mapping[int, int], fitted_s: float) -> FittedCell:
+    """A cell over its starts; where the fit has one start only, its interval is that over its windows."""
+    single = of_cell[0].processing_s if starts == 1 else None
     return FittedCell(
         cell=of_cell[0].key.cell,
         n_fltr=of_cell[0].n_fltr,
@@ -366,15 +366,15 @@ def _roofline(usable: Sequence[CellSummary], began_ns: Mapping[int, int], place:
         starts, _ = _per_start(usable, [cell for cell in usable if cell.key.cell not in capped], place)
     except DataError:  # what identifies the plane over all starts may not do so in any of them
         return None
+    at_cap = [cell for cell in usable if cell.key.start in starts and cell.key.cell in capped]
+    if not at_cap:
+        return None
     per_copy = [
-        [
-            _processing([cell])[0] / cell.replication
-            for cell in usable
-            if (cell.key.start, cell.key.cell in capped) == (start, True)
-        ]
-        for start in starts
+        [float(b) / cell.replication for cell, b in zip(of_start, _processing(of_start), strict=True)]
+        for of_start in ([cell for cell in at_cap if cell.key.start == start] for start in starts)
+        if of_start
     ]
-    t_sat_s = mean_interval(per_copy[0] if len(per_copy) == 1 else [float(np.mean(one)) for one in per_copy if one])
+    t_sat_s = mean_interval(per_copy[0] if len(starts) == 1 else [float(np.mean(one)) for one in per_copy])
     return Roofline(
         parameters=_over_starts(list(starts.values())),
         t_sat_s=t_sat_s,
@@ -382,9 +382,8 @@ def _roofline(usable: Sequence[CellSummary], began_ns: Mapping[int, int], place:
         delta_aicc=found.delta_aicc,
         preferred=found.delta_aicc > ROOFLINE.limit,
         points=tuple(
-            _point(of_cell, began_ns, of_cell[0].replication * t_sat_s.estimate)
-            for of_cell in means
-            if of_cell[0].key.cell in capped
+            _point(of_cell, len(starts), began_ns, of_cell[0].replication * t_sat_s.estimate)
+            for of_cell in _by_cell(at_cap)
         ),
     )
 
@@ -487,9 +486,10 @@ def _doubtful_parameter(result: FitResult, name: str, interval: Interval) -> Ite
             broker=result.broker,
         )
         return
+    bound = result.constrained if name == "t_rcv" else None
     yield Finding(
         what=f"{result.experiment}: {name} cannot be told from 0",
-        measured=measured,
+        measured=measured + (f"; at most {bound.t_rcv_at_most_s * 1e6:.4g} us (one-sided 95 %)" if bound else ""),
         limit="an interval above 0",
         advice="cells with more filters show t_fltr, small cells show t_rcv; longer windows narrow both",
         broker=result.broker,

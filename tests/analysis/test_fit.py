@@ -285,6 +285,18 @@ def test_points_stand_for_the_cells_that_entered():
     assert {point.cell for point in result.points} == set(result.cells_used)
 
 
+def test_a_cell_that_one_of_two_starts_lacks_has_a_point_without_interval():
+    """Its windows say nothing about other starts."""
+    cells = [one for start in (1, 2) for one in start_of(noise=0.01, start=start)][1:]
+    missing = {one.key.cell for one in cells if one.key.start == 2} - {
+        one.key.cell for one in cells if one.key.start == 1
+    }
+
+    points = {point.cell: point for point in fit(cells).points}
+
+    assert [points[name].measured_s.ci95 for name in missing] == [None]
+
+
 def test_a_point_of_one_start_has_the_interval_of_its_windows():
     """Over one start the windows are all there is."""
     cells = start_of(noise=0.01)
@@ -473,7 +485,8 @@ def test_a_t_rcv_that_may_be_0_has_a_bound():
         if t_rcv.low <= 0 <= t_rcv.high:
             assert all(value >= 0 for value in result.constrained.parameters.values())
             assert max(t_rcv.estimate, 0) < result.constrained.t_rcv_at_most_s < max(t_rcv.high, 3e-6)
-            assert any("t_rcv cannot be told from 0" in what for what in whats(result))
+            (finding,) = [finding for finding in result.findings if "t_rcv cannot be told from 0" in finding.what]
+            assert f"at most {result.constrained.t_rcv_at_most_s * 1e6:.4g} us" in finding.measured
 
 
 @pytest.mark.parametrize("t_rcv", [TIMES[0], -2e-5])

@@ -44,7 +44,7 @@ CAPS = (1.5, 2.0)
 #: Runs per row: at a coverage of 95 % its standard error is then 0.9 %.
 RUNS = 600
 CAPPED_RUNS = 200
-DIRECTORIES = 40
+DIRECTORIES = 15
 
 #: What the issue asks of coverage.
 COVERAGE = (0.92, 0.98)

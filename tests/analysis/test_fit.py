@@ -15,7 +15,7 @@ from analysis.fit import PAPER, PARAMETERS, fit, fits, ols_as_in_paper, processi
 from analysis.plane import iterated_wls, lack_of_fit_f
 from analysis.results import Scope, fit_json
 from tests.analysis.cells import cell, start_of
-from tests.bench_fit import capped_cells, coverage, simulated
+from tests.bench_fit import capped_cells, coverage, from_directories, simulated
 from tests.run_directories import CELLS, TIMES
 from workloads.rules import FIT_MISFIT, Status, VerdictKind
 
@@ -190,6 +190,16 @@ def test_intervals_cover_the_truth(starts, runs):
     assert row.starts == starts
     assert row.calibrated, row
     assert row.saturated <= 1
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_whole_way_from_run_directories(tmp_path):
+    """Four simulated runs, analysed in one call: each has its own fit, none sees a cap, and 12 intervals cover."""
+    row = from_directories(tmp_path, 1, 4)
+
+    assert (row.runs, row.saturated, row.invalid) == (4, 0, 0)
+    assert sum(row.covered) * 4 >= 12 * 0.95 - 3 * np.sqrt(12 * 0.95 * 0.05)
+    assert max(row.error) < 0.06
 
 
 def test_weights_beat_least_squares_on_small_costs():

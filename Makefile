@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: bench test test-all check bench-engine lock clean
+.PHONY: bench test test-all check bench-engine bench-fit lock clean
 
 .venv: requirements.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
@@ -28,6 +28,9 @@ check: .venv
 
 bench-engine: .venv
 	$(BIN)/python -m tests.bench_engine
+
+bench-fit: .venv
+	$(BIN)/python -m tests.bench_fit
 
 # Pins what pyproject.toml names, for every platform, with hashes and without the address of an index.
 lock:

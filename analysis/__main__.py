@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,12 +32,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _answer(options: argparse.Namespace) -> tuple[str, dict[str, Any], VerdictKind]:
     """Text, JSON object and verdict."""
-    from analysis import tables, verdict  # noqa: PLC0415 - Spark and statsmodels: not for --help and usage errors
+    from analysis import predict, tables, verdict  # noqa: PLC0415 - Spark and statsmodels: not for --help and usage errors
+
+    def predicted(paths: Sequence[Path], **reading: Any) -> tuple[predict.RunPredictions, ...]:
+        question = predict.Question(options.n_fltr, options.replication, options.rate, options.extrapolate)
+        return predict.predictions(verdict.fitted(paths, **reading), question)
 
     verbs: dict[str, tuple[Any, Any, Any]] = {
         "summary": (verdict.analysed, tables.summary, summary_json),
         "audit": (verdict.audited, tables.audit, audit_json),
         "fit": (verdict.fitted, tables.model, fit_json),
+        "predict": (predicted, predict.text, predict.predict_json),
     }
     analyse, text, record = verbs[options.verb]
     results = analyse(options.run, master=options.spark_master, partial=options.partial)
@@ -47,6 +53,7 @@ _HELP = {
     "summary": "cells, audit, model, findings and verdict",
     "audit": "what became of every message, per cell",
     "fit": "the model B = t_rcv + n_fltr t_fltr + r t_tx with its intervals",
+    "predict": "what the fitted model says about filters, copies and a rate that were not measured",
 }
 
 
@@ -57,6 +64,8 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for verb, text in _HELP.items():
         options = verbs.add_parser(verb, help=text, description=text)
+        if verb == "predict":
+            _ask(options)
         options.add_argument(
             "run",
             nargs="*",
@@ -73,6 +82,30 @@ def _parser() -> argparse.ArgumentParser:
             "--spark-master", default="local[*]", metavar="URL", help="where Spark runs (default: %(default)s)"
         )
     return parser
+
+
+def _ask(options: argparse.ArgumentParser) -> None:
+    options.add_argument(
+        "--n-fltr",
+        type=_amount,
+        required=True,
+        metavar="N",
+        help="filters installed in all, those that match included",
+    )
+    options.add_argument(
+        "--replication", type=_amount, required=True, metavar="R", help="copies delivered of every message"
+    )
+    options.add_argument(
+        "--rate", type=_amount, metavar="X", help="messages/s that arrive, for utilisation and mean waiting time"
+    )
+    options.add_argument("--extrapolate", action="store_true", help="answer far outside the measured cells as well")
+
+
+def _amount(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 0 on")
+    return value
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ CONFIDENCE = 0.95
 Vector = npt.NDArray[np.float64]
 
 
+@cache
 def t_quantile(degrees: float) -> float:
     """The two-sided 95 % quantile of Student's t."""
     return float(stats.t.ppf((1 + CONFIDENCE) / 2, degrees))

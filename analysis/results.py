@@ -198,7 +198,9 @@ class Roofline:
     """The alternative B = max(t_rcv + n_fltr t_fltr + r t_tx, r t_sat), for a cap on transmission.
 
     delta_aicc: AICc of the plane less that of the roofline; preferred: whether the roofline is the better description
-    (by the limit in `workloads.rules`) · capped: the cells in the regime of the cap.
+    (by the limit in `workloads.rules`) · capped: the cells in the regime of the cap · parameters: of the plane on the
+    other cells, so that their intervals hold given these regimes · points: the capped cells with B measured and
+    r t_sat.
     """
 
     parameters: Mapping[str, Interval]
@@ -206,12 +208,13 @@ class Roofline:
     capped: tuple[str, ...]
     delta_aicc: float
     preferred: bool
+    points: tuple[FittedCell, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Constrained:
     """The fit with no parameter below 0, beside the free one where t_rcv's interval covers 0; `t_rcv_at_most_s` is
-    the one-sided 95 % bound."""
+    the one-sided 95 % bound of a cost that is not negative."""
 
     parameters: Mapping[str, float]
     t_rcv_at_most_s: float
@@ -219,7 +222,7 @@ class Constrained:
 
 @dataclass(frozen=True, slots=True)
 class LeaveOneOut:
-    """Relative error of B predicted for each cell from all others: median and largest absolute value."""
+    """Relative error of B predicted for each cell from all others: median and largest absolute value, and its cell."""
 
     median: float
     largest: float
@@ -228,11 +231,12 @@ class LeaveOneOut:
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """Relative standard deviation of B: of the windows of a cell, and of the starts of a cell beyond that (None with
-    one start); pooled over the cells."""
+    """Relative standard deviation of B: of the windows of a cell, and of the starts of a cell beyond that; pooled over
+    the cells. reason: why `between_starts` is None, as with one start; empty where it is not."""
 
     within_start: float | None
     between_starts: float | None
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +245,9 @@ class FitResult:
 
     per_start: the three estimates of each start · covariance: of the three parameters in s^2, in their order, for
     predictions (None where the scope gives none) · degrees: of freedom of their t intervals · ols_as_in_paper:
-    least squares on r in {1, 2, 5, 10} as the paper did it, None where the cells do not allow it.
+    least squares on r in {1, 2, 5, 10} as the paper did it, None where the cells do not allow it · roofline: None
+    where no split of the cells allows one; where it is preferred, its capped cells are in cells_excluded, and
+    parameters, points, lack_of_fit and leave_one_out are about the others.
     """
 
     run: str
@@ -488,6 +494,27 @@ def _seconds(interval: Interval) -> dict[str, Any]:
     return {"estimate_s": interval.estimate, "ci95_s": interval.ci95}
 
 
+def _point(point: FittedCell) -> dict[str, Any]:
+    return {
+        "cell": point.cell,
+        "n_fltr": point.n_fltr,
+        "replication": point.replication,
+        "measured_s": _seconds(point.measured_s),
+        "fitted_s": point.fitted_s,
+        "at_s": point.at_s,
+    }
+
+
+def _roofline(roofline: Roofline) -> dict[str, Any]:
+    return {
+        "preferred": roofline.preferred,
+        "delta_aicc": roofline.delta_aicc,
+        "parameters": {name: _seconds(interval) for name, interval in roofline.parameters.items()},
+        "t_sat": _seconds(roofline.t_sat_s),
+        "capped": [_point(point) for point in roofline.points],
+    }
+
+
 def _fit(fit: FitResult) -> dict[str, Any]:
     paper = fit.ols_as_in_paper
     return {
@@ -502,6 +529,14 @@ def _fit(fit: FitResult) -> dict[str, Any]:
         "cells_used": list(fit.cells_used),
         "cells_excluded": [asdict(excluded) for excluded in fit.cells_excluded],
         "lack_of_fit": asdict(fit.lack_of_fit),
+        "per_start": {str(start): list(estimates) for start, estimates in fit.per_start.items()},
+        "covariance_s2": fit.covariance and [list(row) for row in fit.covariance],
+        "degrees": fit.degrees,
+        "points": [_point(point) for point in fit.points],
+        "roofline": fit.roofline and _roofline(fit.roofline),
+        "constrained": fit.constrained and asdict(fit.constrained),
+        "leave_one_out": fit.leave_one_out and asdict(fit.leave_one_out),
+        "variation": asdict(fit.variation),
         "verdict": fit.verdict,
         "findings": [_finding(finding, fit.run) for finding in fit.findings],
     }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from analysis import aggregate, audit, fit, latency, stability
+from analysis import aggregate, audit, claims, fit, latency, stability
 from analysis.errors import DataError
 from analysis.load import Run, frames, open_runs
 from analysis.results import AuditResult, CellKey, CellSummary, Finding, FitResult, HostUse, LatencyResult, RunResult
@@ -103,6 +103,7 @@ def _result(
         host=host,
         findings=tuple(findings),
         refused=refused,
+        claims=claims.claims(run.name, cells, fits) if measures else (),
         latency=latencies,
     )
 

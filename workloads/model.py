@@ -340,7 +340,9 @@ class Experiment:
         name = destination or f"bench.{self.name}.{cell.id}"
         own = self.profile(cell, profile)
         if isinstance(self.pace(cell), PerPublisher) and not own.receipts:
-            raise WorkloadError(f"{self.name} {cell.id}: publishers that wait for receipts need a profile that has them")
+            raise WorkloadError(
+                f"{self.name} {cell.id}: publishers that wait for receipts need a profile that has them"
+            )
         return Plan(self.name, cell.id, own, (self.flow(cell, name),))
 
 

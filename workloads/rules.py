@@ -158,3 +158,22 @@ OPEN_LOOP = Rule(
     "expected, over all windows of a cell; three standard deviations of a Poisson count where that is more",
     "a queue may vary within a window, and must not grow through all of them",
 )
+ROOFLINE = Rule(
+    "transmission cap",
+    10,
+    "AICc of the plane less that of the roofline, more than",
+    "Burnham and Anderson, Model Selection and Multimodel Inference, 2002, section 2.6: a model more than 10 behind "
+    "has essentially no support",
+)
+CAPPED_CELLS = Rule(
+    "cells at the cap",
+    2,
+    "cells, at least",
+    "a single cell that lies off is a disturbance; two that agree in B / r are a cap",
+)
+EXTRAPOLATION = Rule(
+    "extrapolation",
+    2,
+    "times the largest number of filters and the largest replication grade measured, at most",
+    "the plane was seen nowhere beyond the grid; as far again is still the same order of size",
+)

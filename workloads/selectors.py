@@ -16,7 +16,7 @@ from workloads.errors import WorkloadError
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _RESERVED = frozenset(("NULL", "TRUE", "FALSE", "NOT", "AND", "OR", "BETWEEN", "LIKE", "IN", "IS", "ESCAPE"))
 
-#: The largest `long` has 19 digits.
+#: A bound is a Java `int`; a property may be any `long`, which has 19 digits.
 _MOST = 2**31 - 1
 _INTEGER = "[0-9]{1,19}"
 

@@ -73,16 +73,19 @@ def start_of(
     start=1,
     drift_per_minute=0.0,
     factor=1.0,
+    t_sat_s=0.0,
 ):
     """All cells of a start in random order, 12 s apart: B from the model, times a start's factor, drift and noise.
 
-    noise: relative standard deviation of a window · cell_noise: of a cell, shared by its windows.
+    noise: relative standard deviation of a window · cell_noise: of a cell, shared by its windows · t_sat_s: what a
+    copy takes at least.
     """
     rng = rng or np.random.default_rng(0)
     made, clock = [], 0
     for at in rng.permutation(len(cells)):
         further, replication = cells[at]
-        mean = (times[0] + times[1] * (further + replication) + times[2] * replication) * factor
+        mean = max(times[0] + times[1] * (further + replication) + times[2] * replication, replication * t_sat_s)
+        mean *= factor
         mean *= (1 + drift_per_minute * clock / 60e9) * np.exp(cell_noise * rng.standard_normal())
         taken = mean * np.exp(noise * rng.standard_normal(windows))
         one = cell(further, replication, [float(t) for t in taken], start=start)

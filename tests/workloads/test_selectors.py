@@ -17,7 +17,7 @@ PROPERTY = settings(deadline=None)
 
 NAMES = st.sampled_from(["P1", "P2", "_x", "$y", "and_", "ORder"])
 VALUES = st.sampled_from(["", "#0", "it's", "''", "a = 'b'", ") OR (", " ", "ñ\n\\"]) | st.text(max_size=5)
-INTEGERS = st.sampled_from([0, 1, 9, 10, 2**63 - 1]) | st.integers(0, 30)
+INTEGERS = st.sampled_from([0, 1, 9, 10, 2**31 - 1]) | st.integers(0, 30)
 
 
 def terms_of(kind, members):
@@ -134,7 +134,7 @@ REFUSED = [
     ("a BETWEEN 1 AND", "expected an integer, found the end"),
     ("a BETWEEN 1.5 AND 2", "at position 11"),
     ("a BETWEEN -1 AND 2", "at position 9"),
-    ("a BETWEEN 2 AND 1", "a BETWEEN: expected 0 <= low <= high <= 9223372036854775807, got 2 and 1"),
+    ("a BETWEEN 2 AND 1", "a BETWEEN: expected 0 <= low <= high <= 2147483647, got 2 and 1"),
     ("a BETWEEN 0 AND 9999999999999999999", "got 0 and 9999999999999999999"),
     ("a BETWEEN 0 AND 99999999999999999999", "at position 15"),
     ("a IS NOT NULL", "expected NULL, found 'NOT' at position 5"),

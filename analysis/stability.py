@@ -51,9 +51,12 @@ def drift(cells: Sequence[CellSummary], fits: Sequence[FitResult]) -> Interval |
     blocks: list[Block] = []
     for _, group in groupby(sorted(cells, key=lambda cell: cell.key), key=lambda cell: cell.key.experiment):
         usable = [cell for cell in group if cell.status == Status.OK and not cell.open_loop]
-        if usable:
-            plane = _plane(usable[0], fits)
-            blocks += [_against_plane(usable, plane, begin)] if plane else _against_own_mean(usable, begin)
+        planes = [_plane(cell, fits) for cell in usable]
+        described = [(cell, plane) for cell, plane in zip(usable, planes, strict=True) if plane is not None]
+        if described:
+            blocks.append(_against_plane([cell for cell, _ in described], described[0][1], begin))
+        others = [cell for cell, plane in zip(usable, planes, strict=True) if plane is None]
+        blocks += _against_own_mean(others, begin)
     return pooled_slope(blocks)
 
 
@@ -96,9 +99,10 @@ def host_use(data: Frames, runs: Sequence[Run]) -> tuple[HostUse, ...]:
 
 
 def _plane(cell: CellSummary, fits: Sequence[FitResult]) -> tuple[float, float, float] | None:
-    """The parameters that were fitted on the cell's own start."""
+    """The parameters that were fitted on the cell's own start, where they describe the cell: not so under a cap."""
     for fit in fits:
-        if (fit.run, fit.broker, fit.experiment) == (cell.key.run, cell.key.broker, cell.key.experiment):
+        of_fit = (fit.run, fit.broker, fit.experiment) == (cell.key.run, cell.key.broker, cell.key.experiment)
+        if of_fit and cell.key.cell in fit.cells_used:
             return fit.per_start.get(cell.key.start)
     return None
 

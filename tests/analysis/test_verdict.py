@@ -66,7 +66,7 @@ def smoke():
 
 
 def without_a_model():
-    return rd.measured_run(experiment="and_filters", fits_model=False)
+    return rd.measured_run(experiment="body_size", fits_model=False)
 
 
 def few_cells_by_choice():

@@ -298,11 +298,13 @@ def test_a_cell_may_change_its_profile_and_ask_for_a_pace():
     experiment = replace(
         EXPERIMENT,
         profile=lambda cell, profile: replace(profile, receipts=cell.number("p") == 2),
-        pace=lambda cell: PerPublisher(cell.number("p")),
+        pace=lambda cell: PerPublisher(7) if cell.number("p") == 2 else None,
     )
     cells = experiment.cells("smoke")
 
     assert [experiment.plan(cell, TODAY).profile.receipts for cell in cells] == [False, True]
-    assert [experiment.pace(cell) for cell in cells] == [PerPublisher(1), PerPublisher(2)]
+    assert [experiment.pace(cell) for cell in cells] == [None, PerPublisher(7)]
     assert EXPERIMENT.pace(cells[0]) is None
     assert EXPERIMENT.plan(cells[0], TODAY).profile == TODAY
+    with pytest.raises(WorkloadError, match="a profile that has them"):
+        replace(EXPERIMENT, pace=lambda _: PerPublisher(1)).plan(cells[0], TODAY)

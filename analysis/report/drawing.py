@@ -68,7 +68,7 @@ def svg(picture: Picture, salt: str) -> str:
         figure = Figure(figsize=(_WIDTH_INCHES, height * lines), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08))
         axes = figure.subplots(lines, columns, squeeze=False, sharey=bool(picture.panels[0].rows))
         for place, panel in enumerate(picture.panels):
-            _draw(axes[place // columns][place % columns], panel)
+            _draw(axes[place // columns][place % columns], panel, legend_columns=5 - columns)
         for place in range(len(picture.panels), lines * columns):
             axes[place // columns][place % columns].set_visible(False)
         buffer = io.StringIO()
@@ -80,7 +80,7 @@ def _columns(panels: Sequence[Panel]) -> int:
     return 3 if len(panels) in {3, 5, 6} else min(len(panels), 2)
 
 
-def _draw(axes: Axes, panel: Panel) -> None:
+def _draw(axes: Axes, panel: Panel, legend_columns: int) -> None:
     axes.set_axisbelow(True)
     for level in panel.levels:
         axes.axhline(level, color=INK, linewidth=0.8, linestyle="-" if level == 0 else (0, (1, 3)))
@@ -101,7 +101,7 @@ def _draw(axes: Axes, panel: Panel) -> None:
             alignment="left",
             loc="lower left",
             bbox_to_anchor=(-0.02, 1.0),
-            ncols=3,
+            ncols=legend_columns,
         )
     elif panel.title:
         axes.set_title(panel.title, loc="left", fontsize=9, fontweight="bold")

@@ -7,12 +7,12 @@ PICTURES simply has none. A cell that is not `ok` stays in its picture, hollow, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import fmean
 
 from analysis.fit import PARAMETERS, processing_time_s
-from analysis.results import CellSummary, FitResult, Interval, LatencyResult, RunResult
+from analysis.results import CellSummary, FitResult, Interval, LatencyResult, Roofline, RunResult
 from workloads.rules import CELL_MISFIT, FIT_MISFIT, Status, VerdictKind
 
 #: A line of the model is drawn through so many points.
@@ -48,19 +48,21 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One pair of axes. `levels`: horizontal lines to compare with · `rows`: names of the places 0, 1, ... of a panel
-    that lies on its side: its x runs downwards, its values to the right."""
+    """One pair of axes. `levels`: horizontal lines to compare with · `even`: x is linear, however wide it is ·
+    `rows`: names of the places 0, 1, ... of a panel that lies on its side: its x runs downwards, its values to the
+    right."""
 
     title: str
     x_label: str
     y_label: str
     series: tuple[Series, ...]
     levels: tuple[float, ...] = ()
+    even: bool = False
     rows: tuple[str, ...] = ()
 
     @property
     def x_is_wide(self) -> bool:
-        return not self.rows and _wide([point.x for series in self.series for point in series.points])
+        return not (self.rows or self.even) and _wide([point.x for series in self.series for point in series.points])
 
     @property
     def y_is_wide(self) -> bool:
@@ -97,13 +99,16 @@ class Group:
 
 
 def groups(result: RunResult) -> tuple[Group, ...]:
-    """The cells of a run, in the order of broker, experiment and profile."""
+    """The cells of a run by broker, experiment and profile: those with figures first, in the order of the paper."""
     fits = {(fit.broker, fit.experiment, fit.profile): fit for fit in result.fits}
 
     def unit(cell: CellSummary) -> tuple[str, str, str]:
         return cell.key.broker, cell.key.experiment, cell.profile
 
-    ordered = sorted(result.cells, key=lambda cell: (*unit(cell), cell.key))
+    def place(cell: CellSummary) -> int:
+        return list(PICTURES).index(cell.key.experiment) if cell.key.experiment in PICTURES else len(PICTURES)
+
+    ordered = sorted(result.cells, key=lambda cell: (cell.key.broker, place(cell), *unit(cell), cell.key))
     return tuple(Group(*key, tuple(cells), fits.get(key)) for key, cells in groupby(ordered, key=unit))
 
 
@@ -159,8 +164,9 @@ def residuals(fit: FitResult, cells: Sequence[CellSummary]) -> Picture:
                 ),
             ),
             levels=(-limits[1], -limits[0], 0.0, limits[0], limits[1]),
+            even=even,
         )
-        for title, label, x in _RESIDUAL_AXES
+        for title, label, x, even in _RESIDUAL_AXES
     )
     return Picture(
         f"residuals-{fit.experiment}-{fit.broker}-{fit.profile}",
@@ -261,11 +267,11 @@ class _Fitted:
     at_s: float
 
 
-_RESIDUAL_AXES: tuple[tuple[str, str, Callable[[_Fitted], float]], ...] = (
-    ("over fitted", "B fitted in µs", lambda at: at.fitted_s * 1e6),
-    ("over filters", "filters installed, n_fltr", lambda at: at.n_fltr),
-    ("over copies", "replication grade r", lambda at: at.replication),
-    ("over time", "measured after s of its start", lambda at: at.at_s),
+_RESIDUAL_AXES: tuple[tuple[str, str, Callable[[_Fitted], float], bool], ...] = (
+    ("over fitted", "B fitted in µs", lambda at: at.fitted_s * 1e6, False),
+    ("over filters", "filters installed, n_fltr", lambda at: at.n_fltr, False),
+    ("over copies", "replication grade r", lambda at: at.replication, False),
+    ("over time", "s from the first window of the start", lambda at: at.at_s, True),
 )
 
 #: What a throughput figure shows: label, and the field of a cell.
@@ -277,13 +283,22 @@ _PER_S = "messages/s"
 def _publishers_subscribers(group: Group) -> Iterable[Picture]:
     """Figures 3 and 4: throughput over publishers for each number of subscribers, and the other way round."""
     for figure, x, other in (("3", "publishers", "subscribers"), ("4", "subscribers", "publishers")):
-        panels = []
-        for level, cells in _split(group.cells, other):
-            if len({cell.factors[x] for cell in cells}) > 1:
-                series = tuple(_series(label, cells, x, rate) for label, rate in RATES)
-                panels.append(Panel(f"{level} {other if level != 1 else other[:-1]}", x, _PER_S, series))
+        lines = [
+            (level, cells, len({cell.factors[x] for cell in cells})) for level, cells in _split(group.cells, other)
+        ]
+        # Cells of the other figure lie across this one: a few points at each of many levels, which are no line.
+        chosen = [line for line in lines if line[2] > max(1, max(places for *_, places in lines) / 2)]
+        panels = [
+            Panel(
+                f"{level} {other if level != 1 else other[:-1]}",
+                x,
+                _PER_S,
+                tuple(_series(label, cells, x, rate) for label, rate in RATES),
+            )
+            for level, cells, _ in chosen
+        ]
         yield _figure(
-            group,
+            replace(group, cells=tuple(cell for _, cells, _ in chosen for cell in cells)),
             figure,
             f"Throughput over the number of {x}",
             f"Received, dispatched and overall throughput over the number of {x}, no filters.",
@@ -360,11 +375,13 @@ def _replication(group: Group) -> Iterable[Picture]:
         for letter, rate, field, factor, title, x, label in (
             ("a", *RATES[0], "replication", "r = {}", "n_fltr", "filters installed, n_fltr"),
             ("b", *RATES[2], "replication", "r = {}", "n_fltr", "filters installed, n_fltr"),
-            ("c", *RATES[0], "further", "{} further", "replication", "replication grade r"),
-            ("d", *RATES[2], "further", "{} further", "replication", "replication grade r"),
+            ("c", *RATES[0], "further", "{:,} further", "replication", "replication grade r"),
+            ("d", *RATES[2], "further", "{:,} further", "replication", "replication grade r"),
         )
     ]
-    model = " Dashed: the fitted model." if group.fit else " No model could be fitted."
+    model = "" if group.fit is None else " Dashed: the fitted model."
+    if _capped(group.fit):
+        model = " Dashed: the fitted model with its cap on transmission."
     yield _figure(
         group,
         "8",
@@ -423,19 +440,27 @@ def _x(cell: CellSummary, name: str) -> float:
 
 
 def _model(group: Group, cells: Sequence[CellSummary], x: str, field: str) -> list[tuple[float, float]]:
-    """The plane where one factor is held: over n_fltr with r, or over r with the filters that do not match."""
+    """The model where one factor is held: over n_fltr with r, or over r with the filters that do not match."""
     places = [_x(cell, x) for cell in cells]
     if group.fit is None or min(places) == max(places):
         return []
-    estimates = {name: group.fit.parameters[name].estimate for name in PARAMETERS}
+    cap = _capped(group.fit)
+    source = cap.parameters if cap else group.fit.parameters
+    estimates = {name: source[name].estimate for name in PARAMETERS}
+    t_sat_s = cap.t_sat_s.estimate if cap else 0.0
     line = []
     for at in _steps(min(places), max(places)):
         further = cells[0].n_fltr - cells[0].replication
         n_fltr, r = (at, cells[0].replication) if x == "n_fltr" else (further + at, at)
-        seconds = processing_time_s(estimates, n_fltr, r)
+        seconds = max(processing_time_s(estimates, n_fltr, r), r * t_sat_s)
         if seconds > 0:
             line.append((at, (1 if field == "received_per_s" else 1 + r) / seconds))
     return line
+
+
+def _capped(fit: FitResult | None) -> Roofline | None:
+    """The roofline, where it describes the cells better than the plane."""
+    return fit.roofline if fit and fit.roofline and fit.roofline.preferred else None
 
 
 def _steps(low: float, high: float) -> list[float]:

@@ -45,10 +45,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a table; `kind` is its look: "" or "greyed", "sum", or a verdict in one word."""
+    """One line of a table; `kind` is its look: "" or "greyed", "sum", or a verdict in one word; `note` stands below."""
 
     values: tuple[str, ...]
     kind: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +172,13 @@ def fitted_cells(fit: FitResult) -> Table:
                 _us(point.fitted_s),
                 f"{point.measured_s.estimate / point.fitted_s - 1:+.1%}",
                 f"{point.at_s:,.0f}",
-                "used",
             )
         )
         for point in fit.points
     ]
-    left_out = [Row((_place(cell), *[""] * 6, f"left out: {cell.reason}"), "greyed") for cell in fit.cells_excluded]
+    left_out = [
+        Row((_place(cell), *[NOTHING] * 6), "greyed", f"left out: {cell.reason}") for cell in fit.cells_excluded
+    ]
     columns = (
         Column("cell", number=False),
         Column("filters"),
@@ -185,7 +187,6 @@ def fitted_cells(fit: FitResult) -> Table:
         Column("B fitted", "µs"),
         Column("deviation"),
         Column("measured after", "s"),
-        Column("part in the model", number=False),
     )
     return Table("Cells of this model, used and left out", columns, (*used, *left_out))
 
@@ -256,13 +257,12 @@ _CELL_COLUMNS = (
     Column("load per copy", "µs"),
     Column("windows"),
     Column("status", number=False),
-    Column("why", number=False),
 )
 
 
 def cells(group: Group) -> Table:
     return Table(
-        f"Cells of {group.title}: rates with 95 % intervals within one start; greyed rows enter no model",
+        f"Cells of {group.title}: rates with 95 % intervals within one start; what is greyed enters no model",
         _CELL_COLUMNS,
         tuple(_cell(cell) for cell in group.cells),
     )
@@ -283,9 +283,8 @@ def _cell(cell: CellSummary) -> Row:
         NOTHING if cell.load_us_per_delivery is None else f"{cell.load_us_per_delivery:.2f}",
         f"{len(cell.windows)}" + (f" (+{cell.contaminated} contaminated)" if cell.contaminated else ""),
         cell.status,
-        "; ".join(filter(None, [cell.reason, cell.pace and f"pace: {cell.pace}"])),
     )
-    return Row(values, "" if cell.status == Status.OK else "greyed")
+    return Row(values, "" if cell.status == Status.OK else "greyed", cell.reason)
 
 
 def audit(audit: AuditResult) -> Table:
@@ -339,9 +338,9 @@ def latency(results: Sequence[LatencyResult], broker: str, profile: str) -> Tabl
                     NOTHING,
                     _ms(one.waiting_s),
                     _ms(one.predicted_waiting_s),
-                    "; ".join(filter(None, [one.status if bad else "", one.reason, _negative(one), one.model])),
                 ),
                 "greyed" if bad else "",
+                "; ".join(filter(None, [one.status if bad else "", one.reason, _negative(one)])),
             )
         )
         rows += [
@@ -353,9 +352,9 @@ def latency(results: Sequence[LatencyResult], broker: str, profile: str) -> Tabl
                     _ms(found.lateness_s),
                     "",
                     "",
-                    found.reason,
                 ),
                 "greyed" if bad or found.greyed else "",
+                found.reason,
             )
             for found in one.percentiles
         ]
@@ -370,9 +369,10 @@ def latency(results: Sequence[LatencyResult], broker: str, profile: str) -> Tabl
         Column("lateness of the generator", "ms"),
         Column("waiting, measured", "ms"),
         Column("waiting, M/GI/1", "ms"),
-        Column("remark", number=False),
     )
-    return Table(f"Latency on {broker}, profile {profile}, from the planned instant to the read", columns, tuple(rows))
+    models = "; ".join(dict.fromkeys(one.model for one in results if one.model))
+    title = f"Latency on {broker}, profile {profile}, from the planned instant to the read"
+    return Table(title + (f"; service time of M/GI/1: {models}" if models else ""), columns, tuple(rows))
 
 
 def _negative(one: LatencyResult) -> str:
@@ -414,9 +414,9 @@ def _count(number: int, word: str) -> str:
     return f"{number:,} {word}{'s' * (number != 1)}"
 
 
-def _number(value: float) -> str:
-    """Four digits, and all digits before the point."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+def _number(value: float, digits: int = 4) -> str:
+    """That many digits, and all digits before the point."""
+    return f"{value:,.0f}" if abs(value) >= 10 ** (digits - 1) else f"{value:.{digits}g}"
 
 
 def _us(seconds: float) -> str:
@@ -442,7 +442,7 @@ def _plus_minus(interval: Interval, factor: float) -> str:
     estimate = _number(interval.estimate * factor)
     if interval.high is None:
         return estimate
-    return f"{estimate} ± {_number((interval.high - interval.estimate) * factor)}"
+    return f"{estimate} ± {_number((interval.high - interval.estimate) * factor, 2)}"
 
 
 def _rate(interval: Interval | None) -> str:

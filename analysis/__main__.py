@@ -37,9 +37,15 @@ def _answer(options: argparse.Namespace) -> tuple[str, dict[str, Any], VerdictKi
         "summary": (verdict.analysed, tables.summary, summary_json),
         "audit": (verdict.audited, tables.audit, audit_json),
         "fit": (verdict.fitted, tables.model, fit_json),
+        "report": (verdict.analysed, None, None),
     }
     analyse, text, record = verbs[options.verb]
     results = analyse(options.run, master=options.spark_master, partial=options.partial)
+    if options.verb == "report":
+        from analysis.report import page  # noqa: PLC0415 - matplotlib
+
+        path = page.write(results, options.output)
+        return f"report: {path}", page.record(results, path), worst(result.verdict for result in results)
     return text(results), record(results), worst(result.verdict for result in results)
 
 
@@ -47,6 +53,7 @@ _HELP = {
     "summary": "cells, audit, model, findings and verdict",
     "audit": "what became of every message, per cell",
     "fit": "the model B = t_rcv + n_fltr t_fltr + r t_tx with its intervals",
+    "report": "one HTML file with everything: verdict, findings, tables and pictures",
 }
 
 
@@ -72,6 +79,9 @@ def _parser() -> argparse.ArgumentParser:
         options.add_argument(
             "--spark-master", default="local[*]", metavar="URL", help="where Spark runs (default: %(default)s)"
         )
+    verbs.choices["report"].add_argument(
+        "--output", type=Path, metavar="FILE", help="the HTML file, by default report.html in the (first) run directory"
+    )
     return parser
 
 

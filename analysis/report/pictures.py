@@ -399,6 +399,8 @@ PICTURES: Mapping[str, Callable[[Group], Iterable[Picture]]] = {
     "or_filters": _or_filters,
     "and_filters": _and_filters,
     "replication": _replication,
+    "correlation_filters": _replication,
+    "different_filters": _replication,
 }
 
 

@@ -261,8 +261,10 @@ _CELL_COLUMNS = (
 
 
 def cells(group: Group) -> Table:
+    paces = {cell.pace for cell in group.cells}
+    pace = "".join(f"; pace: {pace}" for pace in paces if pace) if len(paces) == 1 else ""
     return Table(
-        f"Cells of {group.title}: rates with 95 % intervals within one start; what is greyed enters no model",
+        f"Cells of {group.title}: rates with 95 % intervals within one start; what is greyed enters no model{pace}",
         _CELL_COLUMNS,
         tuple(_cell(cell) for cell in group.cells),
     )

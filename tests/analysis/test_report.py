@@ -182,6 +182,17 @@ def test_a_cap_bends_the_line():
     assert "cap on transmission" in picture.caption
 
 
+def test_a_grid_may_begin_at_nothing():
+    """A user's grid with replication grade 0 or no filter at all is drawn like any other."""
+    result = study.study()
+    (group,) = [g for g in pictures.groups(result) if g.experiment == "replication"]
+    none = study.cell("replication", "f0000-r000", {"further": 0, "replication": 0}, 0, 0, 3e-5)
+
+    (picture,) = pictures.of_group(replace(group, cells=(none, *group.cells)))
+
+    assert picture.panels[2].series[0].model[0] == pytest.approx((0, 1 / rd.TIMES[0]), rel=0.05)
+
+
 def test_residuals_show_the_cells_left_out():
     """Used cells are filled, those left out hollow, in all four panels."""
     result = study.study()

@@ -466,7 +466,7 @@ def _capped(fit: FitResult | None) -> Roofline | None:
 
 
 def _steps(low: float, high: float) -> list[float]:
-    """From low to high in equal ratios, so that a curve is as smooth on a logarithmic axis; from 0 on, in equal steps."""
+    """From low to high in equal ratios, as a logarithmic axis wants it; from 0 on, in equal steps."""
     if low <= 0:
         return [low + (high - low) * step / STEPS for step in range(STEPS + 1)]
     return [low * (high / low) ** (step / STEPS) for step in range(STEPS + 1)]

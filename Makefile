@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: bench test test-all check bench-engine bench-fit lock clean
+.PHONY: bench test test-all check bench-engine bench-fit extras lock clean
 
 .venv: requirements.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
@@ -25,6 +25,16 @@ check: .venv
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# What only some tests need, from the packages of Debian; as root. Without it those tests are skipped, loudly.
+EXTRAS := chromium
+
+extras:
+	@command -v apt-get > /dev/null || { echo "make extras: needs apt-get; install $(EXTRAS) in this system's way" >&2; exit 1; }
+	@dpkg-query -W $(EXTRAS) > /dev/null 2>&1 || { \
+	    [ "$$(id -u)" = 0 ] || { echo "make extras: run it as root to install $(EXTRAS)" >&2; exit 1; }; \
+	    export DEBIAN_FRONTEND=noninteractive; \
+	    apt-get update -qq && apt-get install -qq --yes --no-install-recommends $(EXTRAS) > /dev/null; }
 
 bench-engine: .venv
 	$(BIN)/python -m tests.bench_engine

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import DataError
-from analysis.results import audit_json, fit_json, summary_json, worst
+from analysis.results import RunResult, audit_json, fit_json, summary_json, worst
 from workloads.rules import VerdictKind
 
 
@@ -22,16 +22,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code: 0 computed, whatever the verdict; 1 with --strict and a verdict other than `valid`; 2 refused."""
     options = _parser().parse_args(arguments)
     try:
-        text, record, kind = _answer(options)
+        text, kind = _answer(options)
     except DataError as error:
         sys.stderr.write(f"analysis: {error}\n")
         return 2
-    sys.stdout.write((json.dumps(record, indent=2, allow_nan=False) if options.json else text) + "\n")
+    sys.stdout.write(text + "\n")
     return int(options.strict and kind != VerdictKind.VALID)
 
 
-def _answer(options: argparse.Namespace) -> tuple[str, dict[str, Any], VerdictKind]:
-    """Text, JSON object and verdict."""
+def _answer(options: argparse.Namespace) -> tuple[str, VerdictKind]:
+    """The text, or the JSON object that was asked for, and the verdict."""
     from analysis import predict, tables, verdict  # noqa: PLC0415 - Spark and statsmodels: not for --help and usage errors
 
     def predicted(paths: Sequence[Path], **reading: Any) -> tuple[predict.RunPredictions, ...]:
@@ -43,10 +43,24 @@ def _answer(options: argparse.Namespace) -> tuple[str, dict[str, Any], VerdictKi
         "audit": (verdict.audited, tables.audit, audit_json),
         "fit": (verdict.fitted, tables.model, fit_json),
         "predict": (predicted, predict.text, predict.predict_json),
+        "report": (
+            verdict.analysed,
+            lambda results: _written(results, options.output)[0],
+            lambda results: _written(results, options.output)[1],
+        ),
     }
     analyse, text, record = verbs[options.verb]
     results = analyse(options.run, master=options.spark_master, partial=options.partial)
-    return text(results), record(results), worst(result.verdict for result in results)
+    kind = worst(result.verdict for result in results)
+    return (json.dumps(record(results), indent=2, allow_nan=False) if options.json else text(results)), kind
+
+
+def _written(results: Sequence[RunResult], output: Path | None) -> tuple[str, dict[str, Any]]:
+    """The report as a file; what to say of it, in words and as an object."""
+    from analysis.report import page  # noqa: PLC0415 - matplotlib
+
+    path = page.write(results, output)
+    return f"report: {path}", page.record(results, path)
 
 
 _HELP = {
@@ -54,6 +68,7 @@ _HELP = {
     "audit": "what became of every message, per cell",
     "fit": "the model B = t_rcv + n_fltr t_fltr + r t_tx with its intervals",
     "predict": "what the fitted model says about filters, copies and a rate that were not measured",
+    "report": "one HTML file with everything: verdict, findings, tables and pictures",
 }
 
 
@@ -81,6 +96,9 @@ def _parser() -> argparse.ArgumentParser:
         options.add_argument(
             "--spark-master", default="local[*]", metavar="URL", help="where Spark runs (default: %(default)s)"
         )
+    verbs.choices["report"].add_argument(
+        "--output", type=Path, metavar="FILE", help="the HTML file, by default report.html in the (first) run directory"
+    )
     return parser
 
 

@@ -1,4 +1,4 @@
-"""The half of the pytest plugin that judges: one last item, `verdict[run]`, and the closing tables.
+"""The half of the pytest plugin that judges: one last item, `verdict[run]`, the closing tables and the report.
 
 It meets the measuring half in one place only: the plugin registered under the name `measurement`, whose
 `run_directory` is the finished directory of this session, or None. Spark and statsmodels are imported when the
@@ -67,8 +67,7 @@ class VerdictItem(pytest.Item):
         folder = getattr(self.config.pluginmanager.get_plugin(MEASUREMENT), "run_directory", None)
         if folder is None:
             pytest.skip("nothing was measured")
-        result, text = _analysed(folder)
-        self.config.stash[_TEXT] = text
+        result = _analysed(folder, self.config.stash)
         self.user_properties += [("verdict", str(result.verdict)), ("run_directory", str(folder))]
         strict = _flag(self.config, "strict_verdict") or _flag(self.config, "strict")
         if strict and result.verdict != VerdictKind.VALID:
@@ -89,14 +88,19 @@ def _flag(config: pytest.Config, name: str) -> bool:
     return bool(config.getini(name) if given is None else given)
 
 
-def _analysed(folder: Path) -> tuple[RunResult, str]:
+def _analysed(folder: Path, stash: pytest.Stash) -> RunResult:
+    """The result; the tables are in the stash before the report is written, which closes them with its path."""
     # The suite turns warnings into errors; those of the libraries below are about their own future, not about the run.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        from analysis import session, tables, verdict  # noqa: PLC0415 - Spark: only once nothing is measured any more
+        # Spark and matplotlib: only once nothing is measured any more.
+        from analysis import session, tables, verdict  # noqa: PLC0415
+        from analysis.report import page  # noqa: PLC0415
 
         (result,) = verdict.analysed([folder], master=session.DEFAULT_MASTER)
-        return result, tables.summary([result])
+        stash[_TEXT] = tables.summary([result])
+        stash[_TEXT] += f"\nreport: {page.write([result])}"
+        return result
 
 
 def _reasons(result: RunResult) -> str:

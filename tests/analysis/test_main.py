@@ -9,23 +9,8 @@ from pathlib import Path
 import pytest
 
 from analysis.__main__ import main
-from tests import run_directories as rd
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """A valid run, one that lost a message, and one that was killed."""
-    folder = tmp_path_factory.mktemp("runs")
-    rd.measured_run().write(folder / "valid")
-    lossy = rd.measured_run()
-    lossy.tables["deliveries"][0]["last_seq"] -= 1
-    lossy.write(folder / "invalid")
-    killed = rd.measured_run()
-    del killed.manifest["outcome"]
-    killed.write(folder / "killed")
-    return folder
 
 
 @pytest.mark.usefixtures("spark")
@@ -42,6 +27,10 @@ def runs(tmp_path_factory):
         ("audit killed --partial --json", 0),
         ("fit nowhere --json", 2),
         ("audit nowhere --strict", 2),
+        ("report valid --strict", 0),
+        ("report invalid --strict --json", 1),
+        ("report killed", 2),
+        ("report valid --output nowhere/report.html", 2),
     ],
 )
 def test_exit_codes(runs, monkeypatch, capsys, arguments, code):
@@ -58,7 +47,7 @@ def test_exit_codes(runs, monkeypatch, capsys, arguments, code):
     elif "--json" in arguments:
         assert json.loads(out)["schema"] == 1
     else:
-        assert "verdict: " in out
+        assert "verdict: " in out or out == f"report: {runs / 'valid' / 'report.html'}\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["guess"], ["summary", "--colour"]])
@@ -93,8 +82,8 @@ def test_the_command_itself(runs):
 
 
 def test_importing_costs_nothing():
-    """The package, the pytest plugin and the command import neither Spark nor statsmodels nor pandas."""
-    heavy = "{'pyspark', 'pandas', 'statsmodels', 'scipy', 'pyarrow'}"
+    """The package, the pytest plugin and the command import neither Spark nor statsmodels nor pandas nor matplotlib."""
+    heavy = "{'pyspark', 'pandas', 'statsmodels', 'scipy', 'pyarrow', 'matplotlib'}"
     code = f"import sys, analysis, analysis.plugin, analysis.__main__; print(sorted({heavy} & set(sys.modules)))"
 
     assert python("-c", code).stdout.strip() == "[]"

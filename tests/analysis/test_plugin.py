@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import run_directories as rd
-
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[2]
@@ -41,20 +39,6 @@ MEASUREMENT = """
 """
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """A valid run, an invalid one and one that was killed."""
-    folder = tmp_path_factory.mktemp("runs")
-    rd.measured_run().write(folder / "valid")
-    lossy = rd.measured_run()
-    lossy.tables["deliveries"][0]["last_seq"] -= 1
-    lossy.write(folder / "invalid")
-    killed = rd.measured_run()
-    del killed.manifest["outcome"]
-    killed.write(folder / "killed")
-    return folder
-
-
 @pytest.fixture
 def session(pytester, runs):
     """Runs pytest on the suite with the run directory of this name; warnings are errors, as in this repository."""
@@ -81,8 +65,29 @@ def test_the_verdict_is_the_last_item_and_its_tables_close_the_run(session, runs
     assert items(result) == ["test_ordinary", "test_measures[b]", "test_measures[a]", "verdict[run]"]
     result.assert_outcomes(passed=4)
     result.stdout.fnmatch_lines(
-        ["*what was measured*", "*t_rcv*49", "verdict: valid*", f"run directory: {runs / 'valid'}"]
+        [
+            "*what was measured*",
+            "*t_rcv*49*",
+            "verdict: valid*",
+            f"run directory: {runs / 'valid'}",
+            f"report: {runs / 'valid' / 'report.html'}",
+        ]
     )
+    assert "<svg" in (runs / "valid" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_report_that_cannot_be_written_fails_the_item_but_not_the_tables(session, runs):
+    """What was measured is still shown, and the failure says where the report was to go."""
+    place = runs / "invalid" / "report.html"
+    place.mkdir()
+    try:
+        result = session("invalid")
+    finally:
+        place.rmdir()
+
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines([f"{place}: the report cannot be written*--output*", "*what was measured*"])
 
 
 @pytest.mark.usefixtures("spark")
@@ -168,7 +173,7 @@ def test_collecting_and_measuring_import_no_spark(pytester, monkeypatch):
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish():
         import json, sys
-        heavy = {"pyspark", "pandas", "statsmodels", "scipy", "pyarrow"}
+        heavy = {"pyspark", "pandas", "statsmodels", "scipy", "pyarrow", "matplotlib"}
         pathlib.Path("seen.json").write_text(json.dumps(sorted(heavy & set(sys.modules))))
 """
     )

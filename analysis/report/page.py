@@ -1,0 +1,209 @@
+"""Runs -> the page: verdict first, then findings, models, claims, cells with their pictures, audit, latency, host."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from analysis.errors import DataError
+from analysis.report import drawing, pictures, sheets
+from analysis.report.pictures import Group, Picture
+from analysis.report.sheets import Table
+from analysis.results import JSON_SCHEMA, FitResult, RunResult, worst
+from analysis.tables import AUDIT_VERDICTS, VERDICTS
+from workloads.rules import VerdictKind
+
+#: The file's name where its user gives none; it then stands in the first run directory.
+NAME = "report.html"
+
+_TEMPLATE = "page.html.j2"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A picture with its drawing and its anchor on the page."""
+
+    anchor: str
+    picture: Picture
+    svg: str
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What is shown of one fit."""
+
+    anchor: str
+    title: str
+    fit: FitResult
+    parameters: Table
+    facts: tuple[tuple[str, str], ...]
+    cells: Table
+    residuals: Figure | None
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What is shown of one experiment: its pictures, then its cells."""
+
+    anchor: str
+    title: str
+    figures: tuple[Figure, ...]
+    cells: Table
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """All that the page shows of one run."""
+
+    anchor: str
+    result: RunResult
+    meaning: str
+    setup: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    models: tuple[Model, ...]
+    claims: tuple[Table, ...]
+    experiments: tuple[Experiment, ...]
+    audit: Table
+    latency: tuple[tuple[Table, Figure], ...]
+    host: Table | None
+
+
+def write(results: Sequence[RunResult], output: Path | None = None) -> Path:
+    """Writes the report of these runs, whole or not at all; returns its path. Raises DataError where it cannot."""
+    path = output or Path(results[0].path) / NAME
+    text = html(results, [_manifest(Path(result.path)) for result in results])
+    try:
+        _replace(path, text)
+    except OSError as error:
+        raise DataError(
+            f"{path}: the report cannot be written: {error.strerror}; name another file with "
+            "`python -m analysis report --output FILE`"
+        ) from error
+    return path
+
+
+def record(results: Sequence[RunResult], path: Path) -> dict[str, Any]:
+    """`report`: where it is, and what it says in one word."""
+    return {"schema": JSON_SCHEMA, "report": str(path), "verdict": worst(result.verdict for result in results)}
+
+
+def html(results: Sequence[RunResult], manifests: Sequence[Mapping[str, Any]]) -> str:
+    """The page. `manifests` are those of the runs, in the same order; they are only shown."""
+    several = len(results) > 1
+    chapters = [
+        _chapter(f"run-{number}", result, manifest)
+        for number, (result, manifest) in enumerate(zip(results, manifests, strict=True), 1)
+    ]
+    picture = pictures.coefficients(results)
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template(_TEMPLATE).render(
+        title=f"{len(results)} runs side by side" if several else f"Run {results[0].run}",
+        several=several,
+        verdict=worst(result.verdict for result in results),
+        meaning=_overall(results) if several else chapters[0].meaning,
+        chapters=chapters,
+        side_by_side=picture and (sheets.side_by_side(results), _figure("all", picture)),
+    )
+
+
+def _replace(path: Path, text: str) -> None:
+    """Under another name first: who reads the file while it is written sees the old one, or none."""
+    with tempfile.NamedTemporaryFile(
+        "w", dir=path.parent, prefix=f".{path.name}.", encoding="utf-8", delete=False
+    ) as file:
+        try:
+            file.write(text)
+            file.flush()
+            os.fchmod(file.fileno(), 0o644)
+            Path(file.name).replace(path)
+        except BaseException:
+            Path(file.name).unlink()
+            raise
+
+
+def _manifest(folder: Path) -> Mapping[str, Any]:
+    """The analysis has read and checked it already; here its words are shown."""
+    try:
+        return dict(json.loads((folder / "manifest.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{folder}/manifest.json: cannot be read: {error}; copy the run directory again") from error
+
+
+def _overall(results: Sequence[RunResult]) -> str:
+    counts = {kind: sum(result.verdict == kind for result in results) for kind in VerdictKind}
+    said = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    return f"the worst of {len(results)} runs ({said}); each has its own verdict below"
+
+
+def _chapter(anchor: str, result: RunResult, manifest: Mapping[str, Any]) -> Chapter:
+    groups = pictures.groups(result)
+    words = VERDICTS if result.measures else AUDIT_VERDICTS
+    return Chapter(
+        anchor=anchor,
+        result=result,
+        meaning=words[result.verdict],
+        setup=tuple(sheets.setup(manifest)),
+        models=tuple(_model(anchor, fit, groups) for fit in result.fits),
+        claims=tuple(sheets.claims(result.claims)),
+        experiments=tuple(_experiment(anchor, group, measures=result.measures) for group in groups),
+        audit=sheets.audit(result.audit),
+        latency=tuple(_latency(anchor, result)),
+        host=sheets.host(result.host) if result.host else None,
+    )
+
+
+def _model(anchor: str, fit: FitResult, groups: Sequence[Group]) -> Model:
+    unit = fit.broker, fit.experiment, fit.profile
+    cells = [
+        cell for group in groups for cell in group.cells if unit == (group.broker, group.experiment, group.profile)
+    ]
+    title = f"{fit.experiment} on {fit.broker}, profile {fit.profile}"
+    return Model(
+        anchor=_slug(f"{anchor}-model-{title}"),
+        title=title,
+        fit=fit,
+        parameters=sheets.parameters(fit),
+        facts=tuple(sheets.fit_facts(fit)),
+        cells=sheets.fitted_cells(fit),
+        residuals=_figure(anchor, pictures.residuals(fit, cells)) if fit.points else None,
+    )
+
+
+def _experiment(anchor: str, group: Group, *, measures: bool) -> Experiment:
+    """A smoke grid has no pictures: its numbers mean nothing."""
+    return Experiment(
+        anchor=_slug(f"{anchor}-cells-{group.title}"),
+        title=group.title,
+        figures=tuple(_figure(anchor, picture) for picture in pictures.of_group(group)) if measures else (),
+        cells=sheets.cells(group),
+    )
+
+
+def _latency(anchor: str, result: RunResult) -> Iterator[tuple[Table, Figure]]:
+    for broker, profile in dict.fromkeys((one.key.broker, one.profile) for one in result.latency):
+        chosen = [one for one in result.latency if (one.key.broker, one.profile) == (broker, profile)]
+        picture = pictures.latency(chosen, broker, profile)
+        yield sheets.latency(chosen, broker, profile), _figure(anchor, picture)
+
+
+def _figure(anchor: str, picture: Picture) -> Figure:
+    name = _slug(f"{anchor}-{picture.name}")
+    return Figure(name, picture, drawing.svg(picture, name))
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -1,0 +1,459 @@
+"""Results -> tables as values: rows of words, in the order and with the units in which they are read.
+
+What was measured but is not to be used stays in its table, greyed, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.fit import PAPER, PARAMETERS
+from analysis.report.pictures import Group
+from analysis.results import (
+    AuditResult,
+    CellAudit,
+    CellSummary,
+    Claim,
+    Excluded,
+    FitResult,
+    HostUse,
+    Interval,
+    LatencyResult,
+    RunResult,
+)
+from analysis.tables import MEANING
+from workloads.lanes import LaneAudit
+from workloads.records import WARM_UP
+from workloads.rules import Status, VerdictKind
+
+#: Where there is no number.
+NOTHING = "\N{EN DASH}"
+
+_MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The head of a column; numbers stand to the right."""
+
+    title: str
+    unit: str = ""
+    number: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table; `kind` is its look: "" or "greyed", "sum", or a verdict in one word; `note` stands below."""
+
+    values: tuple[str, ...]
+    kind: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with its caption, which is also its name for who does not see it."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+
+
+def setup(manifest: Mapping[str, Any]) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
+    """Groups of (name, value), as the manifest has them: brokers, host, options, time."""
+    for label, facts in manifest.get("brokers", {}).items():
+        yield f"Broker {label}", _facts(facts)
+    yield "Host", _facts(manifest.get("host", {}))
+    yield "Options", _facts(manifest.get("options", {}))
+    times = {"began": "created_utc", "ended": "ended_utc", "outcome": "outcome", "schema": "schema"}
+    yield "Run", _facts({name: manifest[key] for name, key in times.items() if key in manifest})
+
+
+def _facts(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((_name(key), _value(key, value)) for key, value in values.items())
+
+
+def _name(key: str) -> str:
+    return key.removesuffix("_bytes").replace("_", " ")
+
+
+def _value(key: str, value: Any) -> str:
+    if value is None or value in ([], ""):
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if key.endswith("_bytes") and isinstance(value, int):
+        return f"{value / _MIB:,.0f} MiB"
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_value(name, of_name)}" for name, of_name in value.items())
+    return str(value)
+
+
+def parameters(fit: FitResult) -> Table:
+    """One row per parameter; a column for each other way to estimate it that the fit has."""
+    others: dict[str, Mapping[str, Any]] = {"least squares as in the paper": fit.ols_as_in_paper or {}}
+    if fit.constrained:
+        others["none below 0"] = fit.constrained.parameters
+    if fit.roofline:
+        others["with a transmission cap"] = fit.roofline.parameters
+    others["the paper, ActiveMQ 4.0"] = PAPER
+    rows = tuple(
+        Row(
+            (
+                name,
+                MEANING[name],
+                _us(fit.parameters[name].estimate),
+                _range(fit.parameters[name], 1e6),
+                *(_us_or_none(values.get(name)) for values in others.values()),
+            )
+        )
+        for name in PARAMETERS
+    )
+    columns = (
+        Column("parameter", number=False),
+        Column("time of the broker for", number=False),
+        Column("estimate", "µs"),
+        Column(f"95 % interval, {fit.scope}", "µs"),
+        *(Column(title, "µs") for title in others),
+    )
+    return Table("B = t_rcv + n_fltr t_fltr + r t_tx: time of the broker per message received", columns, rows)
+
+
+def _us_or_none(value: Interval | float | None) -> str:
+    if isinstance(value, Interval):
+        return _us(value.estimate) + (f" ({_range(value, 1e6)})" if value.ci95 else "")
+    return NOTHING if value is None else _us(value)
+
+
+def fit_facts(fit: FitResult) -> Iterator[tuple[str, str]]:
+    lack = fit.lack_of_fit
+    yield "rests on", f"{_count(len(fit.cells_used), 'cell')}, {_count(fit.starts, 'start')}, intervals {fit.scope}"
+    yield "farthest cell", f"{lack.max_relative_deviation:.1%} off the model"
+    if lack.f is not None and lack.p is not None:
+        yield "lack of fit", f"F {lack.f:.1f}, p {lack.p:.2g}"
+    if fit.leave_one_out:
+        left = fit.leave_one_out
+        yield (
+            "a cell predicted from all others",
+            f"error {left.median:.1%} in the median, {left.largest:.1%} at most ({left.cell})",
+        )
+    if fit.variation.within_start is not None:
+        yield "variation of B within a start", f"{fit.variation.within_start:.1%}"
+    if fit.variation.between_starts is not None:
+        yield "variation of B between starts", f"{fit.variation.between_starts:.1%}"
+    if fit.constrained:
+        yield "t_rcv at most", f"{_us(fit.constrained.t_rcv_at_most_s)} µs (one-sided 95 % bound)"
+    if fit.roofline:
+        cap = fit.roofline
+        yield "cap on transmission", f"t_sat {_us_or_none(cap.t_sat_s)} µs per copy"
+        yield (
+            "with that cap",
+            f"AICc lower by {cap.delta_aicc:.1f}, {'' if cap.preferred else 'not '}the better description",
+        )
+        yield "cells in the regime of the cap", ", ".join(cap.capped) or "none"
+    for start, estimates in fit.per_start.items() if len(fit.per_start) > 1 else ():
+        values = ", ".join(f"{name} {_us(value)} µs" for name, value in zip(PARAMETERS, estimates, strict=True))
+        yield f"start {start} alone", values
+
+
+def fitted_cells(fit: FitResult) -> Table:
+    """Used cells with their deviation, then those left out."""
+    used = [
+        Row(
+            (
+                point.cell,
+                f"{point.n_fltr:,}",
+                f"{point.replication:g}",
+                _plus_minus(point.measured_s, 1e6),
+                _us(point.fitted_s),
+                f"{point.measured_s.estimate / point.fitted_s - 1:+.1%}",
+                f"{point.at_s:,.0f}",
+            )
+        )
+        for point in fit.points
+    ]
+    left_out = [
+        Row((_place(cell), *[NOTHING] * 6), "greyed", f"left out: {cell.reason}") for cell in fit.cells_excluded
+    ]
+    columns = (
+        Column("cell", number=False),
+        Column("filters"),
+        Column("r"),
+        Column("B measured", "µs"),
+        Column("B fitted", "µs"),
+        Column("deviation"),
+        Column("measured after", "s"),
+    )
+    return Table("Cells of this model, used and left out", columns, (*used, *left_out))
+
+
+def _place(cell: Excluded) -> str:
+    return f"{cell.cell} (start {cell.start})" if cell.start else cell.cell
+
+
+def side_by_side(results: Sequence[RunResult]) -> Table:
+    rows = tuple(
+        Row(
+            (
+                str(number),
+                fit.run,
+                fit.broker,
+                f"{fit.experiment}, {fit.profile}",
+                *(_us_or_none(fit.parameters[name]) for name in PARAMETERS),
+                fit.verdict,
+            ),
+            "greyed" if fit.verdict == VerdictKind.INVALID else "",
+        )
+        for number, result in enumerate(results, 1)
+        for fit in result.fits
+    )
+    columns = (
+        Column("#"),
+        Column("run", number=False),
+        Column("broker", number=False),
+        Column("experiment, profile", number=False),
+        *(Column(name, "µs, 95 %") for name in PARAMETERS),
+        Column("verdict", number=False),
+    )
+    return Table("Fitted times of every model", columns, rows)
+
+
+def claims(claims: Sequence[Claim]) -> Iterator[Table]:
+    columns = (
+        Column("section", number=False),
+        Column("claim", number=False),
+        Column("published", number=False),
+        Column("measured", number=False),
+        Column("verdict", number=False),
+        Column("why", number=False),
+    )
+    for broker, profile in dict.fromkeys((claim.broker, claim.profile) for claim in claims):
+        rows = tuple(
+            Row(
+                (claim.section, claim.claim, claim.published, claim.measured or NOTHING, claim.verdict, claim.reason),
+                claim.verdict.replace(" ", "-"),
+            )
+            for claim in claims
+            if (claim.broker, claim.profile) == (broker, profile)
+        )
+        yield Table(f"Claims of the paper as measured on {broker}, profile {profile}", columns, rows)
+
+
+_CELL_COLUMNS = (
+    Column("cell", number=False),
+    Column("start"),
+    Column("filters"),
+    Column("r"),
+    Column("received", "messages/s"),
+    Column("dispatched", "messages/s"),
+    Column("overall", "messages/s"),
+    Column("B", "µs"),
+    Column("broker CPU"),
+    Column("load CPU"),
+    Column("load per copy", "µs"),
+    Column("windows"),
+    Column("status", number=False),
+)
+
+
+def cells(group: Group) -> Table:
+    paces = {cell.pace for cell in group.cells}
+    pace = "".join(f"; pace: {pace}" for pace in paces if pace) if len(paces) == 1 else ""
+    return Table(
+        f"Cells of {group.title}: rates with 95 % intervals within one start; what is greyed enters no model{pace}",
+        _CELL_COLUMNS,
+        tuple(_cell(cell) for cell in group.cells),
+    )
+
+
+def _cell(cell: CellSummary) -> Row:
+    values = (
+        cell.key.cell,
+        str(cell.key.start),
+        f"{cell.n_fltr:,}",
+        f"{cell.replication:g}",
+        _rate(cell.received_per_s),
+        _rate(cell.dispatched_per_s),
+        _rate(cell.overall_per_s),
+        NOTHING if cell.processing_s is None else _us(cell.processing_s.estimate),
+        _share(cell.broker_cpu),
+        _share(cell.load_cpu),
+        NOTHING if cell.load_us_per_delivery is None else f"{cell.load_us_per_delivery:.2f}",
+        f"{len(cell.windows)}" + (f" (+{cell.contaminated} contaminated)" if cell.contaminated else ""),
+        cell.status,
+    )
+    return Row(values, "" if cell.status == Status.OK else "greyed", cell.reason)
+
+
+def audit(audit: AuditResult) -> Table:
+    """A line for each cell that is not exact, one for the others together, and the sum."""
+    exact = [cell for cell in audit.cells if cell.copies.exact]
+    warm_up = sum(cell.key.experiment == WARM_UP for cell in exact)
+    more = f", {warm_up} of them warm-up" if warm_up else ""
+    rows = [
+        _audit_row(f"{cell.key} on {cell.key.broker}", [cell], VerdictKind.INVALID)
+        for cell in audit.cells
+        if not cell.copies.exact
+    ]
+    if exact:
+        rows.append(_audit_row(f"{_count(len(exact), 'exact cell')}{more}", exact))
+    rows.append(_audit_row("all", audit.cells, "sum"))
+    columns = (
+        Column("cells", number=False),
+        Column("messages sent"),
+        *(Column(title) for title in ("copies expected", "delivered", "lost", "duplicated", "reordered")),
+        Column("misdelivered"),
+    )
+    return Table("Every copy followed, from the first subscription to the end of the drain", columns, tuple(rows))
+
+
+def _audit_row(title: str, cells: Sequence[CellAudit], kind: str = "") -> Row:
+    copies = sum((cell.copies for cell in cells), LaneAudit())
+    counts = (
+        sum(cell.sent for cell in cells),
+        copies.expected,
+        copies.delivered,
+        copies.lost,
+        copies.duplicated,
+        copies.reordered,
+        copies.misdelivered,
+    )
+    return Row((title, *(f"{count:,}" for count in counts)), kind)
+
+
+def latency(results: Sequence[LatencyResult], broker: str, profile: str) -> Table:
+    """A line for each percentile of each cell, so that each can be greyed for its own reason."""
+    rows = []
+    for one in results:
+        head = (one.key.cell, str(one.key.start), one.arrivals, f"{one.percent} %", f"{one.planned_per_s:,.0f}")
+        bad = one.status != Status.OK
+        rows.append(
+            Row(
+                (
+                    *head,
+                    "mean",
+                    _plus_minus(one.mean_s, 1e3),
+                    NOTHING,
+                    _ms(one.waiting_s),
+                    _ms(one.predicted_waiting_s),
+                ),
+                "greyed" if bad else "",
+                "; ".join(filter(None, [one.status if bad else "", one.reason, _negative(one)])),
+            )
+        )
+        rows += [
+            Row(
+                (
+                    *head,
+                    f"p{found.rank:g}",
+                    _estimate_and_range(found.latency_s, 1e3),
+                    _ms(found.lateness_s),
+                    "",
+                    "",
+                ),
+                "greyed" if bad or found.greyed else "",
+                found.reason,
+            )
+            for found in one.percentiles
+        ]
+    columns = (
+        Column("cell", number=False),
+        Column("start"),
+        Column("arrivals", number=False),
+        Column("load"),
+        Column("planned", "messages/s"),
+        Column("of latency", number=False),
+        Column("latency, 95 %", "ms"),
+        Column("lateness of the generator", "ms"),
+        Column("waiting, measured", "ms"),
+        Column("waiting, M/GI/1", "ms"),
+    )
+    models = "; ".join(dict.fromkeys(one.model for one in results if one.model))
+    title = f"Latency on {broker}, profile {profile}, from the planned instant to the read"
+    return Table(title + (f"; service time of M/GI/1: {models}" if models else ""), columns, tuple(rows))
+
+
+def _negative(one: LatencyResult) -> str:
+    return f"{one.negative:,} of {one.copies:,} copies with a negative latency" if one.negative else ""
+
+
+def host(host: Sequence[HostUse]) -> Table:
+    rows = tuple(
+        Row(
+            (
+                use.broker,
+                str(use.start),
+                f"{use.seconds:,.0f}",
+                "unknown" if use.broker_rss_bytes is None else f"{use.broker_rss_bytes / _MIB:,.0f}",
+                f"{use.load_rss_bytes / _MIB:,.0f}",
+                f"{use.memory_available_bytes / _MIB:,.0f}",
+                f"{use.swap_growth_bytes / _MIB:,.0f}",
+                NOTHING if use.disk_bytes_per_s is None else f"{use.disk_bytes_per_s / _MIB:.1f}",
+                NOTHING if use.network_bytes_per_s is None else f"{use.network_bytes_per_s / _MIB:.1f}",
+            )
+        )
+        for use in host
+    )
+    columns = (
+        Column("broker", number=False),
+        Column("start"),
+        Column("sampled", "s"),
+        Column("broker, most", "MiB"),
+        Column("load, most", "MiB"),
+        Column("available, least", "MiB"),
+        Column("swap, growth", "MiB"),
+        Column("disk", "MiB/s"),
+        Column("network", "MiB/s"),
+    )
+    return Table("Host under load", columns, rows)
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'s' * (number != 1)}"
+
+
+def _number(value: float, digits: int = 4) -> str:
+    """That many digits, and all digits before the point."""
+    return f"{value:,.0f}" if abs(value) >= 10 ** (digits - 1) else f"{value:.{digits}g}"
+
+
+def _us(seconds: float) -> str:
+    return _number(seconds * 1e6)
+
+
+def _ms(seconds: float | None) -> str:
+    return NOTHING if seconds is None else _number(seconds * 1e3)
+
+
+def _range(interval: Interval, factor: float) -> str:
+    if interval.low is None or interval.high is None:
+        return NOTHING
+    return f"{_number(interval.low * factor)} to {_number(interval.high * factor)}"
+
+
+def _estimate_and_range(interval: Interval, factor: float) -> str:
+    estimate = _number(interval.estimate * factor)
+    return f"{estimate} ({_range(interval, factor)})" if interval.ci95 else estimate
+
+
+def _plus_minus(interval: Interval, factor: float) -> str:
+    estimate = _number(interval.estimate * factor)
+    if interval.high is None:
+        return estimate
+    return f"{estimate} ± {_number((interval.high - interval.estimate) * factor, 2)}"
+
+
+def _rate(interval: Interval | None) -> str:
+    if interval is None:
+        return NOTHING
+    if interval.high is None:
+        return f"{interval.estimate:,.0f}"
+    return f"{interval.estimate:,.0f} ± {interval.high - interval.estimate:,.0f}"
+
+
+def _share(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.0%}"

@@ -77,7 +77,7 @@ SendRule = Credit | FixedRate
 class PerPublisher:
     """The pace of synchronous publishers: each has at most `in_flight` messages under way, until their receipts.
 
-    The load then reads without a pause, which would be part of every round trip.
+    The load then reads with a short pause only, which is part of every round trip.
     """
 
     in_flight: int

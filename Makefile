@@ -14,8 +14,10 @@ BIN := .venv/bin
 bench: .venv
 	$(BIN)/pytest microbench -k replication --grid quick
 
+# Tests that measure need the machine for themselves; the others do not mind company.
 test: .venv
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -m "not slow and not alone" -n 2 --dist loadfile
+	$(BIN)/pytest -m "not slow and alone"
 
 test-all: .venv
 	$(BIN)/pytest

@@ -69,19 +69,24 @@ def grid_of(name: str, table: Mapping[str, Any]) -> Grid:
     return Grid(name, Level(int(times["windows"]), times["window_seconds"], times["warmup_seconds"]), own)
 
 
-#: What a cell takes besides its windows, and a start besides its warm-up: least squares over the 30 gaps between the
-#: cells of one quick run of ActiveMQ Classic 5.18.3 on 2 cores.
-CELL_S, CONNECTION_S, START_S = 2.2, 0.0012, 7.0
+#: One window in four may be measured again, so that a restless host cannot make a run much longer than estimated.
+REPEATED_SHARE = 1 / 4
+
+#: What a cell takes besides its windows, a start besides its warm-up, and one look of a warm-up: from two quick runs of
+#: ActiveMQ Classic 5.18.3 on 2 cores (30 and 117 cells).
+CELL_S, CONNECTION_S, START_S, LOOK_S = 2.2, 0.0012, 7.0, 6.0
 
 
-def estimate_s(cells: Sequence[tuple[Plan, Pace | None]], level: Level, starts: int) -> float:
+def estimate_s(cells: Sequence[tuple[Plan, Pace | None]], level: Level, starts: int, looks: int) -> float:
     """Seconds that all starts (of all brokers) will take, each with every cell once.
 
-    An experiment with open loops measures its capacity first, in every start. Windows that are repeated because
-    the host was slow come on top.
+    looks: cells that a warm-up loads in turn, two rounds at least. An experiment with open loops measures its
+    capacity first, in every start. Of the windows that a slow host may have measured again, half are.
     """
-    cell_s = [CELL_S + CONNECTION_S * plan.connections + level.windows * level.window_s for plan, _ in cells]
+    windows_s = level.windows * level.window_s * (1 + REPEATED_SHARE / 2)
+    cell_s = [CELL_S + CONNECTION_S * plan.connections + windows_s for plan, _ in cells]
     open_loops = {
         plan.experiment: took for (plan, pace), took in zip(cells, cell_s, strict=True) if type(pace) is Utilisation
     }
-    return starts * (START_S + 1.5 * level.warm_up_s + sum(cell_s) + sum(open_loops.values()))
+    warm_up_s = max(1.5 * level.warm_up_s, 2 * looks * LOOK_S) if level.warm_up_s else 0.0
+    return starts * (START_S + warm_up_s + sum(cell_s) + sum(open_loops.values()))

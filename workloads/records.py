@@ -105,7 +105,9 @@ WINDOWS = (
         "broker_cpu_ns", Type.INT64, "CPU time of the broker's process; null where it cannot be read", nullable=True
     ),
     Column("load_cpu_ns", Type.INT64, "CPU time of all workers"),
-    Column("host_speed_ns", Type.INT64, "time of the fixed piece of work at the window's end, on the load's CPU"),
+    Column(
+        "host_speed_ns", Type.INT64, "time of a fixed piece of work on the load's CPU, lower quartile over the window"
+    ),
     Column("status", Type.STRING, "ok, warm-up, repeated or contaminated"),
 )
 

@@ -185,11 +185,16 @@ def _two_orders(evidence: Evidence) -> Comparisons:
 
 
 def _pairs(evidence: Evidence, experiment: str, factor: str, first: str, second: str) -> list[tuple[Setting, Setting]]:
-    """The settings that differ in nothing but this factor. Raises DataError for one without its counterpart."""
-    return [
-        (one, evidence.one(experiment, **{**one.factors, factor: second}))
-        for one in evidence.of(experiment, **{factor: first})
-    ]
+    """The settings that differ in nothing but this factor, both of them beyond doubt.
+
+    Raises DataError for one whose counterpart was not measured.
+    """
+    pairs = []
+    for one in evidence.of(experiment, **{factor: first}):
+        factors = {**one.factors, factor: second}
+        if not evidence.in_doubt(experiment, **factors):
+            pairs.append((one, evidence.one(experiment, **factors)))
+    return pairs
 
 
 def _filters_alike(evidence: Evidence) -> Comparisons:
@@ -201,6 +206,8 @@ def _filters_alike(evidence: Evidence) -> Comparisons:
 
 def _correlation_faster(evidence: Evidence) -> Comparisons:
     pairs = _pairs(evidence, FILTER_ACTIVATION, "filter", "correlation", "property")
+    if not pairs:
+        return
     estimate = evidence.ratio("overall_per_s", [one for one, _ in pairs], [other for _, other in pairs])
     yield Comparison("overall, correlation id / property, mean over m", estimate, SLIGHTLY_LARGER)
 
@@ -243,8 +250,14 @@ def _falls_with_length(evidence: Evidence) -> Comparisons:
 
 
 def _order_of_series(evidence: Evidence) -> Comparisons:
-    """With one component the three series are the same; the mean is over the longer ones."""
-    lengths = [n for n in _two_levels(evidence, AND_FILTERS, "length") if n > 1]
+    """With one component the three series are the same; the mean is over the longer ones that all series have."""
+    lengths = [
+        n
+        for n in _two_levels(evidence, AND_FILTERS, "length")
+        if n > 1 and not evidence.in_doubt(AND_FILTERS, length=n)
+    ]
+    if not lengths:
+        raise DataError(f"no length of {AND_FILTERS} has all three series beyond doubt")
     by_series = {
         series: [evidence.one(AND_FILTERS, series=series, length=length) for length in lengths] for series in (1, 2, 3)
     }
@@ -275,7 +288,10 @@ class _Corners:
 def _corners(evidence: Evidence) -> _Corners:
     """Raises DataError unless 160 further filters and fewer were measured, over the same replication grades from 1."""
     fewest = evidence.levels(REPLICATION, "further")[0]
-    grades = _two_levels(evidence, REPLICATION, "replication", further=fewest)
+    doubtful = {one.number("replication") for one in evidence.in_doubt(REPLICATION, further=PAPER_FURTHER)}
+    grades = [r for r in _two_levels(evidence, REPLICATION, "replication", further=fewest) if r not in doubtful]
+    if len(grades) < 2:
+        raise DataError(f"not measured beyond doubt: two replication grades with {PAPER_FURTHER} further filters")
     if fewest >= PAPER_FURTHER or grades[0] != 1:
         raise DataError(f"not measured: {REPLICATION} with r = 1 and fewer than {PAPER_FURTHER} further filters")
     few, many = (
@@ -311,6 +327,8 @@ def _moves_with_replication(evidence: Evidence) -> Comparisons:
 
 def _like_replication(evidence: Evidence, variant: str, label: str) -> Comparisons:
     for one in evidence.of(variant):
+        if evidence.in_doubt(REPLICATION, **one.factors):
+            continue
         twin = evidence.one(REPLICATION, **one.factors)
         yield Comparison(f"received, {label}, {one.cell}", evidence.ratio("received_per_s", [one], [twin]), SAME)
 
@@ -544,7 +562,9 @@ def _judged(row: Row, evidence: Evidence) -> tuple[str, ClaimVerdict, str, tuple
     several = len(compared) > 1
     measured = str(first) + ("; the least favourable comparison" if several else "")
     rests_on = dict.fromkeys(str(setting) for one in compared for setting in one.estimate.settings)
-    return measured, verdict, f"{_criterion(row, first, votes)}; {_scope(compared)}", tuple(rests_on)
+    without = evidence.in_doubt(row.experiment)
+    left_out = f"; without {', '.join(one.cell for one in without)}, which are in doubt" if without else ""
+    return measured, verdict, f"{_criterion(row, first, votes)}; {_scope(compared)}{left_out}", tuple(rests_on)
 
 
 def _criterion(row: Row, first: Comparison, votes: Counter[ClaimVerdict]) -> str:

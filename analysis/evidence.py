@@ -57,19 +57,36 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The settings of one (run, broker, profile), its models by experiment, and the statuses that count."""
+    """The settings of one (run, broker, profile), its models by experiment, and the statuses that count.
+
+    A setting that counts in no start is in doubt: what can be compared without it is, and what cannot is refused
+    with its reason.
+    """
 
     settings: tuple[Setting, ...]
     fits: Mapping[str, FitResult]
     counts: frozenset[Status]
 
-    def of(self, experiment: str, **factors: Factor) -> list[Setting]:
-        """All settings of an experiment with these levels, by their ids. Raises DataError where there is none."""
-        found = [
+    def in_doubt(self, experiment: str, **factors: Factor) -> list[Setting]:
+        """The settings of an experiment with these levels that count in no start."""
+        return [one for one in self._with(experiment, factors) if not any(map(self._counts, one.starts.values()))]
+
+    def _with(self, experiment: str, factors: Mapping[str, Factor]) -> list[Setting]:
+        return [
             setting
             for setting in self.settings
             if setting.experiment == experiment and factors.items() <= dict(setting.factors).items()
         ]
+
+    def of(self, experiment: str, **factors: Factor) -> list[Setting]:
+        """The settings of an experiment with these levels, by their ids, without those in doubt.
+
+        Raises DataError where there is none.
+        """
+        doubtful = self.in_doubt(experiment, **factors)
+        found = [setting for setting in self._with(experiment, factors) if setting not in doubtful]
+        if not found and doubtful:
+            raise DataError("; ".join(self._doubts(doubtful)))
         if not found:
             levels = "".join(f", {name} {level}" for name, level in factors.items())
             raise DataError(f"not measured: {experiment}{levels}")
@@ -103,14 +120,16 @@ class Evidence:
             == len(wanted)
         }
         if not found:
-            doubts = [
-                f"{setting} (start {start}): {cell.status}, {cell.reason or 'no window'}"
-                for setting in wanted
-                for start, cell in setting.starts.items()
-                if not self._counts(cell)
-            ]
-            raise DataError("; ".join(doubts) or f"no start has all of {', '.join(map(str, wanted))}")
+            raise DataError("; ".join(self._doubts(wanted)) or f"no start has all of {', '.join(map(str, wanted))}")
         return found
+
+    def _doubts(self, settings: Iterable[Setting]) -> list[str]:
+        return [
+            f"{setting} (start {start}): {cell.status}, {cell.reason or 'no window'}"
+            for setting in settings
+            for start, cell in setting.starts.items()
+            if not self._counts(cell)
+        ]
 
     def _counts(self, cell: CellSummary) -> bool:
         return cell.status in self.counts and cell.received_per_s is not None

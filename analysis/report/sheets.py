@@ -229,13 +229,13 @@ def claims(claims: Sequence[Claim]) -> Iterator[Table]:
         Column("published", number=False),
         Column("measured", number=False),
         Column("verdict", number=False),
-        Column("why", number=False),
     )
     for broker, profile in dict.fromkeys((claim.broker, claim.profile) for claim in claims):
         rows = tuple(
             Row(
-                (claim.section, claim.claim, claim.published, claim.measured or NOTHING, claim.verdict, claim.reason),
+                (claim.section, claim.claim, claim.published, claim.measured or NOTHING, claim.verdict),
                 claim.verdict.replace(" ", "-"),
+                claim.reason,
             )
             for claim in claims
             if (claim.broker, claim.profile) == (broker, profile)

@@ -6,20 +6,13 @@ broker that indexes its filters, or evaluates equal ones once, tells the two apa
 
 import pytest
 
-from microbench.test_replication import PUBLISHERS
-from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template, factorial
+from microbench.test_replication import PUBLISHERS, variant_grids
+from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template
 from workloads.selectors import Equals
 
 LABEL = "unequal{further:04d}-r{replication:03d}"
 
-#: Each is also a setting of `replication` at the same level, to be compared with it.
-GRIDS = {
-    "smoke": factorial(LABEL, further=(5,), replication=(1, 3)),
-    "quick": factorial(LABEL, further=(640, 2560), replication=(1, 10))
-    + factorial(LABEL, further=(160,), replication=(5,)),
-    "today": factorial(LABEL, further=(0, 160, 640, 2560, 4960), replication=(1, 2, 5, 10, 20, 40)),
-    "paper": factorial(LABEL, further=(5, 10, 20, 40, 60, 80, 160), replication=(1, 2, 5, 10, 20, 40)),
-}
+GRIDS = variant_grids(LABEL)
 
 
 def flow(cell: Cell, destination: str) -> Flow:

@@ -13,13 +13,27 @@ PUBLISHERS = 20  # section 4.5
 
 LABEL = "f{further:04d}-r{replication:03d}"
 
+#: Today's filters are so cheap that the paper's 200 do not show t_fltr: up to n_fltr = 5000.
+TODAY = {"further": (0, 160, 640, 2560, 4960), "replication": (1, 2, 5, 10, 20, 40)}
+PAPER = {"further": (5, 10, 20, 40, 60, 80, 160), "replication": (1, 2, 5, 10, 20, 40)}
+
 GRIDS = {
     "smoke": factorial(LABEL, further=(0, 5), replication=(1, 3)),
     "quick": factorial(LABEL, further=(0, 160, 640, 2560), replication=(1, 2, 5, 10)),
-    # Today's filters are so cheap that the paper's 200 do not show t_fltr: up to n_fltr = 5000.
-    "today": factorial(LABEL, further=(0, 160, 640, 2560, 4960), replication=(1, 2, 5, 10, 20, 40)),
-    "paper": factorial(LABEL, further=(5, 10, 20, 40, 60, 80, 160), replication=(1, 2, 5, 10, 20, 40)),
+    "today": factorial(LABEL, **TODAY),
+    "paper": factorial(LABEL, **PAPER),
 }
+
+
+def variant_grids(label: str) -> dict[str, tuple[Cell, ...]]:
+    """Grids of an experiment whose cells are each compared with the same setting of this one, at the same level."""
+    return {
+        "smoke": factorial(label, further=(5,), replication=(1, 3)),
+        "quick": factorial(label, further=(640, 2560), replication=(1, 10))
+        + factorial(label, further=(160,), replication=(5,)),
+        "today": factorial(label, **TODAY),
+        "paper": factorial(label, **PAPER),
+    }
 
 
 def flow(cell: Cell, destination: str) -> Flow:

@@ -19,8 +19,17 @@ from workloads.sendrules import Pace, PerPublisher
 
 
 class DestinationKind(StrEnum):
+    """On a topic a subscription's selector filters; where it is routed, the broker's bindings do what it says."""
+
     TOPIC = "topic"
     QUEUE = "queue"
+    KEY = "key"
+    HEADERS = "headers"
+
+    @property
+    def routed(self) -> bool:
+        """Whether a selector stands for a binding, which the broker looks up instead of evaluating a filter."""
+        return self in (DestinationKind.KEY, DestinationKind.HEADERS)
 
 
 class AckMode(StrEnum):
@@ -245,8 +254,8 @@ class Plan:
 
     @cached_property
     def n_fltr(self) -> int:
-        """Filters installed, matching ones included (the paper's n_fltr, section 4.5)."""
-        return sum(subscription.selector is not None for _, subscription in self.subscriptions)
+        """Filters installed, matching ones included (the paper's n_fltr, section 4.5); bindings are none."""
+        return sum(one.selector is not None and not destination.kind.routed for destination, one in self.subscriptions)
 
     @cached_property
     def replication(self) -> float:

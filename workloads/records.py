@@ -28,7 +28,7 @@ from workloads.model import Factor, Plan
 from workloads.sendrules import Pace
 
 #: Raised when a column, a key or the meaning of one changes; the analysis refuses other versions.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 #: The experiment name under which the traffic of the warm-up is recorded; it is audited like any other.
 WARM_UP = "warm-up"
@@ -101,9 +101,8 @@ WINDOWS = (
     Column("dispatched", Type.INT64, "copies read from the broker's sockets in between"),
     Column("in_flight", Type.INT64, "messages in flight allowed; null in an open loop", nullable=True),
     Column("planned_per_s", Type.FLOAT64, "messages planned per second; null in a closed loop", nullable=True),
-    Column(
-        "broker_cpu_ns", Type.INT64, "CPU time of the broker's process; null where it cannot be read", nullable=True
-    ),
+    Column("broker_cpu_ns", Type.INT64, "CPU time of all its processes; null where it cannot be read", nullable=True),
+    Column("gc_pause_ns", Type.INT64, "pauses of the broker's JVM for garbage collection; null without", nullable=True),
     Column("load_cpu_ns", Type.INT64, "CPU time of all workers"),
     Column(
         "host_speed_ns", Type.INT64, "time of a fixed piece of work on the load's CPU, lower quartile over the window"
@@ -116,8 +115,10 @@ SAMPLES = (
     Column("at_ns", Type.INT64, "instant of the reading; counters are cumulative"),
     Column("received", Type.INT64, "SEND frames written in this cell so far"),
     Column("dispatched", Type.INT64, "copies read in this cell so far"),
-    Column("broker_cpu_ns", Type.INT64, "CPU time of the broker's process", nullable=True),
-    Column("broker_rss_bytes", Type.INT64, "resident memory of the broker's process", nullable=True),
+    Column("broker_cpu_ns", Type.INT64, "CPU time of all the broker's processes", nullable=True),
+    Column("broker_rss_bytes", Type.INT64, "resident memory of all the broker's processes", nullable=True),
+    Column("broker_context_switches", Type.INT64, "of all threads of the broker", nullable=True),
+    Column("broker_disk_written_bytes", Type.INT64, "by the broker's processes", nullable=True),
     Column("load_rss_bytes", Type.INT64, "resident memory of all workers"),
     Column("memory_available_bytes", Type.INT64, "of the host"),
     Column("swap_used_bytes", Type.INT64, "of the host"),
@@ -163,6 +164,7 @@ class Window:
     in_flight: int | None
     planned_per_s: float | None
     broker_cpu_ns: int | None
+    gc_pause_ns: int | None
     load_cpu_ns: int
     host_speed_ns: int
     status: str

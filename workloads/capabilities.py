@@ -1,0 +1,103 @@
+"""What a broker can do over STOMP, and how it wants to be asked: one row per broker; and what of a plan it cannot do.
+
+A plan says what should happen; no plan and no experiment knows a broker. Where a row lacks what a plan needs, the
+cell is *not applicable*: it is not measured, and said to be so with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from workloads.model import AckMode, DestinationKind, Plan
+
+#: Acknowledgement inside a transaction is a matter of `Transactions`.
+PLAIN_ACK_MODES = frozenset(AckMode) - {AckMode.TRANSACTED}
+
+
+class Transactions(StrEnum):
+    """What a transaction holds together: messages sent and acknowledgements, only the former, or nothing."""
+
+    FULL = "full"
+    SEND_ONLY = "send-only"
+    NONE = "none"
+
+
+class PrefetchUnit(StrEnum):
+    """In what a broker counts that which may be delivered before it is acknowledged."""
+
+    MESSAGES = "messages"
+    BYTES = "bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Prefetch:
+    """SUBSCRIBE's header that bounds what is delivered ahead; `one` is its value for one message at a time."""
+
+    header: str
+    unit: PrefetchUnit
+    one: str
+
+
+@dataclass(frozen=True, slots=True)
+class Syntax:
+    """Format strings of the `destination` header, over the destination's `name`."""
+
+    send: str
+    subscribe: str
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """A broker's row.
+
+    version: of STOMP · destinations: how each kind is spelled; a kind without a spelling does not exist there ·
+    selectors, selector_prefix: whether SUBSCRIBE filters, and what stands before each selector so that numbers are
+    compared as numbers · durable: headers of SUBSCRIBE and UNSUBSCRIBE that make a durable subscription and remove it,
+    their values format strings over its `name`; None where there are none · prefetch: None where nothing bounds it ·
+    virtual_host: CONNECT's `host` header · keep_alive_s: how often a connection that reads must be written to so that
+    the broker keeps it, None where it does without.
+    """
+
+    destinations: Mapping[DestinationKind, Syntax]
+    version: str = "1.2"
+    selectors: bool = True
+    selector_prefix: str = ""
+    ack_modes: frozenset[AckMode] = PLAIN_ACK_MODES
+    transactions: Transactions = Transactions.FULL
+    durable: Mapping[str, str] | None = None
+    prefetch: Prefetch | None = None
+    virtual_host: str = "/"
+    keep_alive_s: float | None = None
+
+    def record(self) -> dict[str, Any]:
+        """For the manifest, in plain JSON values."""
+        return {
+            **asdict(self),
+            "destinations": {kind.value: asdict(syntax) for kind, syntax in self.destinations.items()},
+            "ack_modes": sorted(self.ack_modes),
+            "durable": None if self.durable is None else dict(self.durable),
+        }
+
+
+def unmet(plan: Plan, capabilities: Capabilities) -> str:
+    """Why the plan is not applicable to such a broker, in words; empty where it is."""
+    return "; ".join(dict.fromkeys(_unmet(plan, capabilities)))
+
+
+def _unmet(plan: Plan, capabilities: Capabilities) -> Iterator[str]:
+    for destination, subscription in plan.subscriptions:
+        if destination.kind not in capabilities.destinations:
+            yield f"no destinations of kind {destination.kind}"
+        if subscription.selector is not None and not (capabilities.selectors or destination.kind.routed):
+            yield "no filters on subscriptions"
+        if subscription.durable and capabilities.durable is None:
+            yield "no durable subscriptions"
+    ack = plan.profile.ack
+    if ack is AckMode.TRANSACTED:
+        if capabilities.transactions is not Transactions.FULL:
+            yield f"no acknowledgement in a transaction (transactions: {capabilities.transactions})"
+    elif ack not in capabilities.ack_modes:
+        yield f"no acknowledgement mode {ack}"

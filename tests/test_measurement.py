@@ -425,7 +425,7 @@ def by_url(tmp_path_factory):
     try:
         return {
             "unknown": measure(folder / "unknown", *words, f"--benchmark-json={folder / 'benchmark.json'}"),
-            "known": measure(folder / "known", *words, "--broker-pid", str(running.pid)),
+            "known": measure(folder / "known", *words, "--broker-pid", str(running.account.pid)),
             "running": running.returncode() is None,
             "label": f"stomp://127.0.0.1:{running.endpoint.port}",
         }

@@ -13,7 +13,7 @@ from workloads.selectors import Equals
 PUBLISHERS = 20
 
 LABEL = "{kind}-c{consumers:02d}"
-KINDS = tuple(kind.value for kind in DestinationKind)
+KINDS = (DestinationKind.TOPIC.value, DestinationKind.QUEUE.value)
 
 GRIDS = {
     "smoke": factorial(LABEL, kind=KINDS, consumers=(3,)),

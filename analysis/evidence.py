@@ -7,7 +7,7 @@ the interval is Student's t over the starts; within one start it follows from th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import exp
 
 import numpy as np
@@ -60,12 +60,13 @@ class Evidence:
     """The settings of one (run, broker, profile), its models by experiment, and the statuses that count.
 
     A setting that counts in no start is in doubt: what can be compared without it is, and what cannot is refused
-    with its reason.
+    with its reason. not_applicable: by experiment, what the broker cannot do of it, in words.
     """
 
     settings: tuple[Setting, ...]
     fits: Mapping[str, FitResult]
     counts: frozenset[Status]
+    not_applicable: Mapping[str, str] = field(default_factory=dict)
 
     def in_doubt(self, experiment: str, **factors: Factor) -> list[Setting]:
         """The settings of an experiment with these levels that count in no start."""
@@ -89,8 +90,12 @@ class Evidence:
             raise DataError("; ".join(self._doubts(doubtful)))
         if not found:
             levels = "".join(f", {name} {level}" for name, level in factors.items())
-            raise DataError(f"not measured: {experiment}{levels}")
+            raise DataError(f"not measured: {experiment}{levels}{self.beyond(experiment)}")
         return sorted(found, key=lambda setting: setting.cell)
+
+    def beyond(self, experiment: str) -> str:
+        """What a reason adds where the broker cannot do all of an experiment; empty where it can."""
+        return f" ({reason})" if (reason := self.not_applicable.get(experiment)) else ""
 
     def one(self, experiment: str, **factors: Factor) -> Setting:
         """The setting with these levels of all its factors. Raises DataError where it was not measured."""

@@ -1,6 +1,6 @@
 """The plane B = x @ parameters as arithmetic on arrays: nothing here knows a cell, a start or a finding.
 
-Errors are multiplicative, so that every weight is 1 / fitted^2. Rows of `x` are (1, n_fltr, r), `b` is in s.
+Errors are multiplicative, so that every weight is 1 / fitted^2. Rows of `x` begin with 1 and end with r, `b` is in s.
 """
 
 from __future__ import annotations

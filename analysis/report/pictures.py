@@ -123,7 +123,7 @@ def residuals(fit: FitResult, cells: Sequence[CellSummary]) -> Picture:
 
     `cells`: those of the fit's broker, experiment and profile, left-out ones included.
     """
-    estimates = {name: fit.parameters[name].estimate for name in PARAMETERS}
+    estimates = {name: interval.estimate for name, interval in fit.parameters.items()}
     taken = [
         (_Fitted(point.fitted_s, point.n_fltr, point.replication, point.at_s), point.measured_s, False)
         for point in fit.points
@@ -240,6 +240,7 @@ def coefficients(results: Sequence[RunResult]) -> Picture | None:
                             hollow=fit.verdict == VerdictKind.INVALID,
                         )
                         for place, fit in enumerate(fits)
+                        if name in fit.parameters
                     ),
                 ),
             ),
@@ -448,7 +449,7 @@ def _model(group: Group, cells: Sequence[CellSummary], x: str, field: str) -> li
         return []
     cap = _capped(group.fit)
     source = cap.parameters if cap else group.fit.parameters
-    estimates = {name: source[name].estimate for name in PARAMETERS}
+    estimates = {name: interval.estimate for name, interval in source.items()}
     t_sat_s = cap.t_sat_s.estimate if cap else 0.0
     line = []
     for at in _steps(min(places), max(places)):

@@ -13,7 +13,7 @@ from math import exp
 import numpy as np
 
 from analysis.errors import DataError
-from analysis.intervals import Vector, around, mean_interval, ratio_interval, t_quantile
+from analysis.intervals import Vector, around, mean_interval, ratio_interval, t_quantile, welch_degrees
 from analysis.results import CellSummary, FitResult, Interval
 from workloads.model import Factor
 from workloads.rules import Status
@@ -166,7 +166,7 @@ class Evidence:
         else:
             ((start, of_start),) = rates.items()
             cells = starts[start]
-            errors = [_relative_error(one, cell) for one, cell in zip(of_start, cells, strict=True)]
+            errors = [relative_error(one, cell) for one, cell in zip(of_start, cells, strict=True)]
             variances = (coefficients * np.array(errors)) ** 2
             degrees = np.array([len(cell.windows) - 1.0 for cell in cells])
             interval = _welch(logs[0], variances, degrees)
@@ -221,7 +221,7 @@ def _rate(cell: CellSummary, rate: str) -> Interval:
     return interval
 
 
-def _relative_error(interval: Interval, cell: CellSummary) -> float:
+def relative_error(interval: Interval, cell: CellSummary) -> float:
     """The standard error of a cell's rate, from its t interval over the windows, relative to the rate."""
     low, high = ends(interval, cell.key)
     return (high - low) / 2 / t_quantile(len(cell.windows) - 1) / interval.estimate
@@ -232,7 +232,7 @@ def _welch(estimate: float, variances: Vector, degrees: Vector) -> Interval:
     total = float(variances.sum())
     if total == 0:
         return Interval(estimate, estimate, estimate)
-    return around(estimate, np.sqrt(total), max(1.0, total**2 / float((variances**2 / degrees).sum())))
+    return around(estimate, np.sqrt(total), welch_degrees(variances, degrees))
 
 
 def _absolute(rate: str, rates: Sequence[Sequence[Interval]]) -> str:

@@ -7,7 +7,7 @@ counts up when one of them changes its meaning.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -314,6 +314,56 @@ def formula(parameters: Iterable[str]) -> str:
 _TERMS = {"t_rcv": "t_rcv", "t_fltr": "n_fltr t_fltr", "t_tx": "r t_tx"}
 
 
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A coefficient or a cell of one broker, and its time divided by that of the first broker of the comparison.
+
+    what: `t_rcv`, `t_fltr`, `t_tx`, or a cell's id · value_s: the time itself (a cell: B, the mean over its starts) ·
+    ratio: None for the first broker, and where there is none · p, p_holm: of the test that the ratio is 1, and
+    adjusted for its whole table · words: what may be said of it · reason: why there is no ratio, or why nothing is
+    said of it.
+    """
+
+    what: str
+    broker: str
+    value_s: Interval | None
+    ratio: Interval | None
+    p: float | None = None
+    p_holm: float | None = None
+    words: str = ""
+    reason: str = ""
+
+    @property
+    def received(self) -> Interval | None:
+        """The ratio of the received rates: a rate is the reciprocal of its time, and the ends change places."""
+        return None if self.ratio is None else _reciprocal(self.ratio)
+
+    @property
+    def received_per_s(self) -> Interval | None:
+        return None if self.value_s is None else _reciprocal(self.value_s)
+
+
+def _reciprocal(interval: Interval) -> Interval:
+    """Of something positive."""
+    if interval.low is None or interval.high is None:
+        return Interval(1 / interval.estimate)
+    return Interval(1 / interval.estimate, 1 / interval.high, 1 / interval.low if interval.low > 0 else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Brokers of one run beside each other in one experiment: all divided by `against`, the first of them."""
+
+    run: str
+    experiment: str
+    profile: str
+    against: str
+    scope: Scope
+    routed: bool
+    coefficients: tuple[Ratio, ...]
+    cells: tuple[Ratio, ...]
+
+
 class ClaimVerdict(StrEnum):
     """What a run says about a claim of the paper."""
 
@@ -417,7 +467,8 @@ class RunResult:
     """All that is said about one run.
 
     measures: False for a smoke grid, whose numbers mean nothing · refused: why there is no model where one was
-    to be fitted · not_applicable: what a broker of the run cannot do · manifest: as the run directory has it, to be
+    to be fitted · not_applicable: what a broker of the run cannot do · comparisons: of its brokers with
+    the first one · manifest: as the run directory has it, to be
     shown.
     """
 
@@ -434,6 +485,7 @@ class RunResult:
     claims: tuple[Claim, ...] = ()
     latency: tuple[LatencyResult, ...] = ()
     not_applicable: tuple[NotApplicable, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
     manifest: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -461,6 +513,7 @@ def summary_json(results: Sequence[RunResult]) -> dict[str, Any]:
         ],
         "latency": [_latency(cell) for result in results for cell in result.latency],
         "claims": [asdict(claim) for result in results for claim in result.claims],
+        "ratios": [record for result in results for comparison in result.comparisons for record in _ratios(comparison)],
         "host": [asdict(use) for result in results for use in result.host],
         "verdict": worst(result.verdict for result in results),
         "findings": [_finding(finding, result.run) for result in results for finding in result.every_finding],
@@ -560,6 +613,29 @@ _LATENCY_PARTS = ("key", "mean_s", "percentiles")
 
 def _rate(interval: Interval | None) -> dict[str, Any] | None:
     return None if interval is None else {"estimate": interval.estimate, "ci95": interval.ci95}
+
+
+def _ratios(comparison: Comparison) -> Iterator[dict[str, Any]]:
+    """A record per broker and coefficient, and per broker and cell; the first broker's have no ratio."""
+    for kind, rows in (("coefficient", comparison.coefficients), ("cell", comparison.cells)):
+        for row in rows:
+            yield {
+                "run": comparison.run,
+                "experiment": comparison.experiment,
+                "profile": comparison.profile,
+                "scope": comparison.scope,
+                "kind": kind,
+                "what": row.what,
+                "broker": row.broker,
+                "against": comparison.against,
+                "value": row.value_s and _seconds(row.value_s),
+                "ratio": _rate(row.ratio),
+                "received_ratio": _rate(row.received) if kind == "cell" else None,
+                "p": row.p,
+                "p_holm": row.p_holm,
+                "words": row.words,
+                "reason": row.reason,
+            }
 
 
 def _seconds(interval: Interval) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from analysis.results import (
     CellAudit,
     CellSummary,
     Claim,
+    Comparison,
     Finding,
     FitResult,
     HostUse,
@@ -20,6 +21,7 @@ from analysis.results import (
     LatencyResult,
     NotApplicable,
     Percentile,
+    Ratio,
     RunResult,
     formula,
     reasons,
@@ -95,6 +97,7 @@ def _run(result: RunResult, *, cells: bool) -> str:
         parts += [*_cells(result.cells, result.not_applicable), *_latencies(result.latency)]
         parts += ["Audit: every copy followed\n" + _audit_table(result.audit, every_cell=False)]
     parts += [_model(fit) for fit in result.fits]
+    parts += [_compared(comparison, cells=cells) for comparison in result.comparisons]
     if cells:
         parts += _claims(result.claims)
     if cells and result.host:
@@ -358,9 +361,74 @@ def _beside(fit: FitResult) -> Iterator[str]:
         yield f"with no time below 0: {times}; t_rcv is at most {bound.t_rcv_at_most_s * 1e6:.4g} (one-sided 95 %)"
 
 
+def _compared(comparison: Comparison, *, cells: bool) -> str:
+    """The coefficients of all brokers, and their cells, each divided by that of the first."""
+    lines = [compared_title(comparison)]
+    if comparison.coefficients:
+        rows = [
+            [
+                row.what,
+                row.broker,
+                "-" if row.value_s is None else f"{row.value_s.estimate * 1e6:.4g}",
+                "-" if row.value_s is None else _range_us(row.value_s),
+                ratio(row.ratio),
+                row.words,
+                row.reason,
+            ]
+            for row in comparison.coefficients
+        ]
+        lines.append(_table(rows, ("", "broker", "us", "95 % interval", "ratio", "said", "why"), left=2))
+        lines.append(chance(comparison.coefficients))
+    if cells:
+        rows = [
+            [
+                row.what,
+                row.broker,
+                "-" if row.value_s is None else f"{row.value_s.estimate * 1e6:.2f}",
+                "-" if row.received_per_s is None else f"{row.received_per_s.estimate:.0f}",
+                ratio(row.ratio),
+                ratio(row.received),
+                row.words,
+                row.reason,
+            ]
+            for row in comparison.cells
+        ]
+        headers = ("cell", "broker", "B in us", "received/s", "ratio of B", "of received", "said", "why")
+        lines += [_table(rows, headers, left=2), chance(comparison.cells)]
+    return "\n".join(lines)
+
+
+def compared_title(comparison: Comparison) -> str:
+    return (
+        f"Side by side, {comparison.experiment}{', routing, not filtering' if comparison.routed else ''}, "
+        f"profile {comparison.profile}: ratios to {comparison.against}, 95 % intervals {comparison.scope}; "
+        "slower and faster in per cent of its time"
+    )
+
+
+def ratio(interval: Interval | None) -> str:
+    if interval is None:
+        return "-"
+    if interval.low is None and interval.high is None:
+        return f"{interval.estimate:.3f}"
+    low, high = ("open" if end is None else f"{end:.3f}" for end in (interval.low, interval.high))
+    return f"{interval.estimate:.3f} [{low}, {high}]"
+
+
+def chance(rows: Sequence[Ratio]) -> str:
+    """How many intervals exclude 1 by themselves where nothing differs."""
+    number = sum(row.ratio is not None for row in rows)
+    if not number:
+        return "no ratio: the last column says why"
+    return (
+        f"{number} ratio{'s' * (number != 1)}: where nothing differs, {0.05 * number:.1f} intervals are expected to "
+        "exclude 1 by chance; what is said holds at 5 % for the whole table (Holm)"
+    )
+
+
 def _table(rows: Sequence[Sequence[object]], headers: Sequence[str], left: int) -> str:
     """Text to the left in the first `left` columns and in those of words, numbers to the right."""
-    words = {"status", "verdict", *_WIDTHS}
+    words = {"status", "verdict", "said", *_WIDTHS}
     align = ["left" if place < left or title in words else "right" for place, title in enumerate(headers)]
     widths = [_WIDTHS.get(title) for title in headers]
     return str(tabulate(rows, headers, disable_numparse=True, colalign=align, maxcolwidths=widths))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from analysis import aggregate, audit, claims, fit, latency, stability
+from analysis import aggregate, audit, claims, fit, latency, sidebyside, stability
 from analysis.errors import DataError
 from analysis.load import Run, frames, open_runs
 from analysis.results import AuditResult, CellKey, CellSummary, Finding, FitResult, HostUse, LatencyResult, RunResult
@@ -109,6 +109,7 @@ def _result(
         claims=claims.claims(run.name, cells, fits, run.not_applicable) if measures else (),
         latency=latencies,
         not_applicable=run.not_applicable,
+        comparisons=sidebyside.compare(list(run.brokers), cells, fits, run.not_applicable) if measures else (),
         manifest=run.manifest,
     )
 

@@ -16,7 +16,7 @@ from analysis.errors import DataError
 from analysis.report import drawing, pictures, sheets
 from analysis.report.pictures import Group, Picture
 from analysis.report.sheets import Table
-from analysis.results import JSON_SCHEMA, FitResult, RunResult, worst
+from analysis.results import JSON_SCHEMA, Comparison, FitResult, RunResult, worst
 from analysis.tables import AUDIT_VERDICTS, VERDICTS, nowhere
 from workloads.rules import VerdictKind
 
@@ -59,6 +59,15 @@ class Experiment:
 
 
 @dataclass(frozen=True, slots=True)
+class Compared:
+    """What is shown of the brokers of a run beside each other in one experiment."""
+
+    title: str
+    figure: Figure | None
+    tables: tuple[Table, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Chapter:
     """All that the page shows of one run."""
 
@@ -68,6 +77,7 @@ class Chapter:
     brokers: Table
     setup: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     models: tuple[Model, ...]
+    ratios: tuple[Compared, ...]
     claims: tuple[Table, ...]
     experiments: tuple[Experiment, ...]
     not_applicable: tuple[str, ...]
@@ -148,6 +158,7 @@ def _chapter(anchor: str, result: RunResult) -> Chapter:
         brokers=sheets.brokers(result.manifest),
         setup=tuple(sheets.setup(result.manifest)),
         models=tuple(_model(anchor, fit, groups) for fit in result.fits),
+        ratios=tuple(_compared(anchor, comparison) for comparison in result.comparisons),
         claims=tuple(sheets.claims(result.claims)),
         experiments=tuple(_experiment(anchor, group, result) for group in groups),
         not_applicable=tuple(nowhere(result.cells, result.not_applicable)),
@@ -171,6 +182,15 @@ def _model(anchor: str, fit: FitResult, groups: Sequence[Group]) -> Model:
         facts=tuple(sheets.fit_facts(fit)),
         cells=sheets.fitted_cells(fit),
         residuals=_figure(anchor, pictures.residuals(fit, cells)) if fit.points else None,
+    )
+
+
+def _compared(anchor: str, comparison: Comparison) -> Compared:
+    picture = pictures.ratios(comparison)
+    return Compared(
+        f"{comparison.experiment}, profile {comparison.profile}",
+        None if picture is None else _figure(anchor, picture),
+        tuple(sheets.ratios(comparison)),
     )
 
 
@@ -204,4 +224,5 @@ def _figure(anchor: str, picture: Picture) -> Figure:
 
 
 def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    """An anchor of its own for every text: two labels may differ in punctuation only."""
+    return re.sub(r"[^A-Za-z0-9 -]", lambda sign: f".{ord(sign[0]):x}.", text).replace(" ", "_")

@@ -16,6 +16,7 @@ from analysis.results import (
     CellAudit,
     CellSummary,
     Claim,
+    Comparison,
     Excluded,
     FitResult,
     HostUse,
@@ -25,7 +26,7 @@ from analysis.results import (
     RunResult,
     formula,
 )
-from analysis.tables import MEANING, meaning, routing
+from analysis.tables import MEANING, chance, compared_title, meaning, ratio, routing
 from workloads.lanes import LaneAudit
 from workloads.records import WARM_UP
 from workloads.rules import Status, VerdictKind
@@ -267,6 +268,49 @@ def side_by_side(results: Sequence[RunResult]) -> Table:
         Column("verdict", number=False),
     )
     return Table("Fitted times of every model", columns, rows)
+
+
+def ratios(comparison: Comparison) -> Iterator[Table]:
+    """The coefficients of the brokers beside each other, then their cells."""
+    title = compared_title(comparison)
+    head = (Column("of", number=False), Column("broker", number=False))
+    tail = (Column("said", number=False),)
+    if comparison.coefficients:
+        yield Table(
+            f"{title}. {chance(comparison.coefficients)}",
+            (*head, Column("time", "µs, 95 %"), Column("ratio", "95 %"), *tail),
+            tuple(
+                Row((row.what, row.broker, _us_or_none(row.value_s), ratio(row.ratio), row.words), "", row.reason)
+                for row in comparison.coefficients
+            ),
+        )
+    yield Table(
+        f"{title}. {chance(comparison.cells)}",
+        (
+            *head,
+            Column("B", "µs, 95 %"),
+            Column("received", "messages/s"),
+            Column("ratio of B", "95 %"),
+            Column("ratio of received", "95 %"),
+            *tail,
+        ),
+        tuple(
+            Row(
+                (
+                    row.what,
+                    row.broker,
+                    _us_or_none(row.value_s),
+                    NOTHING if row.received_per_s is None else f"{row.received_per_s.estimate:,.0f}",
+                    ratio(row.ratio),
+                    ratio(row.received),
+                    row.words,
+                ),
+                "" if row.value_s else "greyed",
+                row.reason,
+            )
+            for row in comparison.cells
+        ),
+    )
 
 
 def claims(claims: Sequence[Claim]) -> Iterator[Table]:

@@ -247,14 +247,11 @@ def _side(of_cell: Sequence[CellSummary], missing: str, scope: Scope) -> tuple[M
 def _worded(ratios: Iterator[Ratio]) -> tuple[Ratio, ...]:
     """With words where there is a ratio beyond doubt, over the whole table at once."""
     rows = list(ratios)
-    tested = [row for row in rows if row.p is not None and not row.reason]
-    adjusted = dict(zip(map(id, tested), holm([row.p for row in tested if row.p is not None]), strict=True))
-    return tuple(
-        replace(row, p_holm=adjusted[id(row)], words=_words(row.ratio, adjusted[id(row)]))
-        if row.ratio is not None and id(row) in adjusted
-        else row
-        for row in rows
-    )
+    tested = [(place, row.p, row.ratio) for place, row in enumerate(rows) if not row.reason]
+    known = [(place, p, ratio) for place, p, ratio in tested if p is not None and ratio is not None]
+    for (place, _, ratio), p_holm in zip(known, holm([p for _, p, _ in known]), strict=True):
+        rows[place] = replace(rows[place], p_holm=p_holm, words=_words(ratio, p_holm))
+    return tuple(rows)
 
 
 def _words(ratio: Interval, p_holm: float) -> str:

@@ -12,7 +12,7 @@ parameters follows from the cells, and everything else is the same.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
@@ -23,6 +23,7 @@ from statsmodels.regression.linear_model import WLS
 from analysis.errors import DataError
 from analysis.intervals import Vector, around, mean_interval
 from analysis.plane import (
+    REGRESSORS,
     Matrix,
     at_most,
     identifiable,
@@ -30,6 +31,7 @@ from analysis.plane import (
     lack_of_fit_f,
     left_out_errors,
     non_negative,
+    regressors,
     rests_on_one_row,
 )
 from analysis.results import (
@@ -51,13 +53,6 @@ from workloads.rules import CAPPED_CELLS, CELL_MISFIT, FIT_MISFIT, ROOFLINE, Sta
 
 #: Run, broker, experiment, profile: what one fit is about.
 Unit: TypeAlias = tuple[str, str, str, str]
-
-#: Parameter -> what it is multiplied by, at n_fltr filters and replication grade r.
-REGRESSORS: Mapping[str, Callable[[float, float], float]] = {
-    "t_rcv": lambda _n_fltr, _r: 1.0,
-    "t_fltr": lambda n_fltr, _r: n_fltr,
-    "t_tx": lambda _n_fltr, r: r,
-}
 
 PARAMETERS = tuple(REGRESSORS)
 
@@ -91,11 +86,6 @@ class StartFit:
 def processing_time_s(parameters: Mapping[str, float], n_fltr: float, replication: float) -> float:
     """B: seconds per message received; 1 / B messages/s are received, (r + 1) / B in all."""
     return sum(value * REGRESSORS[name](n_fltr, replication) for name, value in parameters.items())
-
-
-def regressors(parameters: Iterable[str], n_fltr: float, replication: float) -> list[float]:
-    """The row of the design matrix for these parameters."""
-    return [REGRESSORS[name](n_fltr, replication) for name in parameters]
 
 
 def parameters_of(cells: Iterable[CellSummary]) -> tuple[str, ...]:

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from analysis.errors import DataError
-from analysis.fit import processing_time_s, regressors
+from analysis.fit import processing_time_s
 from analysis.intervals import around
+from analysis.plane import regressors
 from analysis.queueing import mean_waiting_s
 from analysis.results import JSON_SCHEMA, FitResult, Interval, RunResult, worst
 from workloads.rules import EXTRAPOLATION, VerdictKind

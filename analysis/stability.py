@@ -12,9 +12,9 @@ from statistics import median
 import numpy as np
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
-from analysis.fit import regressors
 from analysis.intervals import Block, pooled_slope
 from analysis.load import STRANGER, Frames, Run, Start, reading
+from analysis.plane import regressors
 from analysis.results import CellKey, CellSummary, Finding, FitResult, HostUse, Interval
 from workloads.records import WARM_UP, Window
 from workloads.rules import DRIFT, HOST_SPEED, IDLE_CPU, STATIONARY, Status, VerdictKind, WindowStatus

@@ -87,6 +87,7 @@ def _summary(run: Run, key: CellKey, windows: Sequence[Window], *, exact: bool) 
         pace=plan["pace"],
         connections=plan["connections"],
         n_fltr=plan["n_fltr"],
+        routed=plan["routed"],
         replication=float(plan["replication"]),
         # A cell that saturates the broker in its own way, or not at all, is no measurement of the model's B.
         fits_model=plan["fits_model"] and plan["pace"] is None,
@@ -130,6 +131,7 @@ def _numbers(windows: Sequence[Window], cpus: int | None, workers: int) -> dict[
     dispatched = [window.dispatched for window in windows]
     if not sum(received) or not sum(dispatched):
         return dict.fromkeys(_NUMBERS)
+    pauses_ns = [window.gc_pause_ns for window in windows if window.gc_pause_ns is not None]
     broker_cpu_ns = [window.broker_cpu_ns for window in windows if window.broker_cpu_ns is not None]
     load_cpu_s = sum(window.load_cpu_ns for window in windows) / 1e9
     known = cpus is not None and len(broker_cpu_ns) == len(windows)
@@ -139,6 +141,7 @@ def _numbers(windows: Sequence[Window], cpus: int | None, workers: int) -> dict[
         "overall_per_s": ratio_interval([*map(sum, zip(received, dispatched, strict=True))], seconds),
         "processing_s": ratio_interval(seconds, received),
         "broker_cpu": sum(broker_cpu_ns) / 1e9 / sum(seconds) / cpus if known and cpus else None,
+        "gc_share": sum(pauses_ns) / 1e9 / sum(seconds) if len(pauses_ns) == len(windows) else None,
         "load_cpu": load_cpu_s / sum(seconds) / workers,
         "load_us_per_delivery": load_cpu_s * 1e6 / sum(dispatched),
     }
@@ -150,6 +153,7 @@ _NUMBERS = (
     "overall_per_s",
     "processing_s",
     "broker_cpu",
+    "gc_share",
     "load_cpu",
     "load_us_per_delivery",
 )

@@ -19,7 +19,7 @@ from analysis.errors import DataError
 from analysis.evidence import Estimate, Evidence, Setting, broker_cpu, dispatched_share, ends, mapped, settings
 from analysis.fit import PAPER_REPLICATION, fit, processing_time_s
 from analysis.intervals import mean_interval, t_quantile
-from analysis.results import CellSummary, Claim, ClaimVerdict, FitResult, Interval
+from analysis.results import CellSummary, Claim, ClaimVerdict, FitResult, Interval, NotApplicable, reasons
 from workloads.rules import (
     ALIKE,
     AS_PUBLISHED,
@@ -217,7 +217,13 @@ def _constant_above_300(evidence: Evidence) -> Comparisons:
         series = evidence.of(FILTER_ACTIVATION, filter=kind)
         many = [setting for setting in series if setting.number("subscribers") > 300]
         if len(many) < 2:
-            raise DataError(f"not measured: two numbers of equal filters above 300 ({kind})")
+            doubtful = [
+                str(one) for one in evidence.in_doubt(FILTER_ACTIVATION, filter=kind) if one.number("subscribers") > 300
+            ]
+            raise DataError(
+                f"two numbers of equal filters above 300 are needed ({kind}); measured beyond doubt: {len(many)}"
+                + (f", in doubt: {', '.join(doubtful)}" if doubtful else "")
+            )
         for setting in many:
             label = f"overall, m = {setting.number('subscribers')} / mean above 300, {kind}"
             yield Comparison(label, evidence.ratio("overall_per_s", [setting], many), SAME)
@@ -520,21 +526,31 @@ TABLE: Sequence[Row] = (
 # fmt: on
 
 
-def claims(run: str, cells: Sequence[CellSummary], fits: Sequence[FitResult]) -> tuple[Claim, ...]:
+def claims(
+    run: str, cells: Sequence[CellSummary], fits: Sequence[FitResult], not_applicable: Sequence[NotApplicable] = ()
+) -> tuple[Claim, ...]:
     """A row per claim of the paper, broker and profile of one run; none for a claim whose experiment was not run.
 
-    Cells and models of other runs are passed over. Nothing is compared over brokers or profiles.
+    An experiment that is not applicable to a broker was asked for: its claims are not decidable, and say so. Cells and
+    models of other runs are passed over. Nothing is compared over brokers or profiles.
     """
     mine = [cell for cell in cells if cell.key.run == run]
-    units = sorted({(cell.key.broker, cell.profile) for cell in mine})
+    units = sorted(
+        {(cell.key.broker, cell.profile) for cell in mine} | {(one.broker, one.profile) for one in not_applicable}
+    )
     found = []
     for broker, profile in units:
         unit = settings(cell for cell in mine if (cell.key.broker, cell.profile) == (broker, profile))
         models = {one.experiment: one for one in fits if (one.run, one.broker, one.profile) == (run, broker, profile)}
-        measured = {setting.experiment for setting in unit}
+        beyond: dict[str, list[NotApplicable]] = {}
+        for one in not_applicable:
+            if (one.broker, one.profile) == (broker, profile):
+                beyond.setdefault(one.experiment, []).append(one)
+        words = {experiment: reasons(group) for experiment, group in beyond.items()}
+        asked = {setting.experiment for setting in unit} | set(words)
         for row in TABLE:
-            if row.experiment in measured:
-                text, verdict, reason, rests_on = _judged(row, Evidence(unit, models, row.counts))
+            if row.experiment in asked:
+                text, verdict, reason, rests_on = _judged(row, Evidence(unit, models, row.counts, words))
                 found.append(
                     Claim(run, broker, profile, row.section, row.claim, row.published, text, verdict, reason, rests_on)
                 )
@@ -552,7 +568,8 @@ def _judged(row: Row, evidence: Evidence) -> tuple[str, ClaimVerdict, str, tuple
         if not compared:
             raise DataError(f"not measured: a second cell of {row.experiment} to compare with")  # noqa: TRY301
     except DataError as error:
-        return "", ClaimVerdict.NOT_DECIDABLE, str(error), ()
+        reason, beyond = str(error), evidence.beyond(row.experiment)
+        return "", ClaimVerdict.NOT_DECIDABLE, reason if beyond in reason else reason + beyond, ()
     first = compared[0]
     votes = Counter(one.verdict for one in compared)
     if row.mostly:

@@ -7,13 +7,13 @@ the interval is Student's t over the starts; within one start it follows from th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import exp
 
 import numpy as np
 
 from analysis.errors import DataError
-from analysis.intervals import Vector, around, mean_interval, ratio_interval, t_quantile
+from analysis.intervals import Vector, around, mean_interval, ratio_interval, t_quantile, welch_degrees
 from analysis.results import CellSummary, FitResult, Interval
 from workloads.model import Factor
 from workloads.rules import Status
@@ -60,12 +60,13 @@ class Evidence:
     """The settings of one (run, broker, profile), its models by experiment, and the statuses that count.
 
     A setting that counts in no start is in doubt: what can be compared without it is, and what cannot is refused
-    with its reason.
+    with its reason. not_applicable: by experiment, what the broker cannot do of it, in words.
     """
 
     settings: tuple[Setting, ...]
     fits: Mapping[str, FitResult]
     counts: frozenset[Status]
+    not_applicable: Mapping[str, str] = field(default_factory=dict)
 
     def in_doubt(self, experiment: str, **factors: Factor) -> list[Setting]:
         """The settings of an experiment with these levels that count in no start."""
@@ -89,8 +90,12 @@ class Evidence:
             raise DataError("; ".join(self._doubts(doubtful)))
         if not found:
             levels = "".join(f", {name} {level}" for name, level in factors.items())
-            raise DataError(f"not measured: {experiment}{levels}")
+            raise DataError(f"not measured: {experiment}{levels}{self.beyond(experiment)}")
         return sorted(found, key=lambda setting: setting.cell)
+
+    def beyond(self, experiment: str) -> str:
+        """What a reason adds where the broker cannot do all of an experiment; empty where it can."""
+        return f" ({reason})" if (reason := self.not_applicable.get(experiment)) else ""
 
     def one(self, experiment: str, **factors: Factor) -> Setting:
         """The setting with these levels of all its factors. Raises DataError where it was not measured."""
@@ -161,7 +166,7 @@ class Evidence:
         else:
             ((start, of_start),) = rates.items()
             cells = starts[start]
-            errors = [_relative_error(one, cell) for one, cell in zip(of_start, cells, strict=True)]
+            errors = [relative_error(one, cell) for one, cell in zip(of_start, cells, strict=True)]
             variances = (coefficients * np.array(errors)) ** 2
             degrees = np.array([len(cell.windows) - 1.0 for cell in cells])
             interval = _welch(logs[0], variances, degrees)
@@ -216,7 +221,7 @@ def _rate(cell: CellSummary, rate: str) -> Interval:
     return interval
 
 
-def _relative_error(interval: Interval, cell: CellSummary) -> float:
+def relative_error(interval: Interval, cell: CellSummary) -> float:
     """The standard error of a cell's rate, from its t interval over the windows, relative to the rate."""
     low, high = ends(interval, cell.key)
     return (high - low) / 2 / t_quantile(len(cell.windows) - 1) / interval.estimate
@@ -227,7 +232,7 @@ def _welch(estimate: float, variances: Vector, degrees: Vector) -> Interval:
     total = float(variances.sum())
     if total == 0:
         return Interval(estimate, estimate, estimate)
-    return around(estimate, np.sqrt(total), max(1.0, total**2 / float((variances**2 / degrees).sum())))
+    return around(estimate, np.sqrt(total), welch_degrees(variances, degrees))
 
 
 def _absolute(rate: str, rates: Sequence[Sequence[Interval]]) -> str:

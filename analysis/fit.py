@@ -1,9 +1,12 @@
 """The model B = t_rcv + n_fltr t_fltr + r t_tx, fitted on cells (Henjes et al. 2006, section 4.5, equation 1).
 
 One fit per run, broker, experiment and profile; nothing else is ever put together. The fit is on B, the time
-per message received, which is linear in the three parameters; noise is multiplicative, so that the weights are
+per message received, which is linear in the parameters; noise is multiplicative, so that the weights are
 1 / fitted^2. Estimates are never clamped: an impossible value is the symptom that somebody has to see. Cells at
 a cap on transmission, where the data show one, are no part of the plane, and stand beside it.
+
+Where an experiment has no filters, n_fltr is 0 in every cell and the model is B = t_rcv + r t_tx: the list of
+parameters follows from the cells, and everything else is the same.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from statsmodels.regression.linear_model import WLS
 from analysis.errors import DataError
 from analysis.intervals import Vector, around, mean_interval
 from analysis.plane import (
+    REGRESSORS,
     Matrix,
     at_most,
     identifiable,
@@ -27,6 +31,7 @@ from analysis.plane import (
     lack_of_fit_f,
     left_out_errors,
     non_negative,
+    regressors,
     rests_on_one_row,
 )
 from analysis.results import (
@@ -49,7 +54,7 @@ from workloads.rules import CAPPED_CELLS, CELL_MISFIT, FIT_MISFIT, ROOFLINE, Sta
 #: Run, broker, experiment, profile: what one fit is about.
 Unit: TypeAlias = tuple[str, str, str, str]
 
-PARAMETERS = ("t_rcv", "t_fltr", "t_tx")
+PARAMETERS = tuple(REGRESSORS)
 
 #: ActiveMQ 4.0 on a 3.2 GHz CPU of its time, in s (Henjes et al. 2006, section 4.5).
 PAPER: Mapping[str, float] = {"t_rcv": 4.9e-5, "t_fltr": 1.6e-7, "t_tx": 1.5e-5}
@@ -57,15 +62,12 @@ PAPER: Mapping[str, float] = {"t_rcv": 4.9e-5, "t_fltr": 1.6e-7, "t_tx": 1.5e-5}
 #: The replication grades that the paper's least squares saw (section 4.5).
 PAPER_REPLICATION = (1, 2, 5, 10)
 
-#: Fewer cells leave no degree of freedom.
-FEWEST_CELLS = 4
-
 SIGNIFICANCE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class StartFit:
-    """The fit within one start: intervals are HC3 with n - 3 degrees of freedom; `fitted_s` in the cells' order."""
+    """The fit within one start: intervals are HC3 with n - p degrees of freedom; `fitted_s` in the cells' order."""
 
     cells: tuple[CellSummary, ...]
     parameters: Mapping[str, Interval]
@@ -73,18 +75,28 @@ class StartFit:
     fitted_s: tuple[float, ...]
 
     @property
-    def estimates(self) -> tuple[float, float, float]:
-        first, second, third = (self.parameters[name].estimate for name in PARAMETERS)
-        return first, second, third
+    def estimates(self) -> tuple[float, ...]:
+        return tuple(interval.estimate for interval in self.parameters.values())
 
     @property
     def degrees(self) -> int:
-        return len(self.cells) - len(PARAMETERS)
+        return len(self.cells) - len(self.parameters)
 
 
 def processing_time_s(parameters: Mapping[str, float], n_fltr: float, replication: float) -> float:
     """B: seconds per message received; 1 / B messages/s are received, (r + 1) / B in all."""
-    return parameters["t_rcv"] + n_fltr * parameters["t_fltr"] + replication * parameters["t_tx"]
+    return sum(value * REGRESSORS[name](n_fltr, replication) for name, value in parameters.items())
+
+
+def parameters_of(cells: Iterable[CellSummary]) -> tuple[str, ...]:
+    """What the cells of an experiment ask for: without a filter in any of them, no cost of filters."""
+    filters = any(cell.n_fltr for cell in cells)
+    return tuple(name for name in PARAMETERS if filters or name != "t_fltr")
+
+
+def fewest_cells(parameters: Sequence[str]) -> int:
+    """Fewer cells leave no degree of freedom."""
+    return len(parameters) + 1
 
 
 def fits(cells: Sequence[CellSummary]) -> tuple[tuple[FitResult, ...], dict[Unit, DataError]]:
@@ -125,11 +137,12 @@ def fit(cells: Sequence[CellSummary]) -> FitResult:
     run, broker, experiment, profile = units.pop()
     place = f"{experiment} on {broker} ({run})"
     measured = sorted(cells, key=lambda cell: cell.key)
+    names = parameters_of(measured)
     usable = [cell for cell in measured if not _unusable(cell)]
     began_ns = _began(measured)
-    roofline = _roofline(usable, began_ns, place)
+    roofline = _roofline(usable, names, began_ns, place)
     capped = frozenset(roofline.capped) if roofline is not None and roofline.preferred else frozenset[str]()
-    starts, without = _per_start(measured, [cell for cell in usable if cell.key.cell not in capped], place)
+    starts, without = _per_start(measured, [cell for cell in usable if cell.key.cell not in capped], names, place)
     fitted = list(starts.values())
     covariance, degrees = _covariance(fitted)
     parameters = _over_starts(fitted)
@@ -147,7 +160,7 @@ def fit(cells: Sequence[CellSummary]) -> FitResult:
         scope=Scope.WITHIN_ONE_START if len(starts) == 1 else Scope.BETWEEN_STARTS,
         parameters=parameters,
         per_start={number: start.estimates for number, start in starts.items()},
-        ols_as_in_paper=ols_as_in_paper(usable),
+        ols_as_in_paper=ols_as_in_paper(usable, names),
         cells_used=tuple(point.cell for point in points),
         cells_excluded=(
             *(Excluded(cell.key.cell, cell.key.start, _unusable(cell)) for cell in measured if _unusable(cell)),
@@ -162,28 +175,28 @@ def fit(cells: Sequence[CellSummary]) -> FitResult:
         covariance=tuple(tuple(float(value) for value in row) for row in covariance),
         degrees=degrees,
         roofline=roofline,
-        constrained=_constrained(points, parameters["t_rcv"], float(np.sqrt(covariance[0, 0])), degrees),
-        leave_one_out=_leave_one_out(points),
+        constrained=_constrained(points, parameters, float(np.sqrt(covariance[0, 0])), degrees),
+        leave_one_out=_leave_one_out(points, names),
         variation=variation(usable),
     )
     return result.also((*without, *_findings(result)))
 
 
-def within_start(cells: Sequence[CellSummary], place: str) -> StartFit:
+def within_start(cells: Sequence[CellSummary], names: Sequence[str], place: str) -> StartFit:
     """The weighted fit on the cells of one start. Raises DataError where they do not identify the model."""
     used = tuple(sorted(cells, key=lambda cell: cell.key))
-    if len(used) < FEWEST_CELLS:
+    if len(used) < (fewest := fewest_cells(names)):
         raise DataError(
-            f"{place}: {len(used)} usable cells, a fit needs {FEWEST_CELLS}; `python -m analysis summary` says why "
+            f"{place}: {len(used)} usable cells, a fit needs {fewest}; `python -m analysis summary` says why "
             "cells are left out, a larger --grid has more of them"
         )
-    x, b = _design(used), _processing(used)
+    x, b = _design(used, names), _processing(used)
     _check_identifiable(x, place)
     result = iterated_wls(b, x)
     covariance = np.asarray(result.cov_HC3, dtype=float)
     parameters = {
-        name: around(estimate, error, len(used) - len(PARAMETERS))
-        for name, estimate, error in zip(PARAMETERS, result.params, np.sqrt(np.diag(covariance)), strict=True)
+        name: around(estimate, error, len(used) - len(names))
+        for name, estimate, error in zip(names, result.params, np.sqrt(np.diag(covariance)), strict=True)
     }
     return StartFit(used, parameters, covariance, tuple(float(value) for value in x @ result.params))
 
@@ -215,22 +228,22 @@ def variation(cells: Sequence[CellSummary]) -> Variation:
     return Variation(relative, float(np.sqrt(between)))
 
 
-def ols_as_in_paper(cells: Sequence[CellSummary]) -> dict[str, float] | None:
+def ols_as_in_paper(cells: Sequence[CellSummary], names: Sequence[str] = PARAMETERS) -> dict[str, float] | None:
     """Ordinary least squares on B over the cells with r in {1, 2, 5, 10}, each the mean of its starts; in s.
 
     What the paper did, for comparison; it favours the large cells, and has no interval there. None where these
     cells do not identify the model.
     """
     chosen = [cell for cell in cells if cell.replication in PAPER_REPLICATION]
-    if len({cell.key.cell for cell in chosen}) < FEWEST_CELLS:
+    if len({cell.key.cell for cell in chosen}) < fewest_cells(names):
         return None
-    x, b = _design(chosen), _processing(chosen)
+    x, b = _design(chosen, names), _processing(chosen)
     if not identifiable(x):
         return None
     share = Counter(cell.key.cell for cell in chosen)
     weights = np.array([1 / share[cell.key.cell] for cell in chosen])
     estimates = WLS(b, x, weights=weights).fit().params
-    return {name: float(estimate) for name, estimate in zip(PARAMETERS, estimates, strict=True)}
+    return {name: float(estimate) for name, estimate in zip(names, estimates, strict=True)}
 
 
 def _unit(cell: CellSummary) -> Unit:
@@ -244,8 +257,8 @@ def _unusable(cell: CellSummary) -> str:
     return "" if cell.pace is None else f"paced: {cell.pace}"
 
 
-def _design(cells: Sequence[CellSummary | FittedCell]) -> Matrix:
-    return np.array([[1.0, cell.n_fltr, cell.replication] for cell in cells])
+def _design(cells: Sequence[CellSummary | FittedCell], names: Sequence[str]) -> Matrix:
+    return np.array([regressors(names, cell.n_fltr, cell.replication) for cell in cells], dtype=float)
 
 
 def _processing(cells: Sequence[CellSummary]) -> Vector:
@@ -269,10 +282,7 @@ def _began(cells: Sequence[CellSummary]) -> dict[int, int]:
 
 def _check_identifiable(x: Matrix, place: str) -> None:
     if not identifiable(x):
-        raise DataError(
-            f"{place}: over the usable cells the number of filters and the replication grade are collinear, so that "
-            "their costs cannot be told apart; both must vary, and not together: take a larger --grid, or no -k"
-        )
+        raise DataError(f"{place}: over the usable cells {_COLLINEAR[x.shape[1]]}: take a larger --grid, or no -k")
     if rests_on_one_row(x):
         raise DataError(
             f"{place}: one parameter rests on a single usable cell, so that its error is unknown; "
@@ -280,15 +290,23 @@ def _check_identifiable(x: Matrix, place: str) -> None:
         )
 
 
+_COLLINEAR = {
+    3: "the number of filters and the replication grade are collinear, so that their costs cannot be told apart; both "
+    "must vary, and not together",
+    2: "the replication grade is the same, so that what a copy costs cannot be told from what a message costs; it must "
+    "vary",
+}
+
+
 def _per_start(
-    cells: Sequence[CellSummary], used: Sequence[CellSummary], place: str
+    cells: Sequence[CellSummary], used: Sequence[CellSummary], names: Sequence[str], place: str
 ) -> tuple[dict[int, StartFit], list[Finding]]:
     """The fits on the `used` cells of all starts that allow one, and a finding for each start that does not."""
     found: dict[int, StartFit] = {}
     errors: list[tuple[int, DataError]] = []
     for start in sorted({cell.key.start for cell in cells}):
         try:
-            found[start] = within_start([cell for cell in used if cell.key.start == start], place)
+            found[start] = within_start([cell for cell in used if cell.key.start == start], names, place)
         except DataError as error:
             errors.append((start, error))
     if not found:
@@ -309,7 +327,7 @@ def _per_start(
 def _over_starts(starts: Sequence[StartFit]) -> dict[str, Interval]:
     if len(starts) == 1:
         return dict(starts[0].parameters)
-    return {name: mean_interval([start.parameters[name].estimate for start in starts]) for name in PARAMETERS}
+    return {name: mean_interval([start.parameters[name].estimate for start in starts]) for name in starts[0].parameters}
 
 
 def _covariance(starts: Sequence[StartFit]) -> tuple[Matrix, int]:
@@ -349,7 +367,9 @@ def _measured(points: Sequence[FittedCell]) -> Vector:
     return np.array([point.measured_s.estimate for point in points])
 
 
-def _roofline(usable: Sequence[CellSummary], began_ns: Mapping[int, int], place: str) -> Roofline | None:
+def _roofline(
+    usable: Sequence[CellSummary], names: Sequence[str], began_ns: Mapping[int, int], place: str
+) -> Roofline | None:
     """The roofline on the cells' means over the starts; None where the cells allow none.
 
     Its regimes come from the means; its parameters are those of the plane on the cells below the cap, and t_sat is
@@ -358,12 +378,13 @@ def _roofline(usable: Sequence[CellSummary], began_ns: Mapping[int, int], place:
     means = list(_by_cell(usable))
     if not means:
         return None
-    found = regimes(np.array([_processing(of_cell).mean() for of_cell in means]), _design([one[0] for one in means]))
+    x = _design([one[0] for one in means], names)
+    found = regimes(np.array([_processing(of_cell).mean() for of_cell in means]), x)
     if found is None:
         return None
     capped = {of_cell[0].key.cell for of_cell, at_cap in zip(means, found.capped, strict=True) if at_cap}
     try:
-        starts, _ = _per_start(usable, [cell for cell in usable if cell.key.cell not in capped], place)
+        starts, _ = _per_start(usable, [cell for cell in usable if cell.key.cell not in capped], names, place)
     except DataError:  # what identifies the plane over all starts may not do so in any of them
         return None
     at_cap = [cell for cell in usable if cell.key.start in starts and cell.key.cell in capped]
@@ -389,33 +410,34 @@ def _roofline(usable: Sequence[CellSummary], began_ns: Mapping[int, int], place:
 
 
 def _constrained(
-    points: Sequence[FittedCell], t_rcv: Interval, standard_error: float, degrees: int
+    points: Sequence[FittedCell], parameters: Mapping[str, Interval], standard_error: float, degrees: int
 ) -> Constrained | None:
-    """The fit without negative parameters, where t_rcv cannot be told from 0."""
+    """The fit without negative parameters, where t_rcv, whose standard error is given, cannot be told from 0."""
+    t_rcv = parameters["t_rcv"]
     if t_rcv.low is None or t_rcv.high is None or not t_rcv.low <= 0 <= t_rcv.high:
         return None
     measured, fitted = _measured(points), np.array([point.fitted_s for point in points])
-    estimates = non_negative(measured, _design(points), np.where(fitted > 0, fitted, measured))
+    estimates = non_negative(measured, _design(points, tuple(parameters)), np.where(fitted > 0, fitted, measured))
     return Constrained(
-        {name: float(estimate) for name, estimate in zip(PARAMETERS, estimates, strict=True)},
+        {name: float(estimate) for name, estimate in zip(parameters, estimates, strict=True)},
         at_most(t_rcv.estimate, standard_error, degrees),
     )
 
 
-def _leave_one_out(points: Sequence[FittedCell]) -> LeaveOneOut:
-    errors = np.abs(left_out_errors(iterated_wls(_measured(points), _design(points))))
+def _leave_one_out(points: Sequence[FittedCell], names: Sequence[str]) -> LeaveOneOut:
+    errors = np.abs(left_out_errors(iterated_wls(_measured(points), _design(points, names))))
     worst = int(errors.argmax())
     return LeaveOneOut(float(np.median(errors)), float(errors[worst]), points[worst].cell)
 
 
 def _lack(starts: Sequence[StartFit], largest: float) -> LackOfFit:
-    """Relative errors of the windows, pooled over the starts; each start has three parameters of its own."""
+    """Relative errors of the windows, pooled over the starts; each start has parameters of its own."""
     groups = [
         np.array([window.elapsed_s / window.received for window in cell.windows]) / fitted
         for start in starts
         for cell, fitted in zip(start.cells, start.fitted_s, strict=True)
     ]
-    test = lack_of_fit_f(groups, [1.0] * len(groups), len(PARAMETERS) * len(starts))
+    test = lack_of_fit_f(groups, [1.0] * len(groups), sum(len(start.parameters) for start in starts))
     f, p = test or (None, None)
     return LackOfFit(f, p, abs(largest))
 

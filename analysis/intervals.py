@@ -53,6 +53,12 @@ def ratio_interval(numerators: Sequence[float], denominators: Sequence[float]) -
     return around(ratio, np.sqrt(variance), n - 1)
 
 
+def welch_degrees(variances: Vector, degrees: Vector) -> float:
+    """Of a sum of independent terms with these variances and degrees of freedom (Welch 1947); 1 at least."""
+    total = float(variances.sum())
+    return max(1.0, total**2 / float((variances**2 / degrees).sum())) if total else 1.0
+
+
 @dataclass(frozen=True)
 class Block:
     """Observations that share nuisance columns: y = nuisance @ (its own coefficients) + slope x + error."""

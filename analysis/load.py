@@ -25,12 +25,15 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, StructField, StructType
 
 from analysis.errors import DataError
-from analysis.results import CellKey, Finding
+from analysis.results import CellKey, Finding, NotApplicable
 from workloads.records import KEYS, PREPARATION, SCHEMA_VERSION, TABLES, Column, Outcome, Type
 from workloads.rules import VerdictKind
 
 #: Where the newest run is found when none is named.
 LATEST = Path("results/latest")
+
+#: What the manifest says of a broker whose certificate was not verified.
+INSECURE = "insecure"
 
 #: The number of a row whose cell is in no plan.
 STRANGER = -1
@@ -43,11 +46,16 @@ _SPARK = {Type.INT64: LongType(), Type.INT32: IntegerType(), Type.FLOAT64: Doubl
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """A broker of a run; `cpus` is the size of its CPU set, None where its CPU time or its set is not known."""
+    """A broker of a run.
+
+    title: product, version and provider, as far as they are known · cpus: the size of its CPU set, None where its CPU
+    time or its set is not known · certified: False where nobody checked who answered.
+    """
 
     label: str
     title: str
     cpus: int | None
+    certified: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +71,10 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run directory that may be read. `cells` are those with windows: they are complete, preparation included."""
+    """A run directory that may be read. `cells` are those with windows: they are complete, preparation included.
+
+    manifest: all of it, to be shown.
+    """
 
     name: str
     path: Path
@@ -71,6 +82,7 @@ class Run:
     grid: str
     profile: str
     loop: str
+    client: str
     workers: int
     windows: int
     brokers: Mapping[str, Broker]
@@ -79,6 +91,8 @@ class Run:
     cells: tuple[CellKey, ...]
     files: Mapping[str, tuple[Path, ...]]
     findings: tuple[Finding, ...]
+    not_applicable: tuple[NotApplicable, ...]
+    manifest: Mapping[str, Any]
 
     def plan(self, key: CellKey) -> Mapping[str, Any]:
         return self.plans[key.experiment, key.cell]
@@ -125,7 +139,15 @@ def open_run(folder: Path, shown: Path, name: str, *, partial: bool) -> Run:
     if "outcome" in manifest:
         _check_rows(rows, _need(manifest, "rows", dict, place), shown)
     cells = _complete_cells(name, files["windows"])
-    _check_cells(cells, brokers, None if partial else starts, plans, shown)
+    grid, profile = (_need(options, key, str, place) for key in ("grid", "profile"))
+    not_applicable = tuple(
+        sorted(
+            _not_applicable(name, profile, record, place)
+            for record in _need({"not_applicable": [], **manifest}, "not_applicable", list, place)
+        )
+    )
+    _check_cells(cells, brokers, None if partial else starts, plans, shown, anything=not not_applicable)
+    _check_not_applicable(not_applicable, cells, shown)
     missing = _missing(cells, name, _need(manifest, "schedule", list, place))
     if missing and not partial:
         raise DataError(
@@ -136,9 +158,10 @@ def open_run(folder: Path, shown: Path, name: str, *, partial: bool) -> Run:
         name=name,
         path=folder,
         partial=partial,
-        grid=_need(options, "grid", str, place),
-        profile=_need(options, "profile", str, place),
+        grid=grid,
+        profile=profile,
         loop=_need(options, "loop", str, place),
+        client=_need(options, "client", str, place),
         workers=_need(options, "workers", int, place),
         windows=_need(options, "windows", int, place),
         brokers=brokers,
@@ -147,6 +170,8 @@ def open_run(folder: Path, shown: Path, name: str, *, partial: bool) -> Run:
         cells=cells,
         files=files,
         findings=_partial_finding(manifest, cells, missing) if partial else (),
+        not_applicable=not_applicable,
+        manifest=manifest,
     )
 
 
@@ -292,8 +317,27 @@ def _need(record: Any, key: str, kind: type | tuple[type, ...], place: str) -> A
 def _broker(label: str, record: Any, place: str) -> Broker:
     cpus = _need(record, "cpus", (list, NoneType), place)
     known = _need(record, "cpu_known", bool, place)
-    words = (record.get("product"), record.get("version"))
-    return Broker(label, " ".join(str(word) for word in words if word), len(cpus) if known and cpus else None)
+    product = " ".join(str(word) for word in (record.get("product"), record.get("version")) if word)
+    title = f"{product or 'product not known'}, {record.get('provider') or 'provider not known'}"
+    return Broker(label, title, len(cpus) if known and cpus else None, record.get("tls") != INSECURE)
+
+
+def _not_applicable(run: str, profile: str, record: Any, place: str) -> NotApplicable:
+    broker, experiment, cell, reason = (_need(record, key, str, place) for key in _NOT_APPLICABLE)
+    return NotApplicable(run, broker, experiment, profile, cell, reason)
+
+
+_NOT_APPLICABLE = ("broker", "experiment", "cell", "reason")
+
+
+def _check_not_applicable(entries: Sequence[NotApplicable], cells: Sequence[CellKey], shown: Path) -> None:
+    measured = {(key.broker, key.experiment, key.cell) for key in cells}
+    for entry in entries:
+        if (entry.broker, entry.experiment, entry.cell) in measured:
+            raise DataError(
+                f"{shown}: {entry.experiment} {entry.cell} is not applicable on {entry.broker}, says the manifest, but "
+                "it was recorded; the run directory was put together from two runs: measure again"
+            )
 
 
 def _start(record: Any, place: str) -> Start:
@@ -328,6 +372,7 @@ _PLAN: Mapping[str, type | tuple[type, ...]] = {
     "cell": str,
     "profile": str,
     "n_fltr": int,
+    "routed": bool,
     "replication": (float, int),
     "connections": int,
     "lanes": list,
@@ -395,9 +440,14 @@ def _check_cells(
     starts: Sequence[Start] | None,
     plans: Mapping[tuple[str, str], Any],
     shown: Path,
+    *,
+    anything: bool,
 ) -> None:
-    """Every recorded cell is explained; a run that was cut short may not have noted its last start yet."""
-    if not cells:
+    """Every recorded cell is explained; a run that was cut short may not have noted its last start yet.
+
+    anything: whether there has to be a cell at all.
+    """
+    if anything and not cells:
         raise DataError(f"{shown}: no cell is complete, there is nothing to read; measure again")
     known = None if starts is None else {(start.broker, start.start) for start in starts}
     for key in cells:

@@ -1,11 +1,11 @@
 """The plane B = x @ parameters as arithmetic on arrays: nothing here knows a cell, a start or a finding.
 
-Errors are multiplicative, so that every weight is 1 / fitted^2. Rows of `x` are (1, n_fltr, r), `b` is in s.
+Errors are multiplicative, so that every weight is 1 / fitted^2. Rows of `x` begin with 1 and end with r, `b` is in s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,13 @@ from analysis.intervals import CONFIDENCE, Vector
 
 Matrix = npt.NDArray[np.float64]
 
+#: Parameter -> what it is multiplied by, at n_fltr filters and replication grade r.
+REGRESSORS: Mapping[str, Callable[[float, float], float]] = {
+    "t_rcv": lambda _n_fltr, _r: 1.0,
+    "t_fltr": lambda n_fltr, _r: n_fltr,
+    "t_tx": lambda _n_fltr, r: r,
+}
+
 #: Rounds of 1 / fitted^2; the weights no longer move after the second.
 ROUNDS = 3
 
@@ -26,6 +33,11 @@ COLLINEAR = 1e-6
 
 #: From here on a parameter rests on one row, and HC3 divides by nothing.
 LEVERAGE = 1 - 1e-9
+
+
+def regressors(parameters: Iterable[str], n_fltr: float, replication: float) -> list[float]:
+    """The row of the design matrix for these parameters."""
+    return [REGRESSORS[name](n_fltr, replication) for name in parameters]
 
 
 def identifiable(x: Matrix) -> bool:

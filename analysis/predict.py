@@ -15,6 +15,7 @@ import numpy as np
 from analysis.errors import DataError
 from analysis.fit import processing_time_s
 from analysis.intervals import around
+from analysis.plane import regressors
 from analysis.queueing import mean_waiting_s
 from analysis.results import JSON_SCHEMA, FitResult, Interval, RunResult, worst
 from workloads.rules import EXTRAPOLATION, VerdictKind
@@ -65,9 +66,15 @@ def predict(fit: FitResult, question: Question) -> Prediction:
     B is t_rcv + n_fltr t_fltr + r t_tx with the t interval of the fit's covariance, or r t_sat where the fit found
     a cap that lies above it. The waiting time takes the broker for one server in first-come order, Poisson
     arrivals, and B for the service time of every message, as n_fltr and r are constant (M/D/1). Raises DataError
-    far outside the cells that were measured, without a B above 0, and at a rate that is not below the capacity.
+    far outside the cells that were measured, about filters where there were none, without a B above 0, and at a rate
+    that is not below the capacity.
     """
     place = f"{fit.experiment} on {fit.broker} ({fit.run})"
+    if question.n_fltr and "t_fltr" not in fit.parameters:
+        raise DataError(
+            f"{place}: there were no filters in this experiment, so that it knows nothing of n_fltr "
+            f"{question.n_fltr:g}; ask with --n-fltr 0, or of an experiment with filters"
+        )
     far = _far(fit, question)
     if far and not question.extrapolate:
         raise DataError(f"{place}: {far}; measure a larger --grid, or ask with --extrapolate")
@@ -163,7 +170,7 @@ def _processing(fit: FitResult, question: Question) -> tuple[Interval, bool]:
         return _scaled(roofline.t_sat_s, question.replication), True
     if fit.covariance is None:
         return Interval(estimate), False
-    x = np.array([1.0, question.n_fltr, question.replication])
+    x = np.array(regressors(fit.parameters, question.n_fltr, question.replication))
     return around(estimate, float(np.sqrt(x @ np.array(fit.covariance) @ x)), fit.degrees), False
 
 

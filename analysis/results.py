@@ -6,7 +6,8 @@ counts up when one of them changes its meaning.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -88,6 +89,8 @@ class CellSummary:
 
     received_per_s, dispatched_per_s, overall_per_s: messages into the broker, copies out of it, their sum ·
     processing_s: B, seconds per message received · broker_cpu: fraction of its CPU set, None where unknown ·
+    gc_share: fraction of the time that its JVM paused for garbage collection, None where that is unknown ·
+    routed: bindings decide what a subscription gets, and no filter ·
     load_cpu: of a core, per worker · conservation: the window's dispatched / expected that is farthest from 1 ·
     pace: what the cell asked for instead of the run's closed loop, in words · reason: why the status is not `ok`,
     or what else to know.
@@ -99,6 +102,7 @@ class CellSummary:
     pace: str | None
     connections: int
     n_fltr: int
+    routed: bool
     replication: float
     fits_model: bool
     received_per_s: Interval | None
@@ -106,6 +110,7 @@ class CellSummary:
     overall_per_s: Interval | None
     processing_s: Interval | None
     broker_cpu: float | None
+    gc_share: float | None
     load_cpu: float | None
     load_us_per_delivery: float | None
     conservation: float | None
@@ -122,6 +127,26 @@ class CellSummary:
     @property
     def open_loop(self) -> bool:
         return self.planned_per_s is not None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class NotApplicable:
+    """A cell that a broker cannot do, so that it was not measured; `reason` in words. It is no measurement of 0."""
+
+    run: str
+    broker: str
+    experiment: str
+    profile: str
+    cell: str
+    reason: str
+
+
+def reasons(group: Sequence[NotApplicable]) -> str:
+    """`not applicable, no filters on subscriptions (6 cells)`."""
+    count = Counter(one.reason for one in group)
+    return "not applicable, " + "; ".join(
+        f"{reason} ({number} cell{'s' * (number != 1)})" for reason, number in count.items()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +268,8 @@ class Variation:
 class FitResult:
     """B = t_rcv + n_fltr t_fltr + r t_tx on the cells of one (run, broker, experiment, profile); times in s.
 
-    per_start: the three estimates of each start · covariance: of the three parameters in s^2, in their order, for
+    parameters: those that the cells identify; without filters in the experiment there is no t_fltr · per_start: the
+    estimates of each start · covariance: of the parameters in s^2, both in the order of `parameters`, the latter for
     predictions (None where the scope gives none) · degrees: of freedom of their t intervals · ols_as_in_paper:
     least squares on r in {1, 2, 5, 10} as the paper did it, None where the cells do not allow it · roofline: None
     where no split of the cells allows one; where it is preferred, its capped cells are in cells_excluded, and
@@ -257,7 +283,7 @@ class FitResult:
     starts: int
     scope: Scope
     parameters: Mapping[str, Interval]
-    per_start: Mapping[int, tuple[float, float, float]]
+    per_start: Mapping[int, tuple[float, ...]]
     ols_as_in_paper: Mapping[str, float] | None
     cells_used: tuple[str, ...]
     cells_excluded: tuple[Excluded, ...]
@@ -278,6 +304,64 @@ class FitResult:
     def also(self, findings: Iterable[Finding]) -> FitResult:
         """The same fit, judged by further findings as well."""
         return replace(self, findings=(*findings, *self.findings))
+
+
+def formula(parameters: Iterable[str]) -> str:
+    """The model with these parameters, as it is written."""
+    return "B = " + " + ".join(_TERMS[name] for name in parameters)
+
+
+_TERMS = {"t_rcv": "t_rcv", "t_fltr": "n_fltr t_fltr", "t_tx": "r t_tx"}
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A coefficient or a cell of one broker, and its time divided by that of the first broker of the comparison.
+
+    what: `t_rcv`, `t_fltr`, `t_tx`, or a cell's id · value_s: the time itself (a cell: B, the mean over its starts) ·
+    ratio: None for the first broker, and where there is none · p, p_holm: of the test that the ratio is 1, and
+    adjusted for its whole table · words: what may be said of it · reason: why there is no ratio, or why nothing is
+    said of it.
+    """
+
+    what: str
+    broker: str
+    value_s: Interval | None
+    ratio: Interval | None
+    p: float | None = None
+    p_holm: float | None = None
+    words: str = ""
+    reason: str = ""
+
+    @property
+    def received(self) -> Interval | None:
+        """The ratio of the received rates: a rate is the reciprocal of its time, and the ends change places."""
+        return None if self.ratio is None else _reciprocal(self.ratio)
+
+    @property
+    def received_per_s(self) -> Interval | None:
+        return None if self.value_s is None else _reciprocal(self.value_s)
+
+
+def _reciprocal(interval: Interval) -> Interval:
+    """Of something positive."""
+    if interval.low is None or interval.high is None:
+        return Interval(1 / interval.estimate)
+    return Interval(1 / interval.estimate, 1 / interval.high, 1 / interval.low if interval.low > 0 else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Brokers of one run beside each other in one experiment: all divided by `against`, the first of them."""
+
+    run: str
+    experiment: str
+    profile: str
+    against: str
+    scope: Scope
+    routed: bool
+    coefficients: tuple[Ratio, ...]
+    cells: tuple[Ratio, ...]
 
 
 class ClaimVerdict(StrEnum):
@@ -360,7 +444,8 @@ class LatencyResult:
 class HostUse:
     """What a start took of the host while it was loaded; None where nothing was sampled.
 
-    Rates are means from the first sample to the last, over all disks and interfaces of the host.
+    Rates are means from the first sample to the last, over all disks and interfaces of the host; those of the broker
+    are of its own processes.
     """
 
     run: str
@@ -373,6 +458,8 @@ class HostUse:
     swap_growth_bytes: int
     disk_bytes_per_s: float | None
     network_bytes_per_s: float | None
+    broker_context_switches_per_s: float | None = None
+    broker_disk_bytes_per_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +467,9 @@ class RunResult:
     """All that is said about one run.
 
     measures: False for a smoke grid, whose numbers mean nothing · refused: why there is no model where one was
-    to be fitted.
+    to be fitted · not_applicable: what a broker of the run cannot do · comparisons: of its brokers with
+    the first one · manifest: as the run directory has it, to be
+    shown.
     """
 
     run: str
@@ -395,6 +484,9 @@ class RunResult:
     refused: tuple[str, ...] = field(default=())
     claims: tuple[Claim, ...] = ()
     latency: tuple[LatencyResult, ...] = ()
+    not_applicable: tuple[NotApplicable, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    manifest: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def verdict(self) -> VerdictKind:
@@ -408,12 +500,21 @@ class RunResult:
 
 
 def summary_json(results: Sequence[RunResult]) -> dict[str, Any]:
-    """`summary`: the cells of all runs, their latencies, the paper's claims, and the worst verdict."""
+    """`summary`: the cells of all runs, their latencies, the paper's claims, the hosts, and the worst verdict.
+
+    A cell that is not applicable to its broker has no start and no number, and stands behind the measured ones.
+    """
     return {
         "schema": JSON_SCHEMA,
-        "cells": [_cell(cell) for result in results for cell in result.cells],
+        "cells": [
+            record
+            for result in results
+            for record in (*map(_cell, result.cells), *map(_not_applicable, result.not_applicable))
+        ],
         "latency": [_latency(cell) for result in results for cell in result.latency],
         "claims": [asdict(claim) for result in results for claim in result.claims],
+        "ratios": [record for result in results for comparison in result.comparisons for record in _ratios(comparison)],
+        "host": [asdict(use) for result in results for use in result.host],
         "verdict": worst(result.verdict for result in results),
         "findings": [_finding(finding, result.run) for result in results for finding in result.every_finding],
         "runs": [{"run": result.run, "path": result.path, "verdict": result.verdict} for result in results],
@@ -454,11 +555,35 @@ def _cell(cell: CellSummary) -> dict[str, Any]:
         "planned_per_s": cell.planned_per_s,
         **{name: _rate(getattr(cell, name)) for name in ("received_per_s", "dispatched_per_s", "overall_per_s")},
         "broker_cpu": cell.broker_cpu,
+        "gc_share": cell.gc_share,
         "load_cpu": cell.load_cpu,
         "load_us_per_delivery": cell.load_us_per_delivery,
         "windows": len(cell.windows),
         "status": cell.status,
         "reason": cell.reason,
+    }
+
+
+def _not_applicable(cell: NotApplicable) -> dict[str, Any]:
+    return {
+        **asdict(cell),
+        "start": None,
+        "factors": {},
+        "pace": None,
+        **dict.fromkeys(
+            (
+                "planned_per_s",
+                "received_per_s",
+                "dispatched_per_s",
+                "overall_per_s",
+                "broker_cpu",
+                "gc_share",
+                "load_cpu",
+                "load_us_per_delivery",
+            )
+        ),
+        "windows": 0,
+        "status": Status.NOT_APPLICABLE,
     }
 
 
@@ -488,6 +613,29 @@ _LATENCY_PARTS = ("key", "mean_s", "percentiles")
 
 def _rate(interval: Interval | None) -> dict[str, Any] | None:
     return None if interval is None else {"estimate": interval.estimate, "ci95": interval.ci95}
+
+
+def _ratios(comparison: Comparison) -> Iterator[dict[str, Any]]:
+    """A record per broker and coefficient, and per broker and cell; the first broker's have no ratio."""
+    for kind, rows in (("coefficient", comparison.coefficients), ("cell", comparison.cells)):
+        for row in rows:
+            yield {
+                "run": comparison.run,
+                "experiment": comparison.experiment,
+                "profile": comparison.profile,
+                "scope": comparison.scope,
+                "kind": kind,
+                "what": row.what,
+                "broker": row.broker,
+                "against": comparison.against,
+                "value": row.value_s and _seconds(row.value_s),
+                "ratio": _rate(row.ratio),
+                "received_ratio": _rate(row.received) if kind == "cell" else None,
+                "p": row.p,
+                "p_holm": row.p_holm,
+                "words": row.words,
+                "reason": row.reason,
+            }
 
 
 def _seconds(interval: Interval) -> dict[str, Any]:
@@ -524,6 +672,7 @@ def _fit(fit: FitResult) -> dict[str, Any]:
         "profile": fit.profile,
         "starts": fit.starts,
         "scope": fit.scope,
+        "model": formula(fit.parameters),
         "parameters": {name: _seconds(interval) for name, interval in fit.parameters.items()},
         "ols_as_in_paper": paper and {name: {"estimate_s": estimate} for name, estimate in paper.items()},
         "cells_used": list(fit.cells_used),

@@ -43,7 +43,7 @@ class Regimes:
 
 
 def regimes(b: Vector, x: Matrix) -> Regimes | None:
-    """The roofline with the least squares of log residuals; rows of `x` are (1, n_fltr, r), `b` is in s.
+    """The roofline with the least squares of log residuals; rows of `x` end with r, `b` is in s.
 
     The errors of both models are log-normal with one variance, so that their AICc may be compared. None where no
     roofline has at least CAPPED_CELLS rows at the cap and, clear of it, rows that identify the plane: rows at the

@@ -5,7 +5,7 @@ Nothing here changes a number; each doubt becomes a finding with what was measur
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from statistics import median
 
@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 
 from analysis.intervals import Block, pooled_slope
 from analysis.load import STRANGER, Frames, Run, Start, reading
+from analysis.plane import regressors
 from analysis.results import CellKey, CellSummary, Finding, FitResult, HostUse, Interval
 from workloads.records import WARM_UP, Window
 from workloads.rules import DRIFT, HOST_SPEED, IDLE_CPU, STATIONARY, Status, VerdictKind, WindowStatus
@@ -64,8 +65,7 @@ def host_use(data: Frames, runs: Sequence[Run]) -> tuple[HostUse, ...]:
     """What each start took of the host, from the samples; counters that wrap or restart are not repaired."""
     names = ["run", "broker", "start"]
     first_to_last = {
-        name: F.max_by(name, "at_ns") - F.min_by(name, "at_ns")
-        for name in ("at_ns", "swap_used_bytes", "disk_written_bytes", "network_sent_bytes")
+        name: F.max_by(name, "at_ns") - F.min_by(name, "at_ns") for name in ("at_ns", "swap_used_bytes", *_RATES)
     }
     with reading(runs):
         rows = (
@@ -91,25 +91,37 @@ def host_use(data: Frames, runs: Sequence[Run]) -> tuple[HostUse, ...]:
             load_rss_bytes=row["load_rss"],
             memory_available_bytes=row["available"],
             swap_growth_bytes=row["swap_used_bytes"],
-            disk_bytes_per_s=row["disk_written_bytes"] / row["at_ns"] * 1e9 if row["at_ns"] else None,
-            network_bytes_per_s=row["network_sent_bytes"] / row["at_ns"] * 1e9 if row["at_ns"] else None,
+            **{field: _per_s(row[counter], row["at_ns"]) for counter, field in _RATES.items()},
         )
         for row in rows
     )
 
 
-def _plane(cell: CellSummary, fits: Sequence[FitResult]) -> tuple[float, float, float] | None:
+#: Counter of the samples -> its rate.
+_RATES = {
+    "disk_written_bytes": "disk_bytes_per_s",
+    "network_sent_bytes": "network_bytes_per_s",
+    "broker_context_switches": "broker_context_switches_per_s",
+    "broker_disk_written_bytes": "broker_disk_bytes_per_s",
+}
+
+
+def _per_s(growth: int | None, elapsed_ns: int) -> float | None:
+    return None if growth is None or not elapsed_ns else growth / elapsed_ns * 1e9
+
+
+def _plane(cell: CellSummary, fits: Sequence[FitResult]) -> Mapping[str, float] | None:
     """The parameters that were fitted on the cell's own start, where they describe the cell: not so under a cap."""
     for fit in fits:
         of_fit = (fit.run, fit.broker, fit.experiment) == (cell.key.run, cell.key.broker, cell.key.experiment)
-        if of_fit and cell.key.cell in fit.cells_used:
-            return fit.per_start.get(cell.key.start)
+        if of_fit and cell.key.cell in fit.cells_used and cell.key.start in fit.per_start:
+            return dict(zip(fit.parameters, fit.per_start[cell.key.start], strict=True))
     return None
 
 
-def _against_plane(cells: Sequence[CellSummary], plane: tuple[float, float, float], begin_ns: int) -> Block:
-    design = np.array([[1.0, cell.n_fltr, cell.replication] for cell in cells])
-    fitted = design @ np.array(plane)
+def _against_plane(cells: Sequence[CellSummary], plane: Mapping[str, float], begin_ns: int) -> Block:
+    design = np.array([regressors(plane, cell.n_fltr, cell.replication) for cell in cells])
+    fitted = design @ np.array(list(plane.values()))
     measured = np.array([cell.processing_s.estimate for cell in cells if cell.processing_s])
     minutes = (
         np.array([np.mean([window.middle_ns - begin_ns for window in cell.windows]) for cell in cells]) / _MINUTE_NS

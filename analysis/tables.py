@@ -7,19 +7,24 @@ from itertools import groupby
 
 from tabulate import tabulate
 
-from analysis.fit import PAPER, PARAMETERS
+from analysis.fit import PAPER
 from analysis.results import (
     AuditResult,
     CellAudit,
     CellSummary,
     Claim,
+    Comparison,
     Finding,
     FitResult,
     HostUse,
     Interval,
     LatencyResult,
+    NotApplicable,
     Percentile,
+    Ratio,
     RunResult,
+    formula,
+    reasons,
 )
 from workloads.lanes import LaneAudit
 from workloads.records import PREPARATION
@@ -89,9 +94,10 @@ def _side_by_side(results: Sequence[RunResult], *, cells: bool) -> str:
 def _run(result: RunResult, *, cells: bool) -> str:
     parts = [_headline(f"Run {result.run}"), "\n".join(result.title)]
     if cells:
-        parts += [*_cells(result.cells), *_latencies(result.latency)]
+        parts += [*_cells(result.cells, result.not_applicable), *_latencies(result.latency)]
         parts += ["Audit: every copy followed\n" + _audit_table(result.audit, every_cell=False)]
     parts += [_model(fit) for fit in result.fits]
+    parts += [_compared(comparison, cells=cells) for comparison in result.comparisons]
     if cells:
         parts += _claims(result.claims)
     if cells and result.host:
@@ -105,7 +111,8 @@ def _headline(text: str) -> str:
     return f"{text}\n{'=' * len(text)}"
 
 
-def _cells(cells: Sequence[CellSummary]) -> Iterator[str]:
+def _cells(cells: Sequence[CellSummary], not_applicable: Sequence[NotApplicable]) -> Iterator[str]:
+    """A table per broker, experiment and profile, then a line for each experiment that is nothing for its broker."""
     for (broker, experiment, profile), group in groupby(
         sorted(cells, key=lambda cell: (cell.key.broker, cell.key.experiment, cell.profile, cell.key)),
         key=lambda cell: (cell.key.broker, cell.key.experiment, cell.profile),
@@ -115,10 +122,33 @@ def _cells(cells: Sequence[CellSummary]) -> Iterator[str]:
         paces = {cell.pace for cell in of_table}
         pace = paces.pop() if len(paces) == 1 else None
         title = (
-            f"{experiment} on {broker}, profile {profile}{f', {pace}' if pace else ''}: messages/s with 95 % intervals "
-            f"within one start; rows in ( ) {brackets}"
+            f"{experiment} on {broker}, profile {profile}{routing(of_table)}{f', {pace}' if pace else ''}: "
+            f"messages/s with 95 % intervals within one start; rows in ( ) {brackets}"
         )
-        yield (title + "\n" + _table([_cell(cell) for cell in of_table], _CELL_HEADERS, left=1))
+        rows = [_cell(cell) for cell in of_table]
+        rows += [
+            [one.cell, *["-"] * (len(_CELL_HEADERS) - 3), Status.NOT_APPLICABLE, one.reason]
+            for one in not_applicable
+            if (one.broker, one.experiment, one.profile) == (broker, experiment, profile)
+        ]
+        yield (title + "\n" + _table(rows, _CELL_HEADERS, left=1))
+    if lines := nowhere(cells, not_applicable):
+        yield "\n".join(lines)
+
+
+def routing(cells: Iterable[CellSummary]) -> str:
+    """What the title of such cells has to say: a binding is looked up, a filter is evaluated."""
+    return ", routing, not filtering" if any(cell.routed for cell in cells) else ""
+
+
+def nowhere(cells: Sequence[CellSummary], not_applicable: Sequence[NotApplicable]) -> list[str]:
+    """A line for each experiment of which a broker can do no cell at all."""
+    measured = {(cell.key.broker, cell.key.experiment, cell.profile) for cell in cells}
+    groups: dict[tuple[str, str], list[NotApplicable]] = {}
+    for one in not_applicable:
+        if (one.broker, one.experiment, one.profile) not in measured:
+            groups.setdefault((one.experiment, one.broker), []).append(one)
+    return [f"{experiment} on {broker}: {reasons(group)}" for (experiment, broker), group in groups.items()]
 
 
 _CELL_HEADERS = (
@@ -129,6 +159,7 @@ _CELL_HEADERS = (
     "overall",
     "B in us",
     "broker CPU",
+    "GC",
     "load CPU",
     "us/copy",
     "windows",
@@ -146,6 +177,7 @@ def _cell(cell: CellSummary) -> list[str]:
         _rate(cell.overall_per_s),
         "-" if cell.processing_s is None or cell.open_loop else f"{cell.processing_s.estimate * 1e6:.2f}",
         _share(cell.broker_cpu),
+        "-" if cell.gc_share is None else f"{cell.gc_share:.1%}",
         _share(cell.load_cpu),
         "-" if cell.load_us_per_delivery is None else f"{cell.load_us_per_delivery:.2f}",
         f"{len(cell.windows)}" + (f" (+{cell.contaminated} contaminated)" if cell.contaminated else ""),
@@ -270,7 +302,7 @@ def _model(fit: FitResult) -> str:
             "-" if fit.ols_as_in_paper is None else f"{fit.ols_as_in_paper[name] * 1e6:.4g}",
             f"{PAPER[name] * 1e6:.4g}",
         ]
-        for name in PARAMETERS
+        for name in fit.parameters
     ]
     headers = (
         "",
@@ -283,8 +315,8 @@ def _model(fit: FitResult) -> str:
     lack = fit.lack_of_fit
     lines = [
         f"Model of {fit.experiment} on {fit.broker}, profile {fit.profile}, times in us per message received:",
-        "B = t_rcv + n_fltr t_fltr + r t_tx",
-        "with n_fltr filters installed (matching ones included) and r copies delivered of every message",
+        formula(fit.parameters),
+        meaning(fit),
         _table(rows, headers, left=2),
         f"{len(fit.cells_used)} cells, {fit.starts} start{'s' * (fit.starts != 1)}; "
         f"no cell lies farther than {lack.max_relative_deviation:.1%} off"
@@ -295,10 +327,17 @@ def _model(fit: FitResult) -> str:
     return "\n".join([*lines, *_cut(left_out, "left out"), f"verdict of this model: {fit.verdict}"])
 
 
+def meaning(fit: FitResult) -> str:
+    """The variables of the model in words."""
+    if "t_fltr" in fit.parameters:
+        return "with n_fltr filters installed (matching ones included) and r copies delivered of every message"
+    return "with r copies delivered of every message; there are no filters in this experiment, so that it has no t_fltr"
+
+
 def _beside(fit: FitResult) -> Iterator[str]:
     """What else was fitted or found on the same cells, one line each."""
     if fit.starts > 1:
-        for place, name in enumerate(PARAMETERS):
+        for place, name in enumerate(fit.parameters):
             yield f"{name} by start: " + ", ".join(f"{of[place] * 1e6:.4g}" for _, of in sorted(fit.per_start.items()))
     within, between = fit.variation.within_start, fit.variation.between_starts
     if within is not None:
@@ -322,9 +361,74 @@ def _beside(fit: FitResult) -> Iterator[str]:
         yield f"with no time below 0: {times}; t_rcv is at most {bound.t_rcv_at_most_s * 1e6:.4g} (one-sided 95 %)"
 
 
+def _compared(comparison: Comparison, *, cells: bool) -> str:
+    """The coefficients of all brokers, and their cells, each divided by that of the first."""
+    lines = [compared_title(comparison)]
+    if comparison.coefficients:
+        rows = [
+            [
+                row.what,
+                row.broker,
+                "-" if row.value_s is None else f"{row.value_s.estimate * 1e6:.4g}",
+                "-" if row.value_s is None else _range_us(row.value_s),
+                ratio(row.ratio),
+                row.words,
+                row.reason,
+            ]
+            for row in comparison.coefficients
+        ]
+        lines.append(_table(rows, ("", "broker", "us", "95 % interval", "ratio", "said", "why"), left=2))
+        lines.append(chance(comparison.coefficients))
+    if cells:
+        rows = [
+            [
+                row.what,
+                row.broker,
+                "-" if row.value_s is None else f"{row.value_s.estimate * 1e6:.2f}",
+                "-" if row.received_per_s is None else f"{row.received_per_s.estimate:.0f}",
+                ratio(row.ratio),
+                ratio(row.received),
+                row.words,
+                row.reason,
+            ]
+            for row in comparison.cells
+        ]
+        headers = ("cell", "broker", "B in us", "received/s", "ratio of B", "of received", "said", "why")
+        lines += [_table(rows, headers, left=2), chance(comparison.cells)]
+    return "\n".join(lines)
+
+
+def compared_title(comparison: Comparison) -> str:
+    return (
+        f"Side by side, {comparison.experiment}{', routing, not filtering' if comparison.routed else ''}, "
+        f"profile {comparison.profile}: ratios to {comparison.against}, 95 % intervals {comparison.scope}; "
+        "slower and faster in per cent of its time"
+    )
+
+
+def ratio(interval: Interval | None) -> str:
+    if interval is None:
+        return "-"
+    if interval.low is None and interval.high is None:
+        return f"{interval.estimate:.3f}"
+    low, high = ("open" if end is None else f"{end:.3f}" for end in (interval.low, interval.high))
+    return f"{interval.estimate:.3f} [{low}, {high}]"
+
+
+def chance(rows: Sequence[Ratio]) -> str:
+    """How many intervals exclude 1 by themselves where nothing differs."""
+    number = sum(row.ratio is not None for row in rows)
+    if not number:
+        return "no ratio: the last column says why"
+    return (
+        f"{number} ratio{'s' * (number != 1)}: where nothing differs, {0.05 * number:.1f} intervals are expected to "
+        "exclude 1 by chance; what is said holds at 5 % for the whole table (Holm)"
+    )
+
+
 def _table(rows: Sequence[Sequence[object]], headers: Sequence[str], left: int) -> str:
     """Text to the left in the first `left` columns and in those of words, numbers to the right."""
-    words = {"status", "verdict", *_WIDTHS}
+    words = {"status", "verdict", "said", *_WIDTHS}
     align = ["left" if place < left or title in words else "right" for place, title in enumerate(headers)]
     widths = [_WIDTHS.get(title) for title in headers]
     return str(tabulate(rows, headers, disable_numparse=True, colalign=align, maxcolwidths=widths))
@@ -347,6 +451,8 @@ def _host(host: Sequence[HostUse]) -> str:
             f"{use.swap_growth_bytes / _MIB:.0f}",
             "-" if use.disk_bytes_per_s is None else f"{use.disk_bytes_per_s / _MIB:.1f}",
             "-" if use.network_bytes_per_s is None else f"{use.network_bytes_per_s / _MIB:.1f}",
+            "-" if use.broker_disk_bytes_per_s is None else f"{use.broker_disk_bytes_per_s / _MIB:.1f}",
+            "-" if use.broker_context_switches_per_s is None else f"{use.broker_context_switches_per_s:.0f}",
         ]
         for use in host
     ]
@@ -359,6 +465,8 @@ def _host(host: Sequence[HostUse]) -> str:
         "swap MiB, growth",
         "disk MiB/s",
         "network MiB/s",
+        "broker disk MiB/s",
+        "broker switches/s",
     )
     return _table(rows, headers, left=1)
 

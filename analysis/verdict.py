@@ -6,18 +6,21 @@ model fitted on that broker in that run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from analysis import aggregate, audit, claims, fit, latency, stability
+from analysis import aggregate, audit, claims, fit, latency, sidebyside, stability
 from analysis.errors import DataError
 from analysis.load import Run, frames, open_runs
 from analysis.results import AuditResult, CellKey, CellSummary, Finding, FitResult, HostUse, LatencyResult, RunResult
 from analysis.session import session
 from workloads.records import Window
 from workloads.rules import Status, VerdictKind
+
+#: The suite's own client, which needs no word.
+BULK = "bulk"
 
 
 def audited(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[AuditResult, ...]:
@@ -76,7 +79,7 @@ def _result(
 ) -> RunResult:
     """A smoke grid is judged by its audit alone."""
     cells = aggregate.summarise(run, windows, audited_run.cells)
-    findings = [*audited_run.findings]
+    findings = [*audited_run.findings, *_certificates(run), *_nothing(run, cells)]
     fits: tuple[FitResult, ...] = ()
     latencies: tuple[LatencyResult, ...] = ()
     refused: tuple[str, ...] = ()
@@ -103,9 +106,36 @@ def _result(
         host=host,
         findings=tuple(findings),
         refused=refused,
-        claims=claims.claims(run.name, cells, fits) if measures else (),
+        claims=claims.claims(run.name, cells, fits, run.not_applicable) if measures else (),
         latency=latencies,
+        not_applicable=run.not_applicable,
+        comparisons=sidebyside.compare(list(run.brokers), cells, fits, run.not_applicable) if measures else (),
+        manifest=run.manifest,
     )
+
+
+def _certificates(run: Run) -> Iterator[Finding]:
+    for broker in run.brokers.values():
+        if not broker.certified:
+            yield Finding(
+                what=f"the certificate of {broker.label} was not verified",
+                measured="encrypted, but with whoever answered",
+                limit="a certificate of an authority that the load trusts",
+                advice="give the authority's certificate instead of --insecure",
+                consequence=VerdictKind.UNVERIFIED,
+                broker=broker.label,
+            )
+
+
+def _nothing(run: Run, cells: Sequence[CellSummary]) -> Iterator[Finding]:
+    if not cells and run.not_applicable:
+        yield Finding(
+            what="nothing was measured",
+            measured=f"{len(run.not_applicable)} cells, none of them applicable to its broker",
+            limit="a cell that is",
+            advice="choose another experiment (-k) or another broker",
+            consequence=VerdictKind.UNVERIFIED,
+        )
 
 
 def _judged(result: FitResult, findings: Sequence[Finding]) -> FitResult:
@@ -123,7 +153,7 @@ def _refusal(broker: str, error: DataError, cells: Sequence[CellSummary]) -> Fin
     return Finding(
         what="no model",
         measured=str(error),
-        limit=f"{fit.FEWEST_CELLS} usable cells that tell the parameters apart",
+        limit="usable cells that tell the parameters apart, and one more",
         advice="the cells stand for themselves",
         consequence=VerdictKind.INVALID if left_out else VerdictKind.VALID,
         broker=broker,
@@ -140,6 +170,10 @@ def _no_model(result: RunResult) -> str:
 
 
 def _title(run: Run) -> tuple[str, ...]:
-    brokers = [f"{broker.label}: {broker.title or 'product not known'}" for broker in run.brokers.values()]
+    brokers = [f"{broker.label}: {broker.title}" for broker in run.brokers.values()]
     starts = len({start.start for start in run.starts})
-    return (f"grid {run.grid}, profile {run.profile}, loop {run.loop}, {starts} start{'s' * (starts != 1)}", *brokers)
+    client = "" if run.client == BULK else f", client {run.client}"
+    return (
+        f"grid {run.grid}, profile {run.profile}, loop {run.loop}, {starts} start{'s' * (starts != 1)}{client}",
+        *brokers,
+    )

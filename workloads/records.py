@@ -1,7 +1,8 @@
 """The run directory: the columns of every recorded table, and the plan and manifest beside them.
 
     results/<UTC time>-<label>/
-        manifest.json     what ran where, with which options; `outcome` once it ended
+        manifest.json     what ran where, with which options; `outcome` once it ended; `not_applicable`: a list of
+                          {broker, experiment, cell, reason} of what a broker cannot do and nobody scheduled
         plan.json         what should have happened, per (experiment, cell)
         sends/            one Parquet file per (broker, start, experiment, cell, worker)
         deliveries/       likewise
@@ -190,7 +191,7 @@ def plan_record(
     `lanes` is a list of {`first`, `step`, `count`, `receivers`, `shared`}: the lanes first, first + step, ...
     (count of them) have the same receivers, given as inclusive [first, last] ranges of subscriptions; each of
     these gets every message, or, where `shared`, exactly one of them does. `pace` is in words, and null for the
-    run's own closed loop.
+    run's own closed loop. `routed`: bindings decide what a subscription gets, and no filter.
     """
     return {
         "experiment": plan.experiment,
@@ -200,6 +201,7 @@ def plan_record(
         "subscriptions": len(plan.subscriptions),
         "connections": plan.connections,
         "n_fltr": plan.n_fltr,
+        "routed": any(destination.kind.routed for destination, _ in plan.subscriptions),
         "replication": plan.replication,
         "lanes": _lanes(plan),
         "fits_model": fits_model,

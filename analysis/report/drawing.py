@@ -160,10 +160,23 @@ def _name_rows(axes: Axes, panel: Panel) -> None:
     axes.set_yticks(range(len(panel.rows)), panel.rows)
     axes.set_ylim(len(panel.rows) - 0.5, -0.5)
     axes.set_xlabel(panel.y_label)
-    axes.axvline(0, color=INK, linewidth=0.8)
+    axes.axvline(1 if panel.ratios else 0, color=INK, linewidth=0.8)
     axes.margins(x=0.1)
-    axes.xaxis.set_major_locator(MaxNLocator(5))
+    if panel.ratios:
+        axes.set_xscale("log", nonpositive="clip")
+        # An end at or below 0 has no place on this axis.
+        values = [1.0, *(value for series in panel.series for value in _ratio_reach(series))]
+        axes.set_xlim(min(values) / 1.05, max(values) * 1.05)
+        axes.xaxis.set_major_locator(MaxNLocator(7) if max(values) < 3 * min(values) else LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_minor_locator(NullLocator())
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter(_PLAIN)
+
+
+def _ratio_reach(series: Series) -> list[float]:
+    ends = [end for point in series.points for end in (point.y.estimate, point.y.low, point.y.high)]
+    return [end for end in ends if end is not None and end > 0]
 
 
 _PLAIN = FuncFormatter(lambda value, _place: f"{value:,.6g}".replace("-", "\N{MINUS SIGN}"))

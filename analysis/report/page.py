@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,8 @@ from analysis.errors import DataError
 from analysis.report import drawing, pictures, sheets
 from analysis.report.pictures import Group, Picture
 from analysis.report.sheets import Table
-from analysis.results import JSON_SCHEMA, FitResult, RunResult, worst
-from analysis.tables import AUDIT_VERDICTS, VERDICTS
+from analysis.results import JSON_SCHEMA, Comparison, FitResult, RunResult, worst
+from analysis.tables import AUDIT_VERDICTS, VERDICTS, nowhere
 from workloads.rules import VerdictKind
 
 #: The file's name where its user gives none; it then stands in the first run directory.
@@ -60,16 +59,28 @@ class Experiment:
 
 
 @dataclass(frozen=True, slots=True)
+class Compared:
+    """What is shown of the brokers of a run beside each other in one experiment."""
+
+    title: str
+    figure: Figure | None
+    tables: tuple[Table, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Chapter:
     """All that the page shows of one run."""
 
     anchor: str
     result: RunResult
     meaning: str
+    brokers: Table
     setup: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     models: tuple[Model, ...]
+    ratios: tuple[Compared, ...]
     claims: tuple[Table, ...]
     experiments: tuple[Experiment, ...]
+    not_applicable: tuple[str, ...]
     audit: Table
     latency: tuple[tuple[Table, Figure], ...]
     host: Table | None
@@ -78,7 +89,7 @@ class Chapter:
 def write(results: Sequence[RunResult], output: Path | None = None) -> Path:
     """Writes the report of these runs, whole or not at all; returns its path. Raises DataError where it cannot."""
     path = output or Path(results[0].path) / NAME
-    text = html(results, [_manifest(Path(result.path)) for result in results])
+    text = html(results)
     try:
         _replace(path, text)
     except OSError as error:
@@ -94,13 +105,9 @@ def record(results: Sequence[RunResult], path: Path) -> dict[str, Any]:
     return {"schema": JSON_SCHEMA, "report": str(path), "verdict": worst(result.verdict for result in results)}
 
 
-def html(results: Sequence[RunResult], manifests: Sequence[Mapping[str, Any]]) -> str:
-    """The page. `manifests` are those of the runs, in the same order; they are only shown."""
+def html(results: Sequence[RunResult]) -> str:
     several = len(results) > 1
-    chapters = [
-        _chapter(f"run-{number}", result, manifest)
-        for number, (result, manifest) in enumerate(zip(results, manifests, strict=True), 1)
-    ]
+    chapters = [_chapter(f"run-{number}", result) for number, result in enumerate(results, 1)]
     picture = pictures.coefficients(results)
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
@@ -135,31 +142,26 @@ def _replace(path: Path, text: str) -> None:
             raise
 
 
-def _manifest(folder: Path) -> Mapping[str, Any]:
-    """The analysis has read and checked it already; here its words are shown."""
-    try:
-        return dict(json.loads((folder / "manifest.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{folder}/manifest.json: cannot be read: {error}; copy the run directory again") from error
-
-
 def _overall(results: Sequence[RunResult]) -> str:
     counts = {kind: sum(result.verdict == kind for result in results) for kind in VerdictKind}
     said = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
     return f"the worst of {len(results)} runs ({said}); each has its own verdict below"
 
 
-def _chapter(anchor: str, result: RunResult, manifest: Mapping[str, Any]) -> Chapter:
+def _chapter(anchor: str, result: RunResult) -> Chapter:
     groups = pictures.groups(result)
     words = VERDICTS if result.measures else AUDIT_VERDICTS
     return Chapter(
         anchor=anchor,
         result=result,
         meaning=words[result.verdict],
-        setup=tuple(sheets.setup(manifest)),
+        brokers=sheets.brokers(result.manifest),
+        setup=tuple(sheets.setup(result.manifest)),
         models=tuple(_model(anchor, fit, groups) for fit in result.fits),
+        ratios=tuple(_compared(anchor, comparison) for comparison in result.comparisons),
         claims=tuple(sheets.claims(result.claims)),
-        experiments=tuple(_experiment(anchor, group, measures=result.measures) for group in groups),
+        experiments=tuple(_experiment(anchor, group, result) for group in groups),
+        not_applicable=tuple(nowhere(result.cells, result.not_applicable)),
         audit=sheets.audit(result.audit),
         latency=tuple(_latency(anchor, result)),
         host=sheets.host(result.host) if result.host else None,
@@ -183,13 +185,29 @@ def _model(anchor: str, fit: FitResult, groups: Sequence[Group]) -> Model:
     )
 
 
-def _experiment(anchor: str, group: Group, *, measures: bool) -> Experiment:
+def _compared(anchor: str, comparison: Comparison) -> Compared:
+    picture = pictures.ratios(comparison)
+    return Compared(
+        f"{comparison.experiment}, profile {comparison.profile}",
+        None if picture is None else _figure(anchor, picture),
+        tuple(sheets.ratios(comparison)),
+    )
+
+
+def _experiment(anchor: str, group: Group, result: RunResult) -> Experiment:
     """A smoke grid has no pictures: its numbers mean nothing."""
     return Experiment(
         anchor=_slug(f"{anchor}-cells-{group.title}"),
         title=group.title,
-        figures=tuple(_figure(anchor, picture) for picture in pictures.of_group(group)) if measures else (),
-        cells=sheets.cells(group),
+        figures=tuple(_figure(anchor, picture) for picture in pictures.of_group(group)) if result.measures else (),
+        cells=sheets.cells(
+            group,
+            [
+                one
+                for one in result.not_applicable
+                if (one.broker, one.experiment, one.profile) == (group.broker, group.experiment, group.profile)
+            ],
+        ),
     )
 
 
@@ -206,4 +224,5 @@ def _figure(anchor: str, picture: Picture) -> Figure:
 
 
 def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    """An anchor of its own for every text: two labels may differ in punctuation only."""
+    return re.sub(r"[^A-Za-z0-9 -]", lambda sign: f".{ord(sign[0]):x}.", text).replace(" ", "_")

@@ -12,7 +12,7 @@ from itertools import groupby
 from statistics import fmean
 
 from analysis.fit import PARAMETERS, processing_time_s
-from analysis.results import CellSummary, FitResult, Interval, LatencyResult, Roofline, RunResult
+from analysis.results import CellSummary, Comparison, FitResult, Interval, LatencyResult, Roofline, RunResult
 from workloads.rules import CELL_MISFIT, FIT_MISFIT, Status, VerdictKind
 
 #: A line of the model is drawn through so many points.
@@ -50,7 +50,7 @@ class Series:
 class Panel:
     """One pair of axes. `levels`: horizontal lines to compare with · `even`: x is linear, however wide it is ·
     `rows`: names of the places 0, 1, ... of a panel that lies on its side: its x runs downwards, its values to the
-    right."""
+    right; `ratios`: these are ratios, on a logarithmic axis with a line at 1."""
 
     title: str
     x_label: str
@@ -59,6 +59,7 @@ class Panel:
     levels: tuple[float, ...] = ()
     even: bool = False
     rows: tuple[str, ...] = ()
+    ratios: bool = False
 
     @property
     def x_is_wide(self) -> bool:
@@ -123,7 +124,7 @@ def residuals(fit: FitResult, cells: Sequence[CellSummary]) -> Picture:
 
     `cells`: those of the fit's broker, experiment and profile, left-out ones included.
     """
-    estimates = {name: fit.parameters[name].estimate for name in PARAMETERS}
+    estimates = {name: interval.estimate for name, interval in fit.parameters.items()}
     taken = [
         (_Fitted(point.fitted_s, point.n_fltr, point.replication, point.at_s), point.measured_s, False)
         for point in fit.points
@@ -240,6 +241,7 @@ def coefficients(results: Sequence[RunResult]) -> Picture | None:
                             hollow=fit.verdict == VerdictKind.INVALID,
                         )
                         for place, fit in enumerate(fits)
+                        if name in fit.parameters
                     ),
                 ),
             ),
@@ -256,6 +258,43 @@ def coefficients(results: Sequence[RunResult]) -> Picture | None:
         "Interval plot of the fitted times per message, per filter and per copy; the table beside it has the numbers.",
         panels,
         tuple(row for row, fit in zip(rows, fits, strict=True) if fit.verdict == VerdictKind.INVALID),
+    )
+
+
+def ratios(comparison: Comparison) -> Picture | None:
+    """The ratios of coefficients and cells to those of the first broker; None where there is none to draw."""
+    every = (*comparison.coefficients, *comparison.cells)
+    drawn = [row for row in every if row.ratio is not None and row.ratio.estimate > 0]
+    if not drawn:
+        return None
+    rows = tuple(dict.fromkeys(row.what for row in drawn))
+    brokers = list(dict.fromkeys(row.broker for row in drawn))
+    series = tuple(
+        Series(
+            broker,
+            tuple(
+                Point(
+                    rows.index(row.what) + (place - (len(brokers) - 1) / 2) * 0.22, row.ratio, hollow=bool(row.reason)
+                )
+                for row in drawn
+                if row.broker == broker and row.ratio is not None
+            ),
+        )
+        for place, broker in enumerate(brokers)
+    )
+    return Picture(
+        f"ratios-{comparison.experiment}-{comparison.profile}",
+        f"Times beside those of {comparison.against}",
+        f"Coefficients and B of the cells of {comparison.experiment}, profile {comparison.profile}, divided by those "
+        f"of {comparison.against}, with 95 % intervals {comparison.scope}; right of 1 is slower. Hollow: a model of it "
+        "is invalid.",
+        f"Interval plot of ratios of times to those of {comparison.against}; the tables below have the numbers.",
+        (Panel("", "", f"time / time of {comparison.against}", series, rows=rows, ratios=True),),
+        missing=tuple(
+            f"{row.what} on {row.broker}" + (f": {row.reason}" if row.reason else "")
+            for row in every
+            if row.broker != comparison.against and row not in drawn
+        ),
     )
 
 
@@ -448,7 +487,7 @@ def _model(group: Group, cells: Sequence[CellSummary], x: str, field: str) -> li
         return []
     cap = _capped(group.fit)
     source = cap.parameters if cap else group.fit.parameters
-    estimates = {name: source[name].estimate for name in PARAMETERS}
+    estimates = {name: interval.estimate for name, interval in source.items()}
     t_sat_s = cap.t_sat_s.estimate if cap else 0.0
     line = []
     for at in _steps(min(places), max(places)):

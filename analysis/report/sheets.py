@@ -16,14 +16,17 @@ from analysis.results import (
     CellAudit,
     CellSummary,
     Claim,
+    Comparison,
     Excluded,
     FitResult,
     HostUse,
     Interval,
     LatencyResult,
+    NotApplicable,
     RunResult,
+    formula,
 )
-from analysis.tables import MEANING
+from analysis.tables import MEANING, chance, compared_title, meaning, ratio, routing
 from workloads.lanes import LaneAudit
 from workloads.records import WARM_UP
 from workloads.rules import Status, VerdictKind
@@ -62,13 +65,58 @@ class Table:
 
 
 def setup(manifest: Mapping[str, Any]) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
-    """Groups of (name, value), as the manifest has them: brokers, host, options, time."""
-    for label, facts in manifest.get("brokers", {}).items():
-        yield f"Broker {label}", _facts(facts)
+    """Groups of (name, value), as the manifest has them: host, options, time."""
     yield "Host", _facts(manifest.get("host", {}))
     yield "Options", _facts(manifest.get("options", {}))
     times = {"began": "created_utc", "ended": "ended_utc", "outcome": "outcome", "schema": "schema"}
     yield "Run", _facts({name: manifest[key] for name, key in times.items() if key in manifest})
+
+
+def brokers(manifest: Mapping[str, Any]) -> Table:
+    """A column per broker, a row per fact: those that every broker has first, then what else the manifest has."""
+    described: Mapping[str, Mapping[str, Any]] = manifest.get("brokers", {})
+    names = dict.fromkeys([*_BROKER_FACTS, *(name for facts in described.values() for name in facts)])
+    rows = tuple(
+        Row((_name(name), *(_broker_fact(name, facts) for facts in described.values())))
+        for name in names
+        if any(name in facts for facts in described.values())
+    )
+    columns = (Column("", number=False), *(Column(label, number=False) for label in described))
+    return Table("Brokers, as they were started", columns, rows)
+
+
+_BROKER_FACTS = (
+    "product",
+    "version",
+    "provider",
+    "server",
+    "java",
+    "flags",
+    "configuration_digest",
+    "options",
+    "capabilities",
+)
+
+
+def _broker_fact(name: str, facts: Mapping[str, Any]) -> str:
+    value = facts.get(name)
+    return _capabilities(value) if name == "capabilities" and isinstance(value, dict) else _value(name, value)
+
+
+def _capabilities(row: Mapping[str, Any]) -> str:
+    """What the broker can do, in words."""
+    prefetch = row.get("prefetch")
+    return "; ".join(
+        (
+            f"STOMP {row.get('version')}",
+            f"destinations: {', '.join(row.get('destinations') or ()) or 'none'}",
+            "filters on subscriptions" if row.get("selectors") else "no filters on subscriptions",
+            f"acknowledgement: {', '.join(row.get('ack_modes') or ()) or 'none'}",
+            f"transactions: {row.get('transactions')}",
+            "durable subscriptions" if row.get("durable") is not None else "no durable subscriptions",
+            f"prefetch in {prefetch.get('unit')}" if prefetch else "no prefetch",
+        )
+    )
 
 
 def _facts(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -80,7 +128,7 @@ def _name(key: str) -> str:
 
 
 def _value(key: str, value: Any) -> str:
-    if value is None or value in ([], ""):
+    if value is None or value in ([], "", {}):
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -111,7 +159,7 @@ def parameters(fit: FitResult) -> Table:
                 *(_us_or_none(values.get(name)) for values in others.values()),
             )
         )
-        for name in PARAMETERS
+        for name in fit.parameters
     )
     columns = (
         Column("parameter", number=False),
@@ -120,7 +168,7 @@ def parameters(fit: FitResult) -> Table:
         Column(f"95 % interval, {fit.scope}", "µs"),
         *(Column(title, "µs") for title in others),
     )
-    return Table("B = t_rcv + n_fltr t_fltr + r t_tx: time of the broker per message received", columns, rows)
+    return Table(f"{formula(fit.parameters)}: time of the broker per message received, {meaning(fit)}", columns, rows)
 
 
 def _us_or_none(value: Interval | float | None) -> str:
@@ -156,7 +204,7 @@ def fit_facts(fit: FitResult) -> Iterator[tuple[str, str]]:
         )
         yield "cells in the regime of the cap", ", ".join(cap.capped) or "none"
     for start, estimates in fit.per_start.items() if len(fit.per_start) > 1 else ():
-        values = ", ".join(f"{name} {_us(value)} µs" for name, value in zip(PARAMETERS, estimates, strict=True))
+        values = ", ".join(f"{name} {_us(value)} µs" for name, value in zip(fit.parameters, estimates, strict=True))
         yield f"start {start} alone", values
 
 
@@ -203,7 +251,7 @@ def side_by_side(results: Sequence[RunResult]) -> Table:
                 fit.run,
                 fit.broker,
                 f"{fit.experiment}, {fit.profile}",
-                *(_us_or_none(fit.parameters[name]) for name in PARAMETERS),
+                *(_us_or_none(fit.parameters.get(name)) for name in PARAMETERS),
                 fit.verdict,
             ),
             "greyed" if fit.verdict == VerdictKind.INVALID else "",
@@ -220,6 +268,49 @@ def side_by_side(results: Sequence[RunResult]) -> Table:
         Column("verdict", number=False),
     )
     return Table("Fitted times of every model", columns, rows)
+
+
+def ratios(comparison: Comparison) -> Iterator[Table]:
+    """The coefficients of the brokers beside each other, then their cells."""
+    title = compared_title(comparison)
+    head = (Column("of", number=False), Column("broker", number=False))
+    tail = (Column("said", number=False),)
+    if comparison.coefficients:
+        yield Table(
+            f"{title}. {chance(comparison.coefficients)}",
+            (*head, Column("time", "µs, 95 %"), Column("ratio", "95 %"), *tail),
+            tuple(
+                Row((row.what, row.broker, _us_or_none(row.value_s), ratio(row.ratio), row.words), "", row.reason)
+                for row in comparison.coefficients
+            ),
+        )
+    yield Table(
+        f"{title}. {chance(comparison.cells)}",
+        (
+            *head,
+            Column("B", "µs, 95 %"),
+            Column("received", "messages/s"),
+            Column("ratio of B", "95 %"),
+            Column("ratio of received", "95 %"),
+            *tail,
+        ),
+        tuple(
+            Row(
+                (
+                    row.what,
+                    row.broker,
+                    _us_or_none(row.value_s),
+                    NOTHING if row.received_per_s is None else f"{row.received_per_s.estimate:,.0f}",
+                    ratio(row.ratio),
+                    ratio(row.received),
+                    row.words,
+                ),
+                "" if row.value_s else "greyed",
+                row.reason,
+            )
+            for row in comparison.cells
+        ),
+    )
 
 
 def claims(claims: Sequence[Claim]) -> Iterator[Table]:
@@ -253,6 +344,7 @@ _CELL_COLUMNS = (
     Column("overall", "messages/s"),
     Column("B", "µs"),
     Column("broker CPU"),
+    Column("GC"),
     Column("load CPU"),
     Column("load per copy", "µs"),
     Column("windows"),
@@ -260,14 +352,20 @@ _CELL_COLUMNS = (
 )
 
 
-def cells(group: Group) -> Table:
+def cells(group: Group, not_applicable: Sequence[NotApplicable]) -> Table:
     paces = {cell.pace for cell in group.cells}
     pace = "".join(f"; pace: {pace}" for pace in paces if pace) if len(paces) == 1 else ""
     return Table(
-        f"Cells of {group.title}: rates with 95 % intervals within one start; what is greyed enters no model{pace}",
+        f"Cells of {group.title}{routing(group.cells)}: rates with 95 % intervals within one start; what is greyed "
+        f"enters no model{pace}",
         _CELL_COLUMNS,
-        tuple(_cell(cell) for cell in group.cells),
+        (*(_cell(cell) for cell in group.cells), *map(_not_applicable, not_applicable)),
     )
+
+
+def _not_applicable(one: NotApplicable) -> Row:
+    values = (one.cell, *[NOTHING] * (len(_CELL_COLUMNS) - 2), str(Status.NOT_APPLICABLE))
+    return Row(values, "greyed", one.reason)
 
 
 def _cell(cell: CellSummary) -> Row:
@@ -281,6 +379,7 @@ def _cell(cell: CellSummary) -> Row:
         _rate(cell.overall_per_s),
         NOTHING if cell.processing_s is None else _us(cell.processing_s.estimate),
         _share(cell.broker_cpu),
+        NOTHING if cell.gc_share is None else f"{cell.gc_share:.1%}",
         _share(cell.load_cpu),
         NOTHING if cell.load_us_per_delivery is None else f"{cell.load_us_per_delivery:.2f}",
         f"{len(cell.windows)}" + (f" (+{cell.contaminated} contaminated)" if cell.contaminated else ""),
@@ -394,6 +493,8 @@ def host(host: Sequence[HostUse]) -> Table:
                 f"{use.swap_growth_bytes / _MIB:,.0f}",
                 NOTHING if use.disk_bytes_per_s is None else f"{use.disk_bytes_per_s / _MIB:.1f}",
                 NOTHING if use.network_bytes_per_s is None else f"{use.network_bytes_per_s / _MIB:.1f}",
+                NOTHING if use.broker_disk_bytes_per_s is None else f"{use.broker_disk_bytes_per_s / _MIB:.1f}",
+                NOTHING if use.broker_context_switches_per_s is None else f"{use.broker_context_switches_per_s:,.0f}",
             )
         )
         for use in host
@@ -408,6 +509,8 @@ def host(host: Sequence[HostUse]) -> Table:
         Column("swap, growth", "MiB"),
         Column("disk", "MiB/s"),
         Column("network", "MiB/s"),
+        Column("broker's disk", "MiB/s"),
+        Column("broker's context switches", "per s"),
     )
     return Table("Host under load", columns, rows)
 

@@ -47,7 +47,7 @@ class Page(HTMLParser):
 
 
 def html(*results):
-    return page.html(results, [MANIFEST] * len(results))
+    return page.html([replace(result, manifest=MANIFEST) for result in results])
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ HOST = HostUse("run", "activemq", 1, 200.0, 2**30, 2**27, 2**33, 0, 1e6, 1e8)
 
 
 def doubts(cells=(), *, start=CALM, windows=(), host=(), cpus=1):
-    run = SimpleNamespace(starts=(start,), brokers={"activemq": Broker("activemq", "ActiveMQ", cpus)})
+    run = SimpleNamespace(starts=(start,), brokers={"activemq": Broker("activemq", "ActiveMQ", cpus, certified=True)})
     fits, _ = fit.fits(cells)
     return list(findings(run, windows, cells, fits, host))
 

@@ -36,7 +36,7 @@ LABEL = "{by}-b{further:04d}-r{replication:03d}"
 GRIDS = {
     "smoke": factorial(LABEL, by=tuple(WAYS), further=(3,), replication=(2,)),
     "quick": factorial(LABEL, by=tuple(WAYS), further=(0, 640), replication=(1,)),
-    "today": factorial(LABEL, by=tuple(WAYS), further=(0, 160, 640, 2560), replication=(1, 10)),
+    "today": factorial(LABEL, by=tuple(WAYS), further=(0, 160, 640, 1280), replication=(1, 10)),
     "paper": factorial(LABEL, by=tuple(WAYS), further=(0, 5, 10, 20, 40, 80, 160), replication=(1, 10)),
 }
 

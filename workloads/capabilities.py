@@ -43,10 +43,12 @@ class Prefetch:
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """Format strings of the `destination` header, over the destination's `name`."""
+    """Format strings of the `destination` header, over the destination's `name`; of one that routes by key, also over
+    the `key`, in which the broker writes `any_word` for one word; of a subscription, also over its `number`."""
 
     send: str
     subscribe: str
+    any_word: str = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,10 @@ class Capabilities:
     version: of STOMP · destinations: how each kind is spelled; a kind without a spelling does not exist there ·
     selectors, selector_prefix: whether SUBSCRIBE filters, and what stands before each selector so that numbers are
     compared as numbers · durable: headers of SUBSCRIBE and UNSUBSCRIBE that make a durable subscription and remove it,
-    their values format strings over its `name`; None where there are none · prefetch: None where nothing bounds it ·
-    virtual_host: CONNECT's `host` header · keep_alive_s: how often a connection that reads must be written to so that
-    the broker keeps it, None where it does without.
+    their values format strings over its `name`; None where there are none · leaving_removes: whether the UNSUBSCRIBE
+    that ends a durable subscription removes it, if it has these headers; else a second one does · prefetch: None where
+    nothing bounds it · virtual_host: CONNECT's `host` header · keep_alive_s: how often a connection that reads must be
+    written to so that the broker keeps it, None where it does without.
     """
 
     destinations: Mapping[DestinationKind, Syntax]
@@ -68,6 +71,7 @@ class Capabilities:
     ack_modes: frozenset[AckMode] = PLAIN_ACK_MODES
     transactions: Transactions = Transactions.FULL
     durable: Mapping[str, str] | None = None
+    leaving_removes: bool = False
     prefetch: Prefetch | None = None
     virtual_host: str = "/"
     keep_alive_s: float | None = None
@@ -87,10 +91,18 @@ def unmet(plan: Plan, capabilities: Capabilities) -> str:
     return "; ".join(dict.fromkeys(_unmet(plan, capabilities)))
 
 
+_WITHOUT = {
+    DestinationKind.TOPIC: "no topics",
+    DestinationKind.QUEUE: "no queues",
+    DestinationKind.KEY: "no routing by key",
+    DestinationKind.HEADERS: "no routing by headers",
+}
+
+
 def _unmet(plan: Plan, capabilities: Capabilities) -> Iterator[str]:
     for destination, subscription in plan.subscriptions:
         if destination.kind not in capabilities.destinations:
-            yield f"no destinations of kind {destination.kind}"
+            yield _WITHOUT[destination.kind]
         if subscription.selector is not None and not (capabilities.selectors or destination.kind.routed):
             yield "no filters on subscriptions"
         if subscription.durable and capabilities.durable is None:

@@ -14,12 +14,16 @@ from functools import cached_property
 from typing import Any
 
 from workloads.errors import WorkloadError
+from workloads.routing import check_keys, conditions
 from workloads.selectors import Selector
 from workloads.sendrules import Pace, PerPublisher
 
 
 class DestinationKind(StrEnum):
-    """On a topic a subscription's selector filters; where it is routed, the broker's bindings do what it says."""
+    """On a topic a subscription's selector filters; where it is routed, the broker's bindings do what it says.
+
+    What can stand for a binding, by routing key or by headers: `workloads.routing`.
+    """
 
     TOPIC = "topic"
     QUEUE = "queue"
@@ -124,7 +128,8 @@ class Flow:
 
     Each subscription has a connection of its own (the paper's test bed, section 3.1) unless `per_connection`
     of them share one. The subscriptions of a queue compete: each message goes to exactly one of them, and they
-    have no filters (which of two matching filters gets a message is the broker's choice as well).
+    have no filters (which of two matching filters gets a message is the broker's choice as well). Where messages are
+    routed, every subscription has a selector that can be a binding, and none is durable.
     """
 
     destination: Destination
@@ -148,6 +153,21 @@ class Flow:
                 f"flow to {self.destination.name}: needs at least one publisher and one template, "
                 f"got {self.publishers} and {len(self.templates)}"
             )
+        if self.destination.kind.routed:
+            self._check_routing()
+
+    def _check_routing(self) -> None:
+        """What is routed has to mean to the broker what it means here."""
+        name = self.destination.name
+        if any(one.durable for one in self.subscriptions):
+            raise WorkloadError(f"{name}: where messages are routed, no subscription is durable")
+        if any(template.correlation_id is not None for template in self.templates):
+            raise WorkloadError(f"{name}: bindings see properties only; expected messages without a correlation id")
+        selectors = {one.selector for one in self.subscriptions}
+        if self.destination.kind is DestinationKind.KEY:
+            check_keys([template.properties for template in self.templates], selectors)
+        for selector in selectors if self.destination.kind is DestinationKind.HEADERS else ():
+            conditions(selector)
 
     @cached_property
     def receivers(self) -> tuple[tuple[int, ...], ...]:
@@ -291,7 +311,8 @@ class Experiment:
     """One question of a throughput study: its grids by level, and the plan that a setting stands for.
 
     label: format string of a cell's id over the factors · fits_model: n_fltr and r vary independently over the
-    cells, so that B = t_rcv + n_fltr t_fltr + r t_tx can be fitted on them · profile: what a cell changes of the
+    cells, so that B = t_rcv + n_fltr t_fltr + r t_tx can be fitted on them, or B = t_rcv + r t_tx where r varies and
+    there are no filters · profile: what a cell changes of the
     run's profile, where that is the question · pace: what a cell asks for instead of the run's closed loop.
     """
 

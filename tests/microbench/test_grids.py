@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.experiments import EXPERIMENTS
 from workloads.errors import WorkloadError
-from workloads.model import CORRELATION_ID, MOST_BODY_BYTES, PROFILES, AckMode, DestinationKind
+from workloads.model import CORRELATION_ID, MOST_BODY_BYTES, PROFILES, AckMode, DestinationKind, Template
 from workloads.selectors import And, Between, Equals, In, IsNull, Like, Or
 from workloads.sendrules import Arrivals, PerPublisher, Utilisation
 
@@ -26,6 +26,8 @@ AND_FILTERS = EXPERIMENTS["and_filters"]
 OR_FILTERS = EXPERIMENTS["or_filters"]
 FILTER_ACTIVATION = EXPERIMENTS["filter_activation"]
 PUBLISHERS_SUBSCRIBERS = EXPERIMENTS["publishers_subscribers"]
+COPIES = EXPERIMENTS["copies"]
+ROUTING = EXPERIMENTS["routing"]
 MODELLED = (REPLICATION, DIFFERENT_FILTERS, CORRELATION_FILTERS)
 
 ALL = pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
@@ -109,12 +111,12 @@ def test_an_id_says_its_factors(experiment, grid):
 
 @GRIDS
 def test_every_cell_has_a_plan(experiment, grid):
-    """Every message reaches somebody, on one destination of the cell's own; a queue only where it is the question."""
+    """Every message reaches somebody, on one destination of the cell's own; a topic, but where that is the question."""
     made = plans(experiment, grid)
 
     destinations = {lane.destination for _, plan in made for lane in plan.lanes}
     assert len(destinations) == len(made)
-    if experiment.name != "queue_topic":
+    if experiment.name not in {"queue_topic", "routing"}:
         assert {destination.kind for destination in destinations} == {DestinationKind.TOPIC}
 
 
@@ -125,10 +127,11 @@ def test_20_publishers_but_where_they_are_the_question(experiment, grid):
         assert plan.publishers == factor.get("publishers", 20)
 
 
-@pytest.mark.parametrize(("grid", "most"), [("smoke", 50), ("quick", 100)])
+@pytest.mark.parametrize(("grid", "most"), [("smoke", 50), ("quick", 101)])
 def test_a_level_over_all_experiments_stays_small(grid, most):
-    """`smoke` belongs to every test run, `quick` is over in half an hour."""
-    assert sum(len(experiment.cells(grid)) for experiment in EXPERIMENTS.values()) <= most
+    """`smoke` belongs to every test run, `quick` is over in half an hour, on a broker that filters: it routes not."""
+    cells = {name: len(experiment.cells(grid)) for name, experiment in EXPERIMENTS.items()}
+    assert sum(cells.values()) - cells["routing"] <= most
 
 
 def test_a_smoke_cell_has_few_connections():
@@ -211,11 +214,11 @@ def test_the_replication_cells_tell_the_parameters_apart(experiment):
 
 
 def test_no_other_experiment_enters_a_model():
-    """A fit is on cells of one experiment in which filters and copies vary independently; filters of two kinds are
-    two experiments."""
+    """A fit is on cells of one experiment in which filters and copies vary independently, or copies without filters;
+    filters of two kinds are two experiments."""
     fitted = [experiment for experiment in EXPERIMENTS.values() if experiment.fits_model]
 
-    assert sorted(one.name for one in fitted) == sorted(one.name for one in MODELLED)
+    assert sorted(one.name for one in fitted) == sorted(one.name for one in (*MODELLED, COPIES))
 
 
 def test_the_smoke_grid_of_replication_shows_every_behaviour():
@@ -263,6 +266,62 @@ def test_filters_that_do_not_match(experiment, name, kinds):
     assert asked.pop(Equals(name, "#0")) == 5
     assert set(asked) == {Equals(name, f"#{number}") for number in range(1, kinds + 1)}
     assert sum(asked.values()) == 160
+
+
+# --- copies without filters -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("grid", LEVELS)
+def test_copies_differ_from_replication_in_the_filter_alone(grid):
+    """Each cell has its counterpart with matching filters only, or is one: same messages, connections and r."""
+    assert {grade for (grade,) in factors(COPIES, grid)} == {grade for _, grade in factors(REPLICATION, grid)}
+    for factor, plan in plans(COPIES, grid):
+        (cell,) = REPLICATION.grid_of({"further": [0], "replication": [factor["replication"]]})
+        twin = REPLICATION.plan(cell, TODAY)
+        assert (plan.n_fltr, plan.replication) == (0, factor["replication"])
+        assert (plan.connections, [lane.template for lane in plan.lanes], [lane.receivers for lane in plan.lanes]) == (
+            twin.connections,
+            [lane.template for lane in twin.lanes],
+            [lane.receivers for lane in twin.lanes],
+        )
+
+
+@pytest.mark.parametrize("grid", ["quick", "today", "paper"])
+def test_copies_tell_two_parameters_apart(grid):
+    """t_rcv and t_tx are fitted on these cells, with a degree of freedom left when any one of them is left out."""
+    rows = [(1, plan.replication) for _, plan in plans(COPIES, grid)]
+
+    assert all(
+        len(rest := rows[:left] + rows[left + 1 :]) > np.linalg.matrix_rank(rest) == 2 for left in range(len(rows))
+    )
+
+
+# --- routing --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("grid", LEVELS)
+def test_routing_varies_the_bindings_alone(grid):
+    """r subscriptions get every message and the further ones none, whichever way; each of these has its own binding."""
+    for factor, plan in plans(ROUTING, grid):
+        r, further = factor["replication"], factor["further"]
+        selectors = [subscription.selector for _, subscription in plan.subscriptions]
+
+        assert {lane.template for lane in plan.lanes} == {Template((("PLACE", "north.p0"),))}
+        assert {lane.receivers for lane in plan.lanes} == {tuple(range(r))}
+        assert len(set(selectors[:r])) == 1
+        assert len(set(selectors[r:])) == len(selectors[r:]) == further
+        assert plan.n_fltr == 0
+        assert {type(selector) for selector in selectors} == {Like if factor["by"] == "wildcard" else Equals}
+        kind = DestinationKind.HEADERS if factor["by"] == "headers" else DestinationKind.KEY
+        assert {destination.kind for destination, _ in plan.subscriptions} == {kind}
+
+
+def test_each_way_of_routing_is_measured_alike():
+    """The same numbers of further bindings and copies in all three; none further is the beginning of each series."""
+    for grid in LEVELS:
+        sizes = {(further, r) for _, further, r in factors(ROUTING, grid)}
+        assert factors(ROUTING, grid) == {(by, *size) for by, size in product(("key", "wildcard", "headers"), sizes)}
+        assert grid == "smoke" or min(sizes)[0] == 0
 
 
 # --- publishers and subscribers (section 4.1) ----------------------------------------------------------------
@@ -465,7 +524,7 @@ def test_a_queue_and_a_topic_divide_the_same_messages():
 
 
 def test_latency_at_10_to_95_percent_of_the_capacity():
-    """Constant and Poisson arrivals at each load; one flow of twenty filters of which one matches, in all cells."""
+    """Constant and Poisson arrivals at each load; in all cells a flow that every broker can run: a copy, no filter."""
     experiment = EXPERIMENTS["latency"]
     for grid in LEVELS:
         loads = {percent for percent, _ in factors(experiment, grid)}
@@ -474,7 +533,7 @@ def test_latency_at_10_to_95_percent_of_the_capacity():
     for cell in experiment.cells("paper"):
         assert experiment.pace(cell) == Utilisation(cell.factors["percent"], Arrivals(cell.factors["arrivals"]))
         plan = experiment.plan(cell, TODAY)
-        assert (plan.n_fltr, plan.replication) == (20, 1)
+        assert (plan.n_fltr, plan.replication, len(plan.subscriptions)) == (0, 1, 1)
 
 
 # --- AND filters (section 4.4) -------------------------------------------------------------------------------

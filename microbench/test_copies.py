@@ -1,0 +1,48 @@
+"""What do one message and one copy cost, without any filter?
+
+Each of r subscribers takes all messages. On brokers without filters these cells are what t_rcv and t_tx are fitted
+on; on the others they show what a filter that always matches adds, beside the same r in `replication`.
+"""
+
+import pytest
+
+from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template, factorial
+
+PUBLISHERS = 20
+
+LABEL = "all-r{replication:03d}"
+
+GRIDS = {
+    "smoke": factorial(LABEL, replication=(1, 3)),
+    "quick": factorial(LABEL, replication=(1, 2, 5, 10)),
+    "today": factorial(LABEL, replication=(1, 2, 5, 10, 20, 40)),
+    "paper": factorial(LABEL, replication=(1, 2, 5, 10, 20, 40)),
+}
+
+
+def flow(cell: Cell, destination: str) -> Flow:
+    return Flow(
+        Destination(DestinationKind.TOPIC, destination),
+        PUBLISHERS,
+        (Template((("ID", "#0"),)),),
+        (Subscription(),) * cell.number("replication"),
+    )
+
+
+EXPERIMENT = Experiment(
+    "copies",
+    "beyond Henjes et al. 2006, section 4.5, where every subscriber has a filter",
+    "what do one message and one copy cost, without any filter?",
+    LABEL,
+    GRIDS,
+    flow,
+    fits_model=True,
+)
+
+
+@pytest.mark.experiment(EXPERIMENT)
+def test_copies(run):
+    """Every subscriber gets every message once and in order."""
+    outcome = run()
+
+    assert outcome.exact, outcome.explain()

@@ -1,0 +1,71 @@
+"""What do bindings cost, where a broker routes instead of filtering?
+
+All messages have the same key; r subscriptions are bound so that they get every message, the further ones, each in
+a way of its own, so that they get none. By routing key, exact or with a wildcard, or by a header. These are no
+filters: a broker looks bindings up, it evaluates nothing per subscription, so that the results stand beside no
+experiment on filters and enter no model.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pytest
+
+from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template, factorial
+from workloads.selectors import Equals, Like, Selector
+
+PUBLISHERS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The kind of destination, and the binding for the messages of a place."""
+
+    kind: DestinationKind
+    binding: Callable[[str], Selector]
+
+
+WAYS: Mapping[str, Way] = {
+    "key": Way(DestinationKind.KEY, lambda place: Equals("PLACE", f"north.{place}")),
+    "wildcard": Way(DestinationKind.KEY, lambda place: Like("PLACE", f"%.{place}")),
+    "headers": Way(DestinationKind.HEADERS, lambda place: Equals("PLACE", f"north.{place}")),
+}
+
+LABEL = "{by}-b{further:04d}-r{replication:03d}"
+
+GRIDS = {
+    "smoke": factorial(LABEL, by=tuple(WAYS), further=(3,), replication=(2,)),
+    "quick": factorial(LABEL, by=tuple(WAYS), further=(0, 640), replication=(1,)),
+    "today": factorial(LABEL, by=tuple(WAYS), further=(0, 160, 640, 1280), replication=(1, 10)),
+    "paper": factorial(LABEL, by=tuple(WAYS), further=(0, 5, 10, 20, 40, 80, 160), replication=(1, 10)),
+}
+
+
+def flow(cell: Cell, destination: str) -> Flow:
+    way = WAYS[str(cell.factors["by"])]
+    wanted = Subscription(way.binding("p0"))
+    others = (Subscription(way.binding(f"p{number}")) for number in range(1, cell.number("further") + 1))
+    return Flow(
+        Destination(way.kind, destination),
+        PUBLISHERS,
+        (Template((("PLACE", "north.p0"),)),),
+        (*(wanted,) * cell.number("replication"), *others),
+    )
+
+
+EXPERIMENT = Experiment(
+    "routing",
+    "beyond Henjes et al. 2006, which has filters",
+    "what do bindings cost, where a broker routes instead of filtering?",
+    LABEL,
+    GRIDS,
+    flow,
+)
+
+
+@pytest.mark.experiment(EXPERIMENT)
+def test_routing(run):
+    """Every subscription that is bound for the key gets every message once and in order, and no other gets any."""
+    outcome = run()
+
+    assert outcome.exact, outcome.explain()

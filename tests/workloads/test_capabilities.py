@@ -1,0 +1,107 @@
+"""What of a plan a broker cannot do, from its row alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from workloads.capabilities import Capabilities, Syntax, Transactions, unmet
+from workloads.model import PROFILES, AckMode, Destination, DestinationKind, Flow, Plan, Subscription, Template
+from workloads.selectors import Equals
+
+EVERYTHING = Capabilities({kind: Syntax("{name}", "{name}") for kind in DestinationKind}, durable={"durable": "{name}"})
+MATCHING = Equals("P", "a")
+WORDS = {
+    DestinationKind.TOPIC: "no topics",
+    DestinationKind.QUEUE: "no queues",
+    DestinationKind.KEY: "no routing by key",
+    DestinationKind.HEADERS: "no routing by headers",
+}
+
+
+def plan(kind=DestinationKind.TOPIC, subscription=None, ack=AckMode.AUTO):
+    routed = Subscription(MATCHING) if kind.routed else Subscription()
+    flow = Flow(Destination(kind, "d"), 1, (Template((("P", "a"),)),), (subscription or routed,) * 3)
+    return Plan("e", "c", replace(PROFILES["today"], ack=ack), (flow,))
+
+
+PLANS = {
+    **{kind.value: plan(kind) for kind in DestinationKind},
+    "filter": plan(subscription=Subscription(MATCHING)),
+    "durable": plan(subscription=Subscription(durable=True)),
+    **{ack.value: plan(ack=ack) for ack in AckMode},
+}
+
+
+@pytest.mark.parametrize("wanted", PLANS.values(), ids=PLANS)
+def test_a_broker_that_can_everything_meets_every_plan(wanted):
+    """A plan asks for nothing that no row can give."""
+    assert unmet(wanted, EVERYTHING) == ""
+
+
+@pytest.mark.parametrize("kind", DestinationKind)
+def test_a_kind_without_a_spelling_does_not_exist(kind):
+    """The reason is said once, in words; the other kinds are met."""
+    row = replace(
+        EVERYTHING, destinations={one: EVERYTHING.destinations[one] for one in DestinationKind if one != kind}
+    )
+
+    assert unmet(plan(kind), row) == WORDS[kind]
+    assert not any(unmet(plan(other), row) for other in DestinationKind if other != kind)
+
+
+def test_only_a_filter_needs_selectors():
+    """Where messages are routed, a selector stands for a binding."""
+    row = replace(EVERYTHING, selectors=False)
+
+    assert unmet(PLANS["filter"], row) == "no filters on subscriptions"
+    assert [name for name, wanted in PLANS.items() if unmet(wanted, row)] == ["filter"]
+
+
+def test_only_a_durable_subscription_needs_some():
+    """A row without headers for them has none."""
+    row = replace(EVERYTHING, durable=None)
+
+    assert [(name, why) for name, wanted in PLANS.items() if (why := unmet(wanted, row))] == [
+        ("durable", "no durable subscriptions")
+    ]
+
+
+@pytest.mark.parametrize("transactions", Transactions)
+def test_acknowledgement_in_a_transaction_needs_a_full_one(transactions):
+    """Other modes need no transactions."""
+    row = replace(EVERYTHING, transactions=transactions)
+    refused = {name: why for name, wanted in PLANS.items() if (why := unmet(wanted, row))}
+
+    if transactions is Transactions.FULL:
+        assert not refused
+    else:
+        assert refused == {"transacted": f"no acknowledgement in a transaction (transactions: {transactions.value})"}
+
+
+@pytest.mark.parametrize("ack", [AckMode.AUTO, AckMode.CLIENT, AckMode.CLIENT_INDIVIDUAL])
+def test_a_mode_of_acknowledgement_that_is_missing(ack):
+    """It is named."""
+    row = replace(EVERYTHING, ack_modes=EVERYTHING.ack_modes - {ack})
+
+    assert unmet(plan(ack=ack), row) == f"no acknowledgement mode {ack.value}"
+
+
+def test_all_reasons_are_said():
+    """A plan may lack several things; each is said once."""
+    row = replace(EVERYTHING, selectors=False, durable=None, destinations={})
+
+    assert unmet(plan(subscription=Subscription(MATCHING, durable=True)), row) == (
+        "no topics; no filters on subscriptions; no durable subscriptions"
+    )
+
+
+def test_a_row_can_be_recorded():
+    """The manifest takes it as plain JSON, and loses nothing."""
+    record = json.loads(json.dumps(EVERYTHING.record()))
+
+    assert set(record) == set(Capabilities.__slots__)
+    assert record["destinations"]["key"] == {"send": "{name}", "subscribe": "{name}", "any_word": "*"}
+    assert record["transactions"] == "full"

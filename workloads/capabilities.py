@@ -58,7 +58,9 @@ class Capabilities:
     compared as numbers · durable: headers of SUBSCRIBE and UNSUBSCRIBE that make a durable subscription and remove it,
     their values format strings over its `name`; None where there are none · prefetch: None where nothing bounds it ·
     virtual_host: CONNECT's `host` header · keep_alive_s: how often a connection that reads must be written to so that
-    the broker keeps it, None where it does without.
+    the broker keeps it, None where it does without · redelivered: whether what comes again is marked so · stored:
+    whether persistent messages outlive the process · heart_beats: whether it writes, and wants to be written to, as
+    CONNECT asks for · logins: whether it checks them.
     """
 
     destinations: Mapping[DestinationKind, Syntax]
@@ -71,6 +73,10 @@ class Capabilities:
     prefetch: Prefetch | None = None
     virtual_host: str = "/"
     keep_alive_s: float | None = None
+    redelivered: bool = True
+    stored: bool = True
+    heart_beats: bool = True
+    logins: bool = True
 
     def record(self) -> dict[str, Any]:
         """For the manifest, in plain JSON values."""

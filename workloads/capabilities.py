@@ -60,7 +60,7 @@ class Capabilities:
     virtual_host: CONNECT's `host` header · keep_alive_s: how often a connection that reads must be written to so that
     the broker keeps it, None where it does without · redelivered: whether what comes again is marked so · stored:
     whether persistent messages outlive the process · heart_beats: whether it writes, and wants to be written to, as
-    CONNECT asks for · logins: whether it checks them.
+    CONNECT asks for · logins: whether it checks them · strict: whether it ends a connection whose bytes are not STOMP.
     """
 
     destinations: Mapping[DestinationKind, Syntax]
@@ -77,6 +77,7 @@ class Capabilities:
     stored: bool = True
     heart_beats: bool = True
     logins: bool = True
+    strict: bool = True
 
     def record(self) -> dict[str, Any]:
         """For the manifest, in plain JSON values."""

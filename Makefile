@@ -29,14 +29,11 @@ check: .venv
 	$(BIN)/lint-imports
 
 # What only some tests need, from the packages of Debian; as root. Without it those tests are skipped, loudly.
-EXTRAS := chromium
+EXTRAS := chromium docker.io iproute2 rabbitmq-server
 
 extras:
 	@command -v apt-get > /dev/null || { echo "make extras: needs apt-get; install $(EXTRAS) in this system's way" >&2; exit 1; }
-	@dpkg-query -W $(EXTRAS) > /dev/null 2>&1 || { \
-	    [ "$$(id -u)" = 0 ] || { echo "make extras: run it as root to install $(EXTRAS)" >&2; exit 1; }; \
-	    export DEBIAN_FRONTEND=noninteractive; \
-	    apt-get update -qq && apt-get install -qq --yes --no-install-recommends $(EXTRAS) > /dev/null; }
+	@.ci/extras $(EXTRAS)
 
 bench-engine: .venv
 	$(BIN)/python -m tests.bench_engine

@@ -15,6 +15,7 @@ from analysis.report import page, pictures, sheets
 from analysis.results import ClaimVerdict
 from tests import run_directories as rd
 from tests.analysis import study
+from tests.extras import lacking
 from workloads.rules import Status
 
 CHROMIUM = shutil.which("chromium")
@@ -307,7 +308,7 @@ def test_real_run_directories(runs, tmp_path):
 def browser(whole, tmp_path_factory):
     """Opens the page in a real browser without a screen: `browser(*switches)` returns standard output and errors."""
     if CHROMIUM is None:
-        pytest.skip("chromium is not installed: the report was NOT opened in a browser; `make extras` installs it")
+        lacking("chromium is not installed: the report is not opened in a browser")
     folder = tmp_path_factory.mktemp("browser")
     (folder / "report.html").write_text(whole, encoding="utf-8")
 

@@ -61,7 +61,10 @@ class Capabilities:
     their values format strings over its `name`; None where there are none · leaving_removes: whether the UNSUBSCRIBE
     that ends a durable subscription removes it, if it has these headers; else a second one does · prefetch: None where
     nothing bounds it · virtual_host: CONNECT's `host` header · keep_alive_s: how often a connection that reads must be
-    written to so that the broker keeps it, None where it does without.
+    written to so that the broker keeps it, None where it does without · redelivered: whether what comes again is marked
+    so · stored: whether persistent messages outlive the process · heart_beats: whether it writes, and wants to be
+    written to, as CONNECT asks for · logins: whether it checks them · strict: whether it ends a connection whose bytes
+    are not STOMP.
     """
 
     destinations: Mapping[DestinationKind, Syntax]
@@ -75,6 +78,11 @@ class Capabilities:
     prefetch: Prefetch | None = None
     virtual_host: str = "/"
     keep_alive_s: float | None = None
+    redelivered: bool = True
+    stored: bool = True
+    heart_beats: bool = True
+    logins: bool = True
+    strict: bool = True
 
     def record(self) -> dict[str, Any]:
         """For the manifest, in plain JSON values."""

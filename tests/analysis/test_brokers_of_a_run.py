@@ -37,8 +37,8 @@ def routed_plan(n):
     flow = Flow(
         Destination(DestinationKind.KEY, f"bench.routing.{n}"),
         2,
-        (Template((("ID", "#0"),)),),
-        (Subscription(Equals("ID", "#0")),) * n,
+        (Template((("PLACE", "north"),)),),
+        (Subscription(Equals("PLACE", "north")),) * n,
     )
     return Plan("routing", f"n{n:03d}", PROFILES["today"], (flow,))
 

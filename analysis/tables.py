@@ -54,6 +54,9 @@ _MIB = 2**20
 #: Columns of words are as wide as their header says here, and go on in the next line.
 _WIDTHS = {"claim": 32, "published": 26, "measured": 40, "why": 60}
 
+#: In the title of a table: a binding is looked up, a filter is evaluated.
+ROUTED = ", routing, not filtering"
+
 #: Lines of one kind beyond these are counted, not printed.
 MOST_LINES = 8
 
@@ -137,8 +140,8 @@ def _cells(cells: Sequence[CellSummary], not_applicable: Sequence[NotApplicable]
 
 
 def routing(cells: Iterable[CellSummary]) -> str:
-    """What the title of such cells has to say: a binding is looked up, a filter is evaluated."""
-    return ", routing, not filtering" if any(cell.routed for cell in cells) else ""
+    """What the title of such cells has to say."""
+    return ROUTED if any(cell.routed for cell in cells) else ""
 
 
 def nowhere(cells: Sequence[CellSummary], not_applicable: Sequence[NotApplicable]) -> list[str]:
@@ -400,7 +403,7 @@ def _compared(comparison: Comparison, *, cells: bool) -> str:
 
 def compared_title(comparison: Comparison) -> str:
     return (
-        f"Side by side, {comparison.experiment}{', routing, not filtering' if comparison.routed else ''}, "
+        f"Side by side, {comparison.experiment}{ROUTED if comparison.routed else ''}, "
         f"profile {comparison.profile}: ratios to {comparison.against}, 95 % intervals {comparison.scope}; "
         "slower and faster in per cent of its time"
     )

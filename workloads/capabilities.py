@@ -51,6 +51,12 @@ class Syntax:
     any_word: str = "*"
 
 
+#: As most brokers spell them.
+TOPIC_AND_QUEUE: Mapping[DestinationKind, Syntax] = {
+    kind: Syntax(f"/{kind}/{{name}}", f"/{kind}/{{name}}") for kind in (DestinationKind.TOPIC, DestinationKind.QUEUE)
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """A broker's row.

@@ -208,7 +208,8 @@ def _figures_text(record: dict[str, Any]) -> str:
     ]
     heads = ["BASE", *record["figures"][0]["locations"]]
     heads += [f"{group} {unit}" for unit in ("msg/s", "KB/s", "%") for group in "abcd"]
-    return record["disclaimer"] + "\n\n" + _table(f"{record['topology']}: received, by BASE", heads, rows)
+    table = _table(f"{record['topology']}: received, by BASE", heads, rows)
+    return f"{record['disclaimer']}\n\n{table}"
 
 
 def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

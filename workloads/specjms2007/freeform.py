@@ -32,7 +32,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -56,38 +56,39 @@ _LOCATIONS: Mapping[str, Role] = {
 _INTERACTIONS: Mapping[str, int] = {f"interaction_{number}": number for number in SCRIPTS}
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Table:
-    """A table of the text, read key by key; whatever nobody took is refused."""
+    """A table of the text; raises WorkloadError for a key that is not among the `known`."""
 
     source: str
     path: str
     values: Mapping[str, Any]
+    known: tuple[str, ...]
     base: int
-    scaled: list[str]  # the keys that grow with BASE, of all tables
-    known: list[str] = field(default_factory=list)
 
-    def take(self, key: str, default: Any = None) -> Any:
-        self.known.append(key)
-        return self.values.get(key, default)
+    def __post_init__(self) -> None:
+        for key in self.values:
+            if key not in self.known:
+                raise WorkloadError(
+                    f"{self._place}: unknown key {key!r}; expected {', '.join(self.known) or 'none here'}"
+                )
 
-    def table(self, key: str) -> _Table:
+    def table(self, key: str, *known: str) -> _Table:
         """A table within this one, empty where it is left out."""
-        value = self.take(key, {})
+        value = self.values.get(key, {})
         if not isinstance(value, Mapping):
             raise self.refusal(key, "a table", value)
         path = f"{self.path}.{key}" if self.path else key
-        return _Table(self.source, path, value, self.base, self.scaled)
+        return _Table(self.source, path, value, known, self.base)
 
     def number(self, key: str, default: Any = None) -> Fraction:
         """A number from 0 on, or `{ per_base = number }` of it."""
-        value = self.take(key, default)
+        value = self.values.get(key, default)
         if value is None:
             raise WorkloadError(f"{self._place}: {key!r} is missing; expected a number or {{ per_base = number }}")
         if isinstance(value, Mapping):
             if set(value) != {"per_base"}:
                 raise self.refusal(key, "a number or { per_base = number }", dict(value))
-            self.scaled.append(key)
             return self._fraction(key, value["per_base"]) * self.base
         return self._fraction(key, value)
 
@@ -99,13 +100,13 @@ class _Table:
         return math.ceil(value)
 
     def boolean(self, key: str, default: bool) -> bool:
-        value = self.take(key, default)
+        value = self.values.get(key, default)
         if not isinstance(value, bool):
             raise self.refusal(key, "true or false", value)
         return value
 
     def triple(self, key: str, default: tuple[Any, Any, Any]) -> tuple[Fraction, Fraction, Fraction]:
-        value = self.take(key, list(default))
+        value = self.values.get(key, list(default))
         if not isinstance(value, list) or len(value) != 3:
             raise self.refusal(key, "a list of three numbers", value)
         first, second, third = (one if isinstance(one, Fraction) else self._fraction(key, one) for one in value)
@@ -117,13 +118,6 @@ class _Table:
             raise self.refusal(key, "three whole numbers", self.values[key])
         first, second, third = map(int, values)
         return first, second, third
-
-    def close(self) -> None:
-        """Raises WorkloadError for the first key that nobody took."""
-        for key in self.values:
-            if key not in self.known:
-                expected = ", ".join(self.known) or "nothing"
-                raise WorkloadError(f"{self._place}: unknown key {key!r}; expected {expected}")
 
     def refusal(self, key: str, expected: str, value: Any) -> WorkloadError:
         return WorkloadError(f"{self._place}: {key}: expected {expected}, got {value!r}")
@@ -146,22 +140,21 @@ def read(text: str, base: int = 1, source: str = "freeform") -> Topology:
     """
     try:
         values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # TOMLDecodeError is one, and so is a number of too many digits
         raise WorkloadError(f"{source}: not TOML: {error}") from None
     if base < 1:
         raise WorkloadError(f"BASE: expected a whole number from 1 on, got {base}")
-    root = _Table(source, "", values, base, [])
-    handlers_per_queue = root.count("handlers_per_queue", 1)
-    locations = _locations(root.table("locations"))
-    families, families_per_supplier = _families(root.table("product_families"))
-    tables = {number: root.table(key) for key, number in _INTERACTIONS.items()}
+    known = ("handlers_per_queue", "locations", "product_families", *_INTERACTIONS)
+    root = _Table(source, "", values, known, base)
+    families, families_per_supplier = _families(root.table("product_families", "number", "rho"))
     interactions = {
         number: interaction
-        for number, table in tables.items()
-        if table.path in values and (interaction := _interaction(table, number)) is not None
+        for key, number in _INTERACTIONS.items()
+        if key in values and (interaction := _interaction(root, key, number)) is not None
     }
-    root.close()
-    if base > 1 and not root.scaled:
+    locations = _locations(root.table("locations", *_LOCATIONS))
+    handlers_per_queue = root.count("handlers_per_queue", 1)
+    if base > 1 and not _grows(values):
         raise WorkloadError(f"{source}: BASE {base}, but nothing grows with it; expected a {{ per_base = number }}")
     try:
         return Topology("freeform", base, locations, interactions, families, families_per_supplier, handlers_per_queue)
@@ -169,33 +162,35 @@ def read(text: str, base: int = 1, source: str = "freeform") -> Topology:
         raise WorkloadError(f"{source}: {error}") from None
 
 
+def _grows(value: Any) -> bool:
+    """Whether anything in a value is said per BASE."""
+    return isinstance(value, Mapping) and ("per_base" in value or any(map(_grows, value.values())))
+
+
 def _locations(table: _Table) -> dict[Role, int]:
     numbers = {role: table.count(key, 0) for key, role in _LOCATIONS.items()}
-    table.close()
     return {role: numbers[role] for role in Role}
 
 
 def _families(table: _Table) -> tuple[int, int]:
     """How many there are, and how many of them a supplier offers."""
     number, rho = table.count("number", 0), table.number("rho", 0)
-    table.close()
     offered = round(rho * number)
     if rho > 1 or abs(offered - rho * number) > _WHOLE_WITHIN:
         raise table.refusal("rho", f"a share of the {number} families that is a whole number of them", float(rho))
     return number, offered
 
 
-def _interaction(table: _Table, number: int) -> Interaction | None:
+def _interaction(root: _Table, key: str, number: int) -> Interaction | None:
     """None where it is switched off; what stands in its table is read all the same."""
+    table = root.table(key, "enabled", "rate_per_s", "size", "messages")
     enabled, rate_per_s = table.boolean("enabled", True), table.number("rate_per_s")
     if not rate_per_s:
         raise table.refusal("rate_per_s", "more than 0 (to switch it off: enabled = false)", 0)
-    size_law = _size_law(table.table("size"), number)
-    modes = table.table("messages")
+    size_law = _size_law(table, number)
     script = SCRIPTS[number]
-    steps = tuple(replace(step, mode=_mode(modes.table(step.message), step)) for step in script.steps)
-    modes.close()
-    table.close()
+    modes = table.table("messages", *(step.message for step in script.steps))
+    steps = tuple(replace(step, mode=_mode(modes, step)) for step in script.steps)
     for step in steps:
         try:
             size_law.body_bytes(step.message)
@@ -204,26 +199,22 @@ def _interaction(table: _Table, number: int) -> Interaction | None:
     return Interaction(replace(script, steps=steps), rate_per_s, size_law) if enabled else None
 
 
-def _size_law(table: _Table, number: int) -> SizeLaw:
-    published = SIZE_LAWS[number]
-    if number == 3:  # "constant size that cannot be changed by the user" (section 3.1)
-        table.close()
-        return published
-    x = table.counts("x", published.x)
-    y = table.counts("y", published.y) if number == 5 else published.y
+#: What of an interaction's size can be set: no y but in 5, nothing of 3 ("cannot be changed by the user", section 3.1).
+_SIZE_KEYS = dict.fromkeys(SCRIPTS, ("x", "probabilities")) | {3: (), 5: ("x", "y", "probabilities")}
+
+
+def _size_law(interaction: _Table, number: int) -> SizeLaw:
+    table, published = interaction.table("size", *_SIZE_KEYS[number]), SIZE_LAWS[number]
     probabilities = table.triple("probabilities", published.probabilities)
-    table.close()
     if sum(probabilities) != 1:
         raise table.refusal("probabilities", "three numbers with the sum 1", [float(one) for one in probabilities])
-    return SizeLaw(x, y, probabilities)
+    return SizeLaw(table.counts("x", published.x), table.counts("y", published.y), probabilities)
 
 
-def _mode(table: _Table, step: Step) -> Mode:
-    mode = step.mode
-    changed = Mode(
-        table.boolean("persistent", mode.persistent),
-        table.boolean("transacted", mode.transacted),
-        table.boolean("durable", mode.durable) if step.receiver.plural else mode.durable,
+def _mode(messages: _Table, step: Step) -> Mode:
+    table = messages.table(step.message, "persistent", "transacted", *(("durable",) if step.receiver.plural else ()))
+    return Mode(
+        table.boolean("persistent", step.mode.persistent),
+        table.boolean("transacted", step.mode.transacted),
+        table.boolean("durable", step.mode.durable),
     )
-    table.close()
-    return changed

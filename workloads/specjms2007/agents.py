@@ -18,7 +18,7 @@ from fractions import Fraction
 
 from workloads.model import Destination
 from workloads.specjms2007.executions import Execution
-from workloads.specjms2007.interactions import Party, Step
+from workloads.specjms2007.interactions import Party, Role, Step
 from workloads.specjms2007.sizes import Triple
 from workloads.specjms2007.topology import Location, Topology
 
@@ -110,7 +110,8 @@ def agents(topology: Topology) -> tuple[Agent, ...]:
         for step in topology.steps
     }
     found: list[Agent] = []
-    for role, number in topology.locations.items():
+    for role in Role:
+        number = topology.locations[role]
         consumed = [step for step in topology.steps if step.receiver.role is role]
         started = [
             (messages[one.script.steps[0].message], topology.started_per_s(interaction) / number)

@@ -108,3 +108,15 @@ def test_executions_draw_their_column_evenly(interaction):
     for place, probability in enumerate((0.95, 0.04, 0.01)):
         deviation = (number_of * probability * (1 - probability)) ** 0.5
         assert drawn.count(place) == pytest.approx(number_of * probability, abs=4 * deviation)
+
+
+def test_executions_draw_on_their_own():
+    """Equal numbers at other locations or in other interactions share no draw: the whole id counts."""
+    topology = vertical(1)
+    drawn = {
+        (interaction, origin): tuple(column(topology, Execution(interaction, origin, number)) for number in range(500))
+        for interaction in (1, 4, 5)
+        for origin in range(10)
+    }
+
+    assert len(set(drawn.values())) == 30

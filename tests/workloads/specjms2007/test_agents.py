@@ -148,7 +148,7 @@ def test_every_location_has_the_traffic_computed_for_it_anywhere(topology):
 
 
 def test_statistics_leave_outside_the_transaction():
-    """Errata section 13: what is transacted of a handler's answers goes into its transaction, statistics do not."""
+    """Table 1's T and NT: what is transacted of a handler's answers goes into its transaction, statistics do not."""
     handlers = {
         (str(handler.location), handler.step.message): handler
         for agent in agents(vertical(1))

@@ -47,7 +47,7 @@ def test_the_mix_is_table_5(topology):
 
 @pytest.mark.parametrize("base", [1, 7, 50])
 def test_vertical_totals(base):
-    """Errata section 2: per BASE 14.28660 sent, 17.26051 received, 50.74 KB/s; and the persistent part of them."""
+    """The xi of section 3.1a at the rules' rates, per BASE: 14.28660 sent, 17.26051 received, 50.74 KB/s."""
     whole = total(by_interaction(vertical(base)))
     groups = by_group(by_interaction(vertical(base)))
     persistent, other = groups[Group.B] + groups[Group.D], groups[Group.A] + groups[Group.C]
@@ -59,12 +59,14 @@ def test_vertical_totals(base):
     assert float(persistent.received_per_s / base) == pytest.approx(8.0645, abs=5e-5)
     assert float(other.sent_per_s / base) == pytest.approx(6.9921, abs=5e-5)
     assert float(other.received_per_s / base) == pytest.approx(9.1960, abs=5e-5)
-    assert float(whole.received_per_s / whole.sent_per_s) == pytest.approx(1.2082, abs=5e-5)  # errata section 7
+    assert float(whole.received_per_s / whole.sent_per_s) == pytest.approx(
+        1.2082, abs=5e-5
+    )  # mean replication: xi received / sent
 
 
 @pytest.mark.parametrize("base", [5, 10, 100])
 def test_horizontal_totals(base):
-    """Errata section 2: 55.040 received per BASE, 28.00 BASE + 26.6 sent."""
+    """The xi of section 3.1a at the rules' rates: 55.040 received per BASE, 28.00 BASE + 26.6 sent."""
     whole = total(by_interaction(horizontal(base)))
 
     assert float(whole.received_per_s / base) == pytest.approx(55.040, abs=5e-4)
@@ -72,7 +74,7 @@ def test_horizontal_totals(base):
 
 
 def test_horizontal_totals_at_100():
-    """Errata section 2: 2826.4 sent, 5504.0 received, 12 587 KB/s."""
+    """The same at BASE 100, with Table 2's sizes: 2826.4 sent, 5504.0 received, 12 587 KB/s."""
     whole = total(by_interaction(horizontal(100)))
 
     assert float(whole.sent_per_s) == pytest.approx(2826.4, abs=0.05)
@@ -81,7 +83,7 @@ def test_horizontal_totals_at_100():
 
 
 def test_horizontal_below_5_is_capped():
-    """Errata section 6: with rho capped at 1, BASE 1 has 67.84 messages/s, as many sent as received."""
+    """The xi with zeta = 1: BASE 1 has 67.84 messages/s, as many sent as received."""
     whole = total(by_interaction(horizontal(1)))
 
     assert float(whole.received_per_s) == pytest.approx(67.84, abs=0.005)
@@ -94,7 +96,7 @@ def test_horizontal_below_5_is_capped():
     ids=["H", "V"],
 )
 def test_the_goals_of_the_mix(topology, point_to_point, of_it_persistent, publish_subscribe_persistent):
-    """Sections 3.2 and 3.3: half point-to-point and half of that persistent, four fifths vertically (errata 2)."""
+    """Sections 3.2 and 3.3: half point-to-point and half of that persistent, four fifths vertically; from Table 5."""
     a, b, c, d = (volume.received_per_s for volume in by_group(by_interaction(topology)).values())
 
     assert float(100 * (c + d) / (a + b + c + d)) == pytest.approx(point_to_point, abs=0.005)
@@ -104,7 +106,7 @@ def test_the_goals_of_the_mix(topology, point_to_point, of_it_persistent, publis
 
 
 def published_xi(topology: Topology) -> dict[tuple[int, str], tuple[Fraction, Fraction]]:
-    """Section 3.1a, sent and received; interaction 5 in group c (errata section 1)."""
+    """Section 3.1a, sent and received; interaction 5 in group c, as Table 1 has it."""
     lam = {number: one.rate_per_s for number, one in topology.interactions.items()}
     sm, dc = topology.locations[Role.SM], topology.locations[Role.DC]
     zeta = topology.zeta
@@ -123,7 +125,7 @@ def published_xi(topology: Topology) -> dict[tuple[int, str], tuple[Fraction, Fr
 
 
 def published_chi(topology: Topology) -> dict[tuple[Role, str], tuple[Fraction, Fraction]]:
-    """Section 3.1b, sent and received by a location of each type on average; the HQ's for all instances (errata 6)."""
+    """Section 3.1b, sent and received by a location of each type on average; the HQ's for all instances."""
     lam = {number: one.rate_per_s for number, one in topology.interactions.items()}
     sm, dc, sp = (topology.locations[role] for role in (Role.SM, Role.DC, Role.SP))
     rho, zeta, delta = topology.rho, topology.zeta, topology.delta

@@ -65,7 +65,7 @@ def check_winners(topology: Topology) -> None:
 
 @pytest.mark.parametrize("topology", CONTROLLED, ids=lambda one: f"{one.name}-{one.base}")
 def test_winners_are_uniform_over_a_familys_suppliers(topology):
-    """Errata section 6: uniform over the family's suppliers, families called round robin; exactly, not on average."""
+    """An offer is accepted in 1 of zeta cases (section 3.1b), of the family's own zeta; exactly, not on average."""
     check_winners(topology)
 
 
@@ -104,7 +104,7 @@ def test_centres_call_for_different_families_at_a_time():
 
 
 def test_messages_to_the_headquarters_go_to_its_instances_in_turn():
-    """BASE 21 has two instances: mapped by location they would get 11 and 10 supermarkets (errata section 13)."""
+    """BASE 21 has two instances: mapped by location they would get 11 and 10 supermarkets, not even shares (3.1)."""
     topology = horizontal(21)
     parts = [
         cast(topology, Execution(5, supermarket, number))[Party.HQ] for supermarket in range(21) for number in range(10)
@@ -119,7 +119,7 @@ def test_messages_to_the_headquarters_go_to_its_instances_in_turn():
     ids=["V", "H5", "H100"],
 )
 def test_messages_of_interaction_2(topology, sent, received):
-    """zeta + 7 are sent and 2 zeta + 6 received per execution (errata section 7)."""
+    """zeta + 7 are sent and 2 zeta + 6 received per execution (sums of xi_2, section 3.1a)."""
     count = mean_counts(topology, 2).values()
 
     assert sum(one.sent for one in count) == sent
@@ -128,7 +128,7 @@ def test_messages_of_interaction_2(topology, sent, received):
 
 @pytest.mark.parametrize("topology", CONTROLLED, ids=lambda one: f"{one.name}-{one.base}")
 def test_messages_of_the_other_interactions(topology):
-    """Interaction 1: 6 and 6; 3, 6 and 7: 1 sent, one received by each supermarket; 4 and 5: 1 and 1 (errata 7)."""
+    """Interaction 1: 6 and 6; 3, 6 and 7: 1 sent, one received by each supermarket; 4 and 5: 1 and 1 (xi)."""
     supermarkets = topology.locations[Role.SM]
 
     for number, expected in {

@@ -10,7 +10,7 @@ from workloads.specjms2007.interactions import SCRIPTS, Group, Mode, Step
 STEPS = {step.message: step for script in SCRIPTS.values() for step in script.steps}
 
 #: Sachs et al. 2009, Table 1: interaction, message, destination, type, properties. Sender: from the description, and
-#: for what RFID readers see from errata section 7 (DC for shipDep and shipInfo, SP for pShipInfo).
+#: for what RFID readers see as chi of section 3.1b needs it (DC for shipDep and shipInfo, SP for pShipInfo).
 TABLE_1 = """
 1 order               Queue DC ObjectMsg P,T   SM
 1 orderConf           Queue SM ObjectMsg P,T   DC
@@ -59,7 +59,7 @@ def test_a_step_is_its_row_of_table_1(row):
 
 
 def test_groups_are_those_of_table_3():
-    """a: pub/sub NP NT ND, b: pub/sub P T D, c: P2P NP NT, d: P2P P T; interaction 5 is c (errata section 1)."""
+    """a: pub/sub NP NT ND, b: pub/sub P T D, c: P2P NP NT, d: P2P P T; interaction 5 is c (Table 1)."""
     groups = {group: {step.message for step in STEPS.values() if step.group is group} for group in Group}
 
     assert groups[Group.A] == {"productAnnouncement", "creditCardHL"}

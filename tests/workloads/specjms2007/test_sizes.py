@@ -16,7 +16,7 @@ from workloads.specjms2007.sizes import COEFFICIENTS, SIZE_LAWS, SizeLaw
 from workloads.specjms2007.topology import vertical
 
 #: Sachs et al. 2009, Table 4: sizes at 95, 4 and 1 %, and average, in KByte; priceUpdate is 0.2310 in Table 2, which
-#: fits Table 5 (errata section 3).
+#: fits the bandwidth of Table 5.
 TABLE_4 = {
     "orderConf": (2.02, 7.39, 41.29, 2.63),
     "statInfoOrderDC": (0.22, 1.67, 10.83, 0.39),
@@ -37,7 +37,7 @@ TABLE_4 = {
     "creditCardHL": (1.01, 8.49, 50.00, 1.80),
 }
 
-#: Errata section 5: the sizing parameter by interaction and column.
+#: The sizing parameter by interaction and column: the integers x = (size - b) / m1 of Tables 2 and 4.
 SIZING = {1: (5, 100, 700), 2: (3, 35, 200), 4: (10, 100, 500), 6: (100, 10, 1000), 7: (50, 500, 3000)}
 
 LAWS = {step.message: SIZE_LAWS[number] for number, script in SCRIPTS.items() for step in script.steps}

@@ -58,7 +58,7 @@ def test_input_rates_are_those_of_the_rules(base):
     ],
 )
 def test_horizontal_locations(base, supermarkets, suppliers, centres, headquarters, zeta):
-    """Rules 1 to 6 of section 3.2; zeta of errata section 6, with rho capped at 1 below BASE 5."""
+    """Rules 1 to 6 of section 3.2; zeta = |SP| rho, with rho capped at 1 below BASE 5."""
     topology = horizontal(base)
 
     assert topology.locations == {
@@ -75,7 +75,7 @@ def test_horizontal_locations(base, supermarkets, suppliers, centres, headquarte
 
 @pytest.mark.parametrize("base", [1, 4, 7, 13])
 def test_vertical_locations(base):
-    """Rules 1 to 6 of section 3.3, whatever BASE is; 50 families have two suppliers and 50 three (errata section 6)."""
+    """Rules 1 to 6 of section 3.3, whatever BASE is; 50 families have two suppliers and 50 three."""
     topology = vertical(base)
     suppliers = [len(of_family) for of_family in topology.suppliers_of]
 
@@ -95,14 +95,14 @@ def test_vertical_locations(base):
     ids=["V", "H5", "H10", "H100"],
 )
 def test_destinations_are_as_many_as_computed(topology, queues, topics, subscriptions):
-    """Errata section 7, last line."""
+    """Queues per location by Table 1 (3 per SM, 6 per DC, 2 per SP, 4 per HQ instance), |families| + 3 topics."""
     record = characterization(topology)
 
     assert (record["queues"], record["topics"], record["topic_subscriptions"]) == (queues, topics, subscriptions)
 
 
 def test_an_event_handler_stands_for_a_message_at_a_location():
-    """Vertical has 91 of them: those of jms2009-PS with one topic have one subscription each (errata section 9)."""
+    """Vertical has 6 for each SM, 6 for each DC, 3 for each SP and 4 for the HQ, by the destinations of Table 1."""
     assert vertical(1).handlers == 91
     assert vertical(1).drivers == 3 * 10 + 2 + 3 * 1  # I1, I4, I5 at supermarkets, I2 at centres, I3, I6, I7
 

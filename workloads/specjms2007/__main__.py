@@ -1,0 +1,221 @@
+"""`python -m workloads.specjms2007`: what a topology amounts to, before anything runs.
+
+The one module here that reads a file and prints; the arithmetic is `characterization`'s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tabulate import tabulate
+
+from workloads.errors import WorkloadError
+from workloads.specjms2007 import DISCLAIMER, freeform
+from workloads.specjms2007.characterization import characterization, figures
+from workloads.specjms2007.topology import CONTROLLED, Topology
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit code: 0 printed; 2 refused, with the reason on standard error."""
+    options = _parser().parse_args(arguments)
+    try:
+        described = _described(options.topology, options.file)
+        if len(options.base) == 1:
+            record: Any = characterization(described(options.base[0]))
+            text = _text
+        else:
+            record = {
+                "disclaimer": DISCLAIMER,
+                "topology": options.topology,
+                "figures": figures(map(described, options.base)),
+            }
+            text = _figures_text
+    except WorkloadError as error:
+        sys.stderr.write(f"workloads.specjms2007: {error}\n")
+        return 2
+    sys.stdout.write((json.dumps(record, indent=2, allow_nan=False) if options.json else text(record)) + "\n")
+    return 0
+
+
+def _described(topology: str, file: Path | None) -> Callable[[int], Topology]:
+    """The topology over BASE."""
+    if topology in CONTROLLED:
+        if file is not None:
+            raise WorkloadError(f"--file describes a freeform topology; {topology} has none")
+        return CONTROLLED[topology]
+    if file is None:
+        raise WorkloadError(
+            f"--topology freeform needs --file FILE.toml, such as {Path(__file__).with_name(freeform.EXAMPLE)}"
+        )
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise WorkloadError(f"--file {file}: cannot be read: {error}") from None
+    return lambda base: freeform.read(text, base, file.name)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m workloads.specjms2007",
+        description="What a workload derived from the published SPECjms2007 papers amounts to; nothing is run.",
+    )
+    parser.add_argument("--topology", required=True, choices=(*CONTROLLED, "freeform"))
+    parser.add_argument(
+        "--base",
+        type=_bases,
+        default=range(1, 2),
+        metavar="N|FIRST:LAST:STEP",
+        help="the scaling factor (1); of several, the data of figures 3 to 9, one row each",
+    )
+    parser.add_argument("--file", type=Path, metavar="FILE.toml", help="the freeform topology")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def _bases(text: str) -> range:
+    """`5`, or `5:100:5`, both ends included."""
+    try:
+        numbers = [int(part) for part in text.split(":")]
+    except ValueError:
+        numbers = []
+    match numbers:
+        case [base] if base >= 1:
+            return range(base, base + 1)
+        case [first, last, step] if 1 <= first <= last and step >= 1:
+            return range(first, last + 1, step)
+    raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, or FIRST:LAST:STEP, got {text!r}")
+
+
+_VOLUME = {
+    "sent_per_s": "sent/s",
+    "received_per_s": "received/s",
+    "sent_kb_per_s": "sent KB/s",
+    "received_kb_per_s": "received KB/s",
+}
+
+
+def _text(record: dict[str, Any]) -> str:
+    return "\n\n".join(
+        (
+            record["disclaimer"],
+            _places_text(record),
+            _groups_text(record),
+            _interactions_text(record),
+            _messages_text(record),
+            _locations_text(record),
+        )
+    )
+
+
+def _places_text(record: dict[str, Any]) -> str:
+    families = record["product_families"]
+    places = [f"{number} {role}" for role, number in record["locations"].items()]
+    if record["delta"] is not None:
+        places.append(f"delta {record['delta']:.4g}")
+    if families is not None:
+        places.append(
+            f"{families['number']} product families, {families['per_supplier']} of each supplier "
+            f"(rho {families['rho']:.3g}, zeta {families['zeta']:.4g})"
+        )
+    return (
+        f"{record['topology']}, BASE {record['base']}: {', '.join(places)}\n"
+        f"{record['queues']} queues, {record['topics']} topics with {record['topic_subscriptions']} subscriptions; "
+        f"{record['event_handlers']} event handlers and {record['drivers']} drivers on "
+        f"{record['connections']} connections"
+    )
+
+
+def _groups_text(record: dict[str, Any]) -> str:
+    names = {
+        "a": "publish/subscribe, not persistent",
+        "b": "publish/subscribe, persistent",
+        "c": "point-to-point, not persistent",
+        "d": "point-to-point, persistent",
+    }
+    rows = [
+        [f"{group} {name}", record["message_mix_percent"][group], record["bandwidth_percent"][group]]
+        + [record["groups"][group][key] for key in _VOLUME]
+        for group, name in names.items()
+    ]
+    rows.append(["all", 100.0, 100.0, *(record[key] for key in _VOLUME)])
+    return _table("Groups: shares of what is received", ["group", "messages %", "KB %", *_VOLUME.values()], rows)
+
+
+def _interactions_text(record: dict[str, Any]) -> str:
+    rows = [
+        [number, one["title"], one["rate_per_s"], one["rate_of"], one["started_per_s"]]
+        + [" ".join(f"{one['groups'][group][key]:.2f}" for group in "abcd") for key in ("sent_per_s", "received_per_s")]
+        for number, one in record["interactions"].items()
+    ]
+    heads = ["", "interaction", "rate/s", "of", "started/s", "sent/s: a b c d", "received/s: a b c d"]
+    return _table("Interactions (xi)", heads, rows)
+
+
+def _messages_text(record: dict[str, Any]) -> str:
+    properties = {"persistent": "P", "transacted": "T", "durable": "D"}
+    rows = [
+        [
+            one["interaction"],
+            name,
+            one["from"],
+            one["to"],
+            f"{one['destinations']} {one['kind']}{'s' * (one['destinations'] > 1)}",
+            one["group"],
+            " ".join(short for key, short in properties.items() if one[key]),
+            one["sent_after"] or "driver",
+            " ".join(f"{size}" for size in one["body_bytes"]),
+            one["mean_body_bytes"],
+            one["sent_per_s"],
+            one["received_per_s"],
+        ]
+        for name, one in record["messages"].items()
+    ]
+    heads = ["", "message", "from", "to", "destinations", "group", "", "after", "bytes", "mean", "sent/s", "received/s"]
+    return _table("Messages (P persistent, T transacted, D durable)", heads, rows)
+
+
+def _locations_text(record: dict[str, Any]) -> str:
+    """Locations of a role that have the same traffic share a row."""
+    alike: dict[str, list[str]] = {}
+    rows: dict[str, list[Any]] = {}
+    for location, groups in record["per_location"].items():
+        row = [" ".join(f"{groups[group][key]:.3f}" for group in "abcd") for key in ("sent_per_s", "received_per_s")]
+        row += [f"{sum(groups[group][key] for group in 'abcd'):.2f}" for key in ("sent_kb_per_s", "received_kb_per_s")]
+        alike.setdefault(location.rstrip("0123456789") + str(row), []).append(location)
+        rows.setdefault(location.rstrip("0123456789") + str(row), row)
+    named = [
+        [names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} alike", *rows[key]]
+        for key, names in alike.items()
+    ]
+    heads = ["location", "sent/s: a b c d", "received/s: a b c d", "sent KB/s", "received KB/s"]
+    return _table("Each location (chi)", heads, named)
+
+
+def _figures_text(record: dict[str, Any]) -> str:
+    rows = [
+        [row["base"], *row["locations"].values()]
+        + [
+            row[key][group]
+            for key in ("received_per_s", "received_kb_per_s", "message_mix_percent")
+            for group in "abcd"
+        ]
+        for row in record["figures"]
+    ]
+    heads = ["BASE", *record["figures"][0]["locations"]]
+    heads += [f"{group} {unit}" for unit in ("msg/s", "KB/s", "%") for group in "abcd"]
+    table = _table(f"{record['topology']}: received, by BASE", heads, rows)
+    return f"{record['disclaimer']}\n\n{table}"
+
+
+def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    table: str = tabulate(rows, headers=heads, floatfmt=",.2f")
+    return f"{title}\n{table}"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,160 @@
+"""What an execution's id fixes: who takes part in it, how large its messages are, how many of them there are.
+
+All is a pure function of the id, so that drivers, event handlers and the audit agree without a word between them.
+
+* Calls for offers go through the product families in turn; each distribution centre begins at another one.
+* The supplier that gets the order rotates, so that each of a family's suppliers wins the same number of calls: exactly
+  one order per call, no draw (a draw of 1 / zeta per offer would leave calls without and with several orders).
+* Messages to the headquarters go to its instances in turn, by number and starting location.
+* The column of the sizes is a draw by the SplitMix64 generator (Steele, Lea, Flood 2014), which numpy and Spark can
+  repeat: plain 64-bit arithmetic on the id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import TypeAlias
+
+from workloads.errors import WorkloadError
+from workloads.specjms2007.interactions import SCRIPTS, Party, Role, Step
+from workloads.specjms2007.sizes import Column
+from workloads.specjms2007.topology import Topology
+
+#: Bits of an id, from the highest: interaction, starting location, number; a positive 64-bit integer.
+_ORIGIN_BITS, _NUMBER_BITS = 20, 40
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One run through an interaction: `number` counts from 0 at the location `origin` (an index) that starts it."""
+
+    interaction: int
+    origin: int
+    number: int
+
+    def __post_init__(self) -> None:
+        if not (
+            self.interaction in SCRIPTS
+            and 0 <= self.origin < 1 << _ORIGIN_BITS
+            and 0 <= self.number < 1 << _NUMBER_BITS
+        ):
+            raise WorkloadError(
+                f"no execution: interaction {self.interaction}, origin {self.origin}, number {self.number}; expected "
+                f"1 to {len(SCRIPTS)}, an index below 2**{_ORIGIN_BITS}, a number below 2**{_NUMBER_BITS}"
+            )
+
+    @property
+    def id(self) -> int:
+        return (self.interaction << _ORIGIN_BITS | self.origin) << _NUMBER_BITS | self.number
+
+    @classmethod
+    def of(cls, execution_id: int) -> Execution:
+        """The execution with this id; raises WorkloadError where there is none."""
+        place, number = divmod(execution_id, 1 << _NUMBER_BITS)
+        interaction, origin = divmod(place, 1 << _ORIGIN_BITS)
+        return cls(interaction, origin, number)
+
+
+#: The index that each party is cast with: of a location, of a product family (suppliers), or 0 (supermarkets).
+Cast: TypeAlias = Mapping[Party, int]
+
+
+def cast(topology: Topology, execution: Execution) -> Cast:
+    """Who takes part; `topology.destinations(step)[cast[step.receiver]]` is where a message goes."""
+    script = SCRIPTS[execution.interaction]
+    parties = {party for step in script.steps for party in (step.sender, step.receiver)}
+    return {
+        party: execution.origin if party is script.starter else _LAWS[party](topology, execution)
+        for party in Party
+        if party in parties
+    }
+
+
+def cast_period(topology: Topology, interaction: int) -> int:
+    """Executions of one origin after which their casts repeat: as many rows does a table of them need."""
+    period = 1
+    parties = {step.receiver for step in SCRIPTS[interaction].steps}
+    if Party.HQ in parties:
+        period = lcm(period, topology.locations[Role.HQ])
+    if Party.SUPPLIERS in parties:
+        period = lcm(period, topology.families * lcm(*map(len, topology.suppliers_of)))
+    return period
+
+
+def column(topology: Topology, execution: Execution) -> Column:
+    """Which of its interaction's three sizes the execution's messages have."""
+    return topology.interactions[execution.interaction].size_law.column(splitmix64(execution.id))
+
+
+def splitmix64(position: int) -> int:
+    """Number `position` of the SplitMix64 sequence with seed 0: evenly distributed over 0 to 2**64 - 1."""
+    state = position * 0x9E3779B97F4A7C15 % 2**64
+    state = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    state = (state ^ state >> 27) * 0x94D049BB133111EB % 2**64
+    return state ^ state >> 31
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Messages of one step per execution; a message on a topic is received once by each subscriber."""
+
+    sent: Fraction
+    received: Fraction
+
+
+def counts(topology: Topology, execution: Execution) -> dict[str, Count]:
+    """Messages of each step in this execution, whole numbers."""
+    family = cast(topology, execution).get(Party.SUPPLIERS)
+    suppliers = 0 if family is None else len(topology.suppliers_of[family])
+    return chain(SCRIPTS[execution.interaction].steps, lambda party: _size(topology, party, Fraction(suppliers)))
+
+
+def mean_counts(topology: Topology, interaction: int) -> dict[str, Count]:
+    """Messages of each step per execution, on average: families are called in turn, so zeta is the plain mean."""
+    steps = SCRIPTS[interaction].steps
+    called = any(step.receiver is Party.SUPPLIERS for step in steps)
+    return chain(steps, lambda party: _size(topology, party, topology.zeta if called else Fraction()))
+
+
+def chain(steps: Iterable[Step], size: Callable[[Party], Fraction]) -> dict[str, Count]:
+    """Counts from the triggers alone: each receipt is answered, or the one from the party that the step asks for."""
+    found: dict[str, tuple[Step, Count]] = {}
+    for step in steps:
+        sent = Fraction(1)
+        if step.after is not None:
+            before, count = found[step.after]
+            sent = count.received
+            if step.after_from is not None:
+                sent *= size(step.after_from) / size(before.sender)
+        found[step.message] = (step, Count(sent, sent * size(step.receiver)))
+    return {message: count for message, (_, count) in found.items()}
+
+
+def _size(topology: Topology, party: Party, suppliers: Fraction) -> Fraction:
+    """How many locations play a part at once."""
+    plural = {Party.SUPPLIERS: suppliers, Party.SUPERMARKETS: Fraction(topology.locations[Role.SM])}
+    return plural.get(party, Fraction(1))
+
+
+def _family(topology: Topology, execution: Execution) -> int:
+    first = execution.origin * topology.families // topology.locations[Role.DC]
+    return (execution.number + first) % topology.families
+
+
+def _winner(topology: Topology, execution: Execution) -> int:
+    family = _family(topology, execution)
+    suppliers = topology.suppliers_of[family]
+    calls_before = execution.number // topology.families  # of this family, by this distribution centre
+    return suppliers[(calls_before + family + execution.origin) % len(suppliers)]
+
+
+_LAWS: Mapping[Party, Callable[[Topology, Execution], int]] = {
+    Party.DC: lambda topology, execution: topology.distribution_centre_of(execution.origin),
+    Party.HQ: lambda topology, execution: (execution.number + execution.origin) % topology.locations[Role.HQ],
+    Party.SUPPLIERS: _family,
+    Party.SP: _winner,
+    Party.SUPERMARKETS: lambda _topology, _execution: 0,
+}

@@ -1,8 +1,8 @@
 """The run directory: the columns of every recorded table, and the plan and manifest beside them.
 
     results/<UTC time>-<label>/
-        manifest.json     what ran where, with which options; `outcome` once it ended; `not_applicable`: a list of
-                          {broker, experiment, cell, reason} of what a broker cannot do and nobody scheduled
+        manifest.json     `kind`, what ran where, with which options; `outcome` once it ended; `not_applicable`: a
+                          list of {broker, experiment, cell, reason} of what a broker cannot do and nobody scheduled
         plan.json         what should have happened, per (experiment, cell)
         sends/            one Parquet file per (broker, start, experiment, cell, worker)
         deliveries/       likewise
@@ -10,6 +10,13 @@
         samples/          likewise, one row per second of load
         latency/          per worker like sends; only where the loop is open
         brokers/          one folder per broker start: its log
+
+Of a business workload (kind `workload`) plan.json has what `workloads.scenario` compiled, and instead of sends,
+deliveries, windows and latency there are
+
+        sent/             every message, one file per (broker, start, experiment, cell, worker)
+        received/         every delivery, likewise
+        periods/          one file per (broker, start, experiment, cell), written last
 
 Within a (lane, subscription) pair `arrival` is unique and the rows stand in its order; the sends of a lane
 have no gap, from 0 on. A complete cell has at least one window, and a complete run all scheduled cells.
@@ -143,12 +150,85 @@ class Measure(StrEnum):
     LATENESS = "lateness"
 
 
+SENT = (
+    *KEYS,
+    Column("producer", Type.INT32, "handler or driver, numbered in plan.json"),
+    Column("position", Type.INT64, "counts the producer's messages, from 0, in the order of writing"),
+    Column("execution", Type.INT64, "id of the chain that the message belongs to"),
+    Column("step", Type.INT32, "which message of the workload, numbered in plan.json"),
+    Column("destination", Type.INT32, "numbered in plan.json"),
+    Column("planned_ns", Type.INT64, "when its driver was to send it; null for an answer", nullable=True),
+    Column("sent_ns", Type.INT64, "instant before its first byte was written"),
+    Column(
+        "settled_ns",
+        Type.INT64,
+        "instant at which the broker's receipt of its transaction's COMMIT was read; of a message outside any "
+        "transaction the instant at which it was written; null where that did not happen",
+        nullable=True,
+    ),
+    Column("body_bytes", Type.INT32, "of its body"),
+)
+
+RECEIVED = (
+    *KEYS,
+    Column("handler", Type.INT32, "numbered in plan.json"),
+    Column("arrival", Type.INT64, "place in the order in which the worker read its messages"),
+    Column("producer", Type.INT32, "who sent it, from its stamp"),
+    Column("position", Type.INT64, "which of that one's messages, from its stamp"),
+    Column("execution", Type.INT64, "id of its chain, from its stamp"),
+    Column("step", Type.INT32, "from its stamp"),
+    Column("sent_ns", Type.INT64, "from its stamp"),
+    Column("received_ns", Type.INT64, "instant at which its bytes were read"),
+    Column(
+        "settled_ns",
+        Type.INT64,
+        "instant at which the receipt of the COMMIT that consumes it was read; outside transactions, at which its "
+        "acknowledgement was written, or it was read where the broker acknowledges; null where that did not happen",
+        nullable=True,
+    ),
+    Column("redelivered", Type.INT32, "1 where the broker marks it as delivered before, else 0"),
+    Column("body_bytes", Type.INT32, "of its body, as it came"),
+)
+
+PERIODS = (
+    *KEYS,
+    Column("period", Type.STRING, "of workloads.periods; each at most once, one after the other"),
+    Column("begin_ns", Type.INT64, "instant at its begin"),
+    Column("end_ns", Type.INT64, "instant at its end; of the drain, when nothing was under way any more"),
+    Column("broker_cpu_ns", Type.INT64, "CPU time of all the broker's processes in it", nullable=True),
+    Column("gc_pause_ns", Type.INT64, "pauses of the broker's JVM in it; null without", nullable=True),
+    Column("load_cpu_ns", Type.INT64, "CPU time of all workers in it"),
+    Column("host_speed_ns", Type.INT64, "as in windows, over the whole period"),
+    Column("store_bytes", Type.INT64, "what the broker's files hold at its end; null where unknown", nullable=True),
+)
+
 TABLES: Mapping[str, tuple[Column, ...]] = {
     "sends": SENDS,
     "deliveries": DELIVERIES,
     "windows": WINDOWS,
     "samples": SAMPLES,
     "latency": LATENCY,
+}
+
+#: Of a run of a business workload; a run directory has one of the two sets, and its manifest's `kind` says which.
+WORKLOAD_TABLES: Mapping[str, tuple[Column, ...]] = {
+    "sent": SENT,
+    "received": RECEIVED,
+    "periods": PERIODS,
+    "samples": SAMPLES,
+}
+
+
+class Kind(StrEnum):
+    """What a run directory holds."""
+
+    THROUGHPUT = "throughput"
+    WORKLOAD = "workload"
+
+
+TABLES_OF: Mapping[Kind, Mapping[str, tuple[Column, ...]]] = {
+    Kind.THROUGHPUT: TABLES,
+    Kind.WORKLOAD: WORKLOAD_TABLES,
 }
 
 

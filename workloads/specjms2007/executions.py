@@ -19,6 +19,7 @@ from math import lcm
 from typing import TypeAlias
 
 from workloads.errors import WorkloadError
+from workloads.scenario import splitmix64
 from workloads.specjms2007.interactions import SCRIPTS, Party, Role, Step
 from workloads.specjms2007.sizes import Column
 from workloads.specjms2007.topology import Topology
@@ -87,14 +88,6 @@ def cast_period(topology: Topology, interaction: int) -> int:
 def column(topology: Topology, execution: Execution) -> Column:
     """Which of its interaction's three sizes the execution's messages have."""
     return topology.interactions[execution.interaction].size_law.column(splitmix64(execution.id))
-
-
-def splitmix64(position: int) -> int:
-    """Number `position` of the SplitMix64 sequence with seed 0: evenly distributed over 0 to 2**64 - 1."""
-    state = position * 0x9E3779B97F4A7C15 % 2**64
-    state = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-    state = (state ^ state >> 27) * 0x94D049BB133111EB % 2**64
-    return state ^ state >> 31
 
 
 @dataclass(frozen=True, slots=True)

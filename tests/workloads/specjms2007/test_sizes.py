@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
 from workloads.model import MOST_BODY_BYTES
-from workloads.specjms2007.executions import Execution, column, splitmix64
+from workloads.scenario import splitmix64
+from workloads.specjms2007.executions import Execution, column
 from workloads.specjms2007.interactions import SCRIPTS
 from workloads.specjms2007.sizes import COEFFICIENTS, SIZE_LAWS, SizeLaw
 from workloads.specjms2007.topology import vertical

@@ -1,0 +1,185 @@
+"""What an analysis of a business workload says, as plain values. Nothing here computes a statistic or reads a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from analysis.results import CellKey, Finding
+from workloads.periods import Period
+from workloads.rules import Rule, VerdictKind
+
+
+class Judgement(StrEnum):
+    """NOT_JUDGED: the run is too short, or something is not known, for the test to say anything; `why` has it."""
+
+    PASS = "pass"  # noqa: S105 - not a password
+    FAIL = "fail"
+    NOT_JUDGED = "not judged"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """One test at one place.
+
+    scope: "interaction 2", "SM1 orderConf", "run" · observed, expected: in the rule's unit, None where there is none ·
+    why: of a failure the first example, else why it was not judged · period: None where it is about the whole run.
+    """
+
+    rule: Rule
+    scope: str
+    observed: float | None
+    judgement: Judgement
+    expected: float | None = None
+    why: str = ""
+    period: Period | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Percentiles, in ms; of no message, None."""
+
+    count: int
+    p50_ms: float | None = None
+    p90_ms: float | None = None
+    p99_ms: float | None = None
+    max_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InteractionResult:
+    """An interaction in one period.
+
+    planned_per_s, started_per_s: executions · sent, received: messages, with what the model expects of the rate ·
+    pacing_misses: starts that were behind schedule · completed: executions started in the period whose every message
+    was sent and received, in the end · end_to_end: from the first message's sending to the last one's receipt.
+    """
+
+    number: int
+    title: str
+    planned_per_s: float
+    started: int
+    started_per_s: float
+    sent: int
+    expected_sent: float
+    received: int
+    expected_received: float
+    pacing_misses: int
+    completed: int
+    end_to_end: Times
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """A message of the workload in one period; delivery: sent to received, of those received in the period."""
+
+    interaction: int
+    message: str
+    sent: int
+    received: int
+    received_bytes: int
+    delivery: Times
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerResult:
+    """An event handler in one period; `place` as in SM1."""
+
+    handler: int
+    place: str
+    message: str
+    received: int
+    delivery: Times
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodResult:
+    """A measured period.
+
+    broker_cpu, load_cpu: in cores; None where unknown · load_us_per_message: CPU time of the load per message sent or
+    received · store_growth_bytes_per_s: of the broker's files.
+    """
+
+    period: Period
+    seconds: float
+    sent_per_s: float
+    received_per_s: float
+    received_kb_per_s: float
+    broker_cpu: float | None
+    load_cpu: float
+    load_us_per_message: float | None
+    store_growth_bytes_per_s: float | None
+    lateness: Times
+    interactions: tuple[InteractionResult, ...]
+    steps: tuple[StepResult, ...]
+    handlers: tuple[HandlerResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """The broker was killed under load and started again with nobody connected."""
+
+    seconds_to_recovery: float
+    stored_at_the_kill: int
+    redelivered: int
+    in_doubt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Second:
+    """One second of the run, for pictures: counted from the begin of the load.
+
+    backlog: copies sent and committed, or sent outside transactions, and not yet received.
+    """
+
+    second: int
+    sent: int
+    received: int
+    backlog: int
+    broker_cpu: float | None
+    delivery_p50_ms: float | None
+    delivery_p90_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadResult:
+    """A cell of a workload.
+
+    topology: its name · figure: our own figure's name, see `workloads.specjms2007` · deviations: from the published
+    rules, in words; there is always one at least · compliant: the audit passes and nothing but having client and server
+    on one host deviates · plan: the cell's entry of plan.json · seconds_by_step: by message's name, for percentiles
+    over time · manifest: all of it.
+    """
+
+    run: str
+    path: Path
+    key: CellKey
+    broker_title: str
+    topology: str
+    base: int
+    consumption: str
+    transactions: str
+    periods: tuple[PeriodResult, ...]
+    audit: tuple[AuditRow, ...]
+    recovery: Recovery | None
+    findings: tuple[Finding, ...]
+    deviations: tuple[str, ...]
+    verdict: VerdictKind
+    seconds: tuple[Second, ...]
+    seconds_by_step: Mapping[str, tuple[Second, ...]]
+    backlog_by_destination: Mapping[str, int]
+    plan: Mapping[str, Any]
+    manifest: Mapping[str, Any]
+
+    @property
+    def failed(self) -> tuple[AuditRow, ...]:
+        """In the order in which the tests stand; the first of them is named first."""
+        return tuple(row for row in self.audit if row.judgement is Judgement.FAIL)
+
+    @property
+    def measured(self) -> PeriodResult | None:
+        """The measurement period; None in a run without one."""
+        return next((one for one in self.periods if one.period is Period.MEASUREMENT), None)

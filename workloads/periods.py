@@ -1,0 +1,40 @@
+"""The periods of a workload's run, and how long each is.
+
+Source: run and reporting rules of SPECjms2007, sections 1.6 and 3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Period(StrEnum):
+    """In the order in which they follow each other; the load is the same up to the drain, which starts nothing new.
+
+    REPEAT is a second measurement (section 3.4). KILLED stands for the time from a broker's forced end to the last of
+    its stored messages, with nobody connected until it is back (section 4.2.3).
+    """
+
+    WARM_UP = "warm-up"
+    MEASUREMENT = "measurement"
+    REPEAT = "repeat"
+    KILLED = "killed"
+    DRAIN = "drain"
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """In seconds; the drain ends as soon as nothing is under way, and at this limit at the latest."""
+
+    warm_up_s: float
+    measurement_s: float
+    drain_s: float
+
+
+LENGTHS: Mapping[str, Lengths] = {
+    "short": Lengths(warm_up_s=30, measurement_s=60, drain_s=60),
+    # Section 3.1: at least ten minutes, at least thirty; the drain has no length there, and no wait is without a limit.
+    "official": Lengths(warm_up_s=600, measurement_s=1800, drain_s=1800),
+}

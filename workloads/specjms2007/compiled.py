@@ -1,0 +1,92 @@
+"""The tables as a scenario: what an engine needs of them, and nothing that it would have to know of supermarkets.
+
+Fields of a chain are the parties, in their order; a party that an interaction does not cast is 0. The execution's id is
+that of `executions.Execution`, so that whoever reads a record can cast it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from workloads.model import Destination
+from workloads.scenario import Answer, Driver, Handler, Outgoing, Scenario
+from workloads.specjms2007 import agents
+from workloads.specjms2007.executions import Execution, cast, cast_period
+from workloads.specjms2007.interactions import Party, Step
+from workloads.specjms2007.topology import Topology
+
+PARTIES = tuple(Party)
+
+
+def scenario(topology: Topology) -> Scenario:
+    """Handlers and drivers in the order of the agents; raises WorkloadError where there are more than fit."""
+    steps = [step.message for step in topology.steps]
+    first: dict[str, int] = {}
+    destinations: list[Destination] = []
+    for step in topology.steps:
+        first[step.message] = len(destinations)
+        destinations += topology.destinations(step)
+
+    def outgoing(message: agents.Message) -> Outgoing:
+        begin, count = first[message.step.message], len(message.destinations)
+        return Outgoing(
+            steps.index(message.step.message),
+            PARTIES.index(message.step.receiver),
+            tuple(range(begin, begin + count)),
+            message.body_bytes,
+            message.step.mode.persistent,
+            message.step.mode.transacted,
+        )
+
+    def answer(one: agents.Answer) -> Answer:
+        return Answer(outgoing(one.message), None if one.only_from is None else PARTIES.index(one.only_from))
+
+    everybody = agents.agents(topology)
+    handlers = [
+        Handler(
+            0,
+            str(agent.location),
+            agent.location.index,
+            steps.index(handler.step.message),
+            tuple(first[handler.step.message] + index for index in topology.consumed(handler.step, agent.location)),
+            handler.transacted,
+            handler.durable,
+            tuple(map(answer, handler.answers)),
+        )
+        for agent in everybody
+        for handler in agent.handlers
+    ]
+    drivers = [
+        Driver(
+            0,
+            str(agent.location),
+            agent.location.index,
+            outgoing(driver.message),
+            float(driver.rate_per_s),
+            float(driver.phase),
+            driver.execution(0).id,
+            tuple(_casts(topology, driver.message.step, agent.location.index)),
+            _limits(topology, driver.message.step),
+        )
+        for agent in everybody
+        for driver in agent.drivers
+    ]
+    return Scenario(
+        f"specjms2007 {topology.name}, BASE {topology.base}",
+        tuple(steps),
+        tuple(destinations),
+        tuple(replace(one, number=number) for number, one in enumerate(handlers)),
+        tuple(replace(one, number=number) for number, one in enumerate(drivers, len(handlers))),
+    )
+
+
+def _casts(topology: Topology, step: Step, origin: int) -> Iterator[tuple[int, ...]]:
+    for number in range(cast_period(topology, step.interaction)):
+        found = cast(topology, Execution(step.interaction, origin, number))
+        yield tuple(found.get(party, 0) for party in PARTIES)
+
+
+def _limits(topology: Topology, step: Step) -> tuple[int, ...]:
+    first, second, _ = topology.interactions[step.interaction].size_law.probabilities
+    return tuple(int(-(-share * 2**64 // 1)) for share in (first, first + second))

@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 
 from tests import run_directories as rd
+from workloads.capabilities import Transactions
 from workloads.model import DestinationKind
 from workloads.periods import Lengths, Period
 from workloads.records import WORKLOAD_TABLES, Kind
-from workloads.scenario import Answer, Driver, Handler, Outgoing, Scenario, splitmix64
+from workloads.scenario import Answer, Consumption, Driver, Handler, Outgoing, Scenario, splitmix64
 from workloads.sendrules import Arrivals
 from workloads.specjms2007.compiled import scenario as compiled
+from workloads.specjms2007.described import EXPERIMENT, cell_record
 from workloads.specjms2007.topology import Topology, vertical
-
-EXPERIMENT = "specjms2007"
 
 #: The instant at which the load begins.
 BEGIN_NS = 10**12
@@ -125,7 +125,11 @@ def workload_run(
     run = rd.RunDirectory(
         rd.manifest(
             kind=str(Kind.WORKLOAD),
-            brokers={broker: rd.broker_facts(options={"sync": True}, capabilities={"transactions": "full"})},
+            brokers={
+                broker: rd.broker_facts(
+                    options={"store": "kahadb", "sync": "always"}, capabilities={"transactions": "full"}
+                )
+            },
             starts=[{"broker": broker, "start": start}],
             options={"profile": "strict", "workers": 1, **(options or {})},
         ),
@@ -168,9 +172,21 @@ def add_cell(
     scenario = compiled(topology)
     cell = cell or f"{topology.name}-b{topology.base:04d}"
     keys = {"broker": broker, "start": start, "experiment": EXPERIMENT, "cell": cell}
-    record = cell_record(topology, scenario, cell, lengths, arrivals, repeat=repeat, killed=killed) | plan
+    record = cell_record(
+        topology,
+        scenario,
+        cell,
+        consumption=Consumption.STRICT,
+        transactions=Transactions.FULL,
+        arrivals=arrivals,
+        seed=1,
+        length="own",
+        lengths=lengths,
+        repeat=repeat,
+        killed=killed,
+    )
     if cell not in {entry["cell"] for entry in run.plans}:
-        run.plans.append(record)
+        run.plans.append(record | plan)
     run.manifest["schedule"].append(keys)
     begin_ns = max((row["end_ns"] for row in run.tables["periods"]), default=BEGIN_NS - SECOND_NS) + SECOND_NS
     periods = _periods(lengths, begin_ns, repeat=repeat)
@@ -187,65 +203,6 @@ def add_cell(
     ]
     run.tables["samples"] += [keys | row for row in _samples(begin_ns, periods[Period.DRAIN][1], done)]
     return keys
-
-
-def cell_record(
-    topology: Topology,
-    scenario: Scenario,
-    cell: str,
-    lengths: Lengths,
-    arrivals: Arrivals,
-    *,
-    repeat: bool,
-    killed: bool,
-) -> dict[str, Any]:
-    """The cell's entry in plan.json."""
-    return {
-        "experiment": EXPERIMENT,
-        "cell": cell,
-        "workload": "specjms2007",
-        "topology": {"name": topology.name, "base": topology.base},
-        "base": topology.base,
-        "consumption": "strict",
-        "transactions": "full",
-        "arrivals": str(arrivals),
-        "seed": 1,
-        "lengths": {
-            "name": "own",
-            "warm_up_s": lengths.warm_up_s,
-            "measurement_s": lengths.measurement_s,
-            "drain_s": lengths.drain_s,
-        },
-        "repeat": repeat,
-        "killed": killed,
-        "steps": list(scenario.steps),
-        "destinations": [
-            {"kind": str(one.kind), "name": one.name, "copies": copies}
-            for one, copies in zip(scenario.destinations, scenario.copies, strict=True)
-        ],
-        "handlers": [
-            {
-                "number": one.number,
-                "place": one.place,
-                "sender": one.sender,
-                "step": one.step,
-                "subscriptions": list(one.subscriptions),
-                "transacted": one.transacted,
-                "durable": one.durable,
-            }
-            for one in scenario.handlers
-        ],
-        "drivers": [
-            {
-                "number": one.number,
-                "place": one.place,
-                "sender": one.sender,
-                "step": one.outgoing.step,
-                "rate_per_s": one.rate_per_s,
-            }
-            for one in scenario.drivers
-        ],
-    }
 
 
 class _Simulation:

@@ -96,14 +96,15 @@ def _ledger(
     return Ledger(cells, counted, unsettled, starts, copies, heard, executions, periods, spans)
 
 
-def within(table: DataFrame, periods: DataFrame, instant: str) -> DataFrame:
-    """The rows whose instant lies in a period, with the period's columns."""
+def within(table: DataFrame, periods: DataFrame, instant: str, how: str = "inner") -> DataFrame:
+    """The rows with the period in which the instant lies; `left`: of those that lie in none, null."""
     return table.join(
         periods.withColumnRenamed("cell_id", "of_cell"),
         (F.col("cell_id") == F.col("of_cell"))
         & (F.col(instant) >= F.col("begin_ns"))
         & (F.col(instant) < F.col("end_ns")),
-    ).drop("of_cell")
+        how,
+    ).drop("of_cell", "begin_ns", "end_ns")
 
 
 def _written(spark: SparkSession, sent: DataFrame, cells: Sequence[Cell]) -> DataFrame:
@@ -218,7 +219,7 @@ def _copies(spark: SparkSession, received: DataFrame, written: DataFrame, cells:
             ["cell_id", "destination", "handler"],
             "left",
         )
-        .withColumn("altered", F.coalesce(altered, F.lit(value=False)))
+        .withColumn("altered", F.coalesce(altered, F.lit(False)))
         .drop("was_step", "was_execution", "was_sent_ns", "was_bytes")
     )
 
@@ -282,7 +283,7 @@ def _expected(spark: SparkSession, apart: DataFrame, cells: Sequence[Cell]) -> D
 def _executions(expected: DataFrame, counted: DataFrame, copies: DataFrame, heard: DataFrame) -> DataFrame:
     """One row per execution: what it lacks or has too much of, and whether the broker is to blame.
 
-    due, missing, surplus: messages · lost: copies · first_missing: the first step of which a message lacks · wrong_size:
+    due, missing, surplus: messages · lost: copies · first_missing: the first step that lacks a message · wrong_size:
     messages whose bodies are not as large as the model says · faults: copies that came too often, or astray.
     """
     sent = counted.select(*ENTRY, F.lit(1).alias("sent"), "body_bytes", "sent_ns")

@@ -12,8 +12,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from analysis import aggregate, audit, claims, fit, latency, sidebyside, stability
+from analysis.directory import frames
 from analysis.errors import DataError
-from analysis.load import Run, frames, open_runs
+from analysis.load import Run, open_runs
 from analysis.results import AuditResult, CellKey, CellSummary, Finding, FitResult, HostUse, LatencyResult, RunResult
 from analysis.session import session
 from workloads.records import Window

@@ -30,6 +30,7 @@ _CSS = {INK: "currentColor", RULE: "var(--rule)", PAGE: "var(--page)"} | {
 
 #: Colour is never the only difference.
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (2, 1)), (0, (1, 1)))
 
 _SETTINGS: Mapping[Any, Any] = {
     "svg.fonttype": "none",
@@ -61,9 +62,11 @@ _WIDTH_INCHES = 9.6
 
 def svg(picture: Picture, salt: str) -> str:
     """An `<svg>` element; `salt`: the picture's name on its page, from which its identifiers are made."""
-    columns = _columns(picture.panels)
+    columns = min(len(picture.panels), 3) if picture.low else _columns(picture.panels)
     lines = -(-len(picture.panels) // columns)
-    height = max(1.2 + 0.34 * len(picture.panels[0].rows), 2.0) if picture.panels[0].rows else 3.7
+    height = 2.4 if picture.low else 3.7
+    if picture.panels[0].rows:
+        height = max(1.2 + 0.34 * len(picture.panels[0].rows), 2.0)
     with mpl.rc_context({**_SETTINGS, "svg.hashsalt": salt}):
         figure = Figure(figsize=(_WIDTH_INCHES, height * lines), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08))
         axes = figure.subplots(lines, columns, squeeze=False, sharey=bool(picture.panels[0].rows))
@@ -83,7 +86,11 @@ def _columns(panels: Sequence[Panel]) -> int:
 def _draw(axes: Axes, panel: Panel, legend_columns: int) -> None:
     axes.set_axisbelow(True)
     for level in panel.levels:
-        axes.axhline(level, color=INK, linewidth=0.8, linestyle="-" if level == 0 else (0, (1, 3)))
+        across = axes.axvline if panel.rows else axes.axhline
+        across(level, color=INK, linewidth=0.8, linestyle="-" if level == 0 else (0, (1, 3)))
+    for place, name in panel.borders:
+        axes.axvline(place, color=INK, linewidth=0.6, linestyle=(0, (1, 3)))
+        axes.annotate(name, (place, 1), (3, -2), ("data", "axes fraction"), "offset points", va="top", fontsize=8)
     for place, series in enumerate(panel.series):
         _draw_series(axes, series, place, sideways=bool(panel.rows))
     if panel.rows:
@@ -111,6 +118,8 @@ def _draw_series(axes: Axes, series: Series, place: int, *, sideways: bool) -> N
     colour, marker = SERIES[place % len(SERIES)], _MARKERS[place % len(_MARKERS)]
     if series.model:
         axes.plot(*zip(*series.model, strict=True), color=colour, linewidth=1.1, linestyle=(0, (4, 2)), zorder=2)
+    if series.line:
+        axes.plot(*zip(*series.line, strict=True), color=colour, linewidth=1.2, linestyle=_dashes(place), zorder=2)
     if series.joined:
         for start in sorted({point.start for point in series.points}):
             line = [(point.x, point.y.estimate) for point in series.points if point.start == start]
@@ -152,8 +161,14 @@ def _handles(axes: Axes, panel: Panel) -> tuple[list[Artist], list[str]]:
     for place, series in enumerate(panel.series):
         colour, marker = SERIES[place % len(SERIES)], _MARKERS[place % len(_MARKERS)]
         style = (0, (4, 2)) if series.model else "-" if series.joined else "none"
+        if series.line:
+            marker, style = "", _dashes(place)
         handles += axes.plot([], [], color=colour, marker=marker, linestyle=style, linewidth=1.0)
     return handles, [series.label for series in panel.series]
+
+
+def _dashes(place: int) -> Any:
+    return _DASHES[place % len(_DASHES)]
 
 
 def _name_rows(axes: Axes, panel: Panel) -> None:
@@ -165,7 +180,7 @@ def _name_rows(axes: Axes, panel: Panel) -> None:
     if panel.ratios:
         axes.set_xscale("log", nonpositive="clip")
         # An end at or below 0 has no place on this axis.
-        values = [1.0, *(value for series in panel.series for value in _ratio_reach(series))]
+        values = [1.0, *panel.levels, *(value for series in panel.series for value in _ratio_reach(series))]
         axes.set_xlim(min(values) / 1.05, max(values) * 1.05)
         axes.xaxis.set_major_locator(MaxNLocator(7) if max(values) < 3 * min(values) else LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_minor_locator(NullLocator())

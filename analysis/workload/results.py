@@ -145,6 +145,15 @@ class Second:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """A period of the run, its begin counted from that of the load."""
+
+    period: Period
+    begin_s: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class WorkloadResult:
     """A cell of a workload.
 
@@ -173,11 +182,17 @@ class WorkloadResult:
     backlog_by_destination: Mapping[str, int]
     plan: Mapping[str, Any]
     manifest: Mapping[str, Any]
+    spans: tuple[Span, ...] = ()
 
     @property
     def failed(self) -> tuple[AuditRow, ...]:
         """In the order in which the tests stand; the first of them is named first."""
         return tuple(row for row in self.audit if row.judgement is Judgement.FAIL)
+
+    @property
+    def compliant(self) -> bool:
+        """By the published rules, but for having client and server on one host."""
+        return self.verdict == VerdictKind.VALID and len(self.deviations) <= 1
 
     @property
     def measured(self) -> PeriodResult | None:

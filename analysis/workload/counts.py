@@ -250,7 +250,7 @@ class _Asked:
 
     def disorder(self) -> Rows:
         """Copies behind a later one of the same producer and destination, at the same handler."""
-        before = Window.partitionBy("cell_id", "handler", "producer", "destination").orderBy("arrival")
+        before = Window.partitionBy("cell_id", "handler", "producer", "destination").orderBy("received_ns", "arrival")
         earlier = before.rowsBetween(Window.unboundedPreceding, -1)
         return (
             self._ledger.heard.withColumn("late", F.max("position").over(earlier) > F.col("position"))
@@ -280,6 +280,8 @@ class _Asked:
             marked.groupBy("cell_id", "period", "interaction")
             .agg(
                 F.sum((F.col("due") > 0).cast("int")).alias("started"),
+                F.sum("due").alias("due"),
+                F.sum("copies").alias("copies"),
                 F.sum(F.col("complete").cast("int")).alias("complete"),
                 F.sum(cut.cast("int")).alias("cut"),
                 F.sum(surplus.cast("int")).alias("surplus"),

@@ -22,6 +22,7 @@ from analysis.errors import DataError
 from analysis.workload import casting
 from analysis.workload.load import Cell
 from workloads.periods import Period
+from workloads.records import PART_POSITIONS
 
 MESSAGE = ("cell_id", "producer", "position")
 EXECUTION = ("cell_id", "execution")
@@ -147,12 +148,14 @@ def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[Cell]) -
     """Who sent must be in the plan, and his positions 0, 1, 2, ...: all that follows relies on it."""
     numbers = {cell.number: cell for cell in cells}
     rows = (
-        written.groupBy("cell_id", "producer")
+        written.withColumn("part", F.floor(F.col("position") / PART_POSITIONS))
+        .withColumn("place", F.col("position") % PART_POSITIONS)
+        .groupBy("cell_id", "producer", "part")
         .agg(
             F.count("*").alias("messages"),
-            F.min("position").alias("first"),
-            F.max("position").alias("last"),
-            F.countDistinct("position").alias("distinct"),
+            F.min("place").alias("first"),
+            F.max("place").alias("last"),
+            F.countDistinct("place").alias("distinct"),
             F.sum((F.col("sender").isNull() | F.col("copies").isNull()).cast("int")).alias("unknown"),
         )
         .collect()
@@ -283,8 +286,9 @@ def _expected(spark: SparkSession, apart: DataFrame, cells: Sequence[Cell]) -> D
 def _executions(expected: DataFrame, counted: DataFrame, copies: DataFrame, heard: DataFrame) -> DataFrame:
     """One row per execution: what it lacks or has too much of, and whether the broker is to blame.
 
-    due, missing, surplus: messages · lost: copies · first_missing: the first step that lacks a message · wrong_size:
-    messages whose bodies are not as large as the model says · faults: copies that came too often, or astray.
+    due, missing, surplus: messages · copies: due of them · lost: of these · first_missing: the first step that lacks a
+    message · wrong_size: messages whose bodies are not as large as the model says · faults: copies that came too often,
+    or astray.
     """
     sent = counted.select(*ENTRY, F.lit(1).alias("sent"), "body_bytes", "sent_ns")
     got = heard.select(*ENTRY, "heard", F.col("again").alias("faults"), "received_ns")
@@ -313,6 +317,7 @@ def _executions(expected: DataFrame, counted: DataFrame, copies: DataFrame, hear
     wrong = due & was_sent & (F.col("body_bytes") != F.col("due_bytes"))
     return entries.groupBy(*EXECUTION).agg(
         F.sum("due").alias("due"),
+        F.sum("copies").alias("copies"),
         F.sum(missing.cast("int")).alias("missing"),
         F.sum(F.greatest(F.col("sent") - F.col("due"), none)).alias("surplus"),
         F.sum(lost).alias("lost"),

@@ -51,9 +51,21 @@ class Ledger:
     spans: Mapping[int, Mapping[Period, tuple[int, int]]]
 
 
+_ARROW = {
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "string": pa.string(),
+}
+
+
 def frame(spark: SparkSession, rows: Sequence[tuple[Any, ...]], columns: str) -> DataFrame:
-    """A small table, for broadcast joins."""
-    return F.broadcast(spark.createDataFrame(list(rows), columns))
+    """A small table, for broadcast joins; it crosses into Spark as one batch."""
+    named = [column.split() for column in columns.split(", ")]
+    values = list(zip(*rows, strict=True)) or [() for _ in named]
+    arrays = [pa.array(column, _ARROW[kind]) for column, (_, kind) in zip(values, named, strict=True)]
+    return F.broadcast(spark.createDataFrame(pa.Table.from_arrays(arrays, names=[name for name, _ in named])))
 
 
 @contextmanager
@@ -82,7 +94,7 @@ def _ledger(
     spans: Mapping[int, Mapping[Period, tuple[int, int]]],
     keep: Any,
 ) -> Ledger:
-    written = _written(spark, data.tables["sent"], cells)
+    written = keep(_written(spark, data.tables["sent"], cells))
     _check_written(written, data.tables["sent"], cells)
     copies = keep(_copies(spark, data.tables["received"], written, cells))
     heard = keep(_heard(copies, [cell.number for cell in cells if cell.plan["killed"]]))

@@ -73,7 +73,7 @@ def backlog(result: WorkloadResult) -> Picture | None:
     line = _line(result.seconds, lambda at: at.backlog)
     if not line:
         return None
-    panel = Panel("", _SECONDS, "copies sent and not yet received", (Series("", line=line),), even=True,
+    panel = Panel("", _SECONDS, "copies", (Series("", line=line),), even=True,
                   borders=_borders(result))  # fmt: skip
     return Picture(
         "backlog",

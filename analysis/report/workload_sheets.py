@@ -5,8 +5,8 @@ What is wide is cut to its worst rows, and says how many there are: the disclosu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+import re
+from collections.abc import Iterator, Sequence
 
 from analysis.report.sheets import NOTHING, Column, Row, Table
 from analysis.workload.disclosure import Storage
@@ -20,6 +20,7 @@ from analysis.workload.results import (
     Times,
     WorkloadResult,
 )
+from workloads.periods import Period
 from workloads.rules import Rule
 
 #: Rows of one kind that are shown; of an audit's failures, per test.
@@ -27,44 +28,45 @@ MOST = 50
 
 _RULES = "run and reporting rules of SPECjms2007, "
 
+_AUDIT_COLUMNS = (
+    Column("test", number=False),
+    Column("rule", number=False),
+    Column("where", number=False),
+    Column("observed"),
+    Column("limit", number=False),
+    Column("verdict", number=False),
+)
+
 _KINDS = {Judgement.PASS: "", Judgement.FAIL: "invalid", Judgement.NOT_JUDGED: "greyed"}
 
 
 def audit(result: WorkloadResult) -> Table:
     """Every test: what fails row by row, what passes or was not judged in one row with the worst of its places."""
-    columns = (
-        Column("test", number=False),
-        Column("rule", number=False),
-        Column("where", number=False),
-        Column("observed"),
-        Column("expected"),
-        Column("limit"),
-        Column("verdict", number=False),
-    )
-    rows = [row for _, of_rule in groupby(result.audit, lambda row: row.rule) for row in _audit_rows(list(of_rule))]
+    by_rule: dict[Rule, list[AuditRow]] = {}
+    for row in result.audit:
+        by_rule.setdefault(row.rule, []).append(row)
     return Table(
         "Every test of the audit; of what passes the place that is closest to the limit, of what fails every place",
-        columns,
-        tuple(rows),
+        _AUDIT_COLUMNS,
+        tuple(row for of_rule in by_rule.values() for row in _audit_rows(of_rule)),
     )
 
 
 def _audit_rows(of_rule: Sequence[AuditRow]) -> Iterator[Row]:
-    failed = sorted((row for row in of_rule if row.judgement is Judgement.FAIL), key=_severity, reverse=True)
-    shown = failed[:MOST]
-    for row in of_rule:  # in the order in which they stand: by period, then by place
-        if row in shown:
-            yield _audit_row(row, _place(row), row.why)
+    """In the order of their periods and places."""
+    failed = [row for row in of_rule if row.judgement is Judgement.FAIL]
+    least = sorted(map(_severity, failed), reverse=True)[:MOST][-1] if failed else 0.0
+    shown = [row for row in failed if _severity(row) >= least][:MOST]
+    yield from (_audit_row(row, _place(row), row.why) for row in shown)
     if len(failed) > len(shown):
-        yield Row(("", "", f"and {len(failed) - len(shown):,} more places that fail", "", "", "", "fail"), "invalid")
+        more = f"and {len(failed) - len(shown):,} more places; the disclosure has all"
+        yield Row(("", "", more, "", "", str(Judgement.FAIL)), _KINDS[Judgement.FAIL])
     for judgement in (Judgement.PASS, Judgement.NOT_JUDGED):
         same = [row for row in of_rule if row.judgement is judgement]
         if same:
             worst = max(same, key=_severity)
-            more = f"; the worst of {len(same):,}" if len(same) > 1 and judgement is Judgement.PASS else ""
-            more = f" and {len(same) - 1:,} more" if len(same) > 1 and not more else more
-            why = "; ".join(dict.fromkeys(row.why for row in same if row.why)) if not more else worst.why
-            yield _audit_row(worst, f"{_place(worst)}{more}", why)
+            others = f" (and {len(same) - 1:,} more)" if len(same) > 1 else ""
+            yield _audit_row(worst, f"{_place(worst)}{others}", worst.why)
 
 
 def _severity(row: AuditRow) -> float:
@@ -83,17 +85,16 @@ def _audit_row(row: AuditRow, place: str, why: str) -> Row:
         row.rule.name,
         section(row.rule),
         place,
-        number(row.observed),
-        number(row.expected),
-        f"{row.rule.limit:,g}",
+        number(row.observed) if row.expected is None else f"{number(row.observed)} of {number(row.expected)}",
+        f"{row.rule.limit:,g} {row.rule.unit}",
         str(row.judgement),
     )
-    return Row(values, _KINDS[row.judgement], "; ".join(filter(None, (why, f"limit in {row.rule.unit}"))))
+    return Row(values, _KINDS[row.judgement], why)
 
 
 def section(rule: Rule) -> str:
-    """`section 3.6.2` of the rules that all are named after, else where the limit comes from."""
-    return rule.source.partition(";")[0].removeprefix(_RULES)
+    """`section 3.6.2` of the rules that most come from, else where the limit does; without its comment."""
+    return re.split("[;:]", rule.source, maxsplit=1)[0].removeprefix(_RULES)
 
 
 def periods(result: WorkloadResult) -> Table:
@@ -105,10 +106,10 @@ def periods(result: WorkloadResult) -> Table:
         Column("received", "KB/s"),
         Column("broker CPU", "cores"),
         Column("load CPU", "cores"),
-        Column("load per message", "µs"),
+        Column("per message", "µs"),
         Column("store grew by", "KB/s"),
-        Column("starts late by, p90", "ms"),
-        Column("at most", "ms"),
+        Column("late, p90", "ms"),
+        Column("longest", "ms"),
     )
     rows = tuple(
         Row(
@@ -128,14 +129,15 @@ def periods(result: WorkloadResult) -> Table:
         )
         for one in result.periods
     )
-    return Table("Measured periods", columns, rows)
+    return Table("Measured periods; late: starts behind their planned instants", columns, rows)
 
 
 _TIMES = (Column("p50", "ms"), Column("p90", "ms"), Column("p99", "ms"), Column("longest", "ms"))
 
 
-def interactions(period: PeriodResult) -> Table:
-    columns = (
+def interactions(period: PeriodResult) -> Iterator[Table]:
+    """Starts and messages against the plan; then what became of the chains."""
+    planned = (
         Column("interaction", number=False),
         Column("planned", "starts/s"),
         Column("achieved", "starts/s"),
@@ -145,58 +147,76 @@ def interactions(period: PeriodResult) -> Table:
         Column("of expected"),
         Column("received"),
         Column("of expected"),
-        Column("chains completed"),
+    )
+    yield Table(
+        f"Interactions, {period.period}: starts and messages, achieved against what topology and model ask for",
+        planned,
+        tuple(
+            Row(
+                (
+                    f"{one.number} {one.title}",
+                    number(one.planned_per_s),
+                    number(one.started_per_s),
+                    f"{one.started:,}",
+                    f"{one.pacing_misses:,}" + (f" ({one.pacing_misses / one.started:.1%})" if one.started else ""),
+                    f"{one.sent:,}",
+                    share(one.sent, one.expected_sent),
+                    f"{one.received:,}",
+                    share(one.received, one.expected_received),
+                )
+            )
+            for one in period.interactions
+        ),
+    )
+    ended = (
+        Column("interaction", number=False),
+        Column("started"),
+        Column("completed"),
+        Column("share"),
         *(Column(f"end to end, {column.title}", column.unit) for column in _TIMES),
     )
-    return Table(
-        f"Interactions in the period: {period.period}; a chain counts in the period of its start",
-        columns,
-        tuple(map(_interaction, period.interactions)),
+    yield Table(
+        f"Chains, {period.period}: from the sending of the first message to the receipt of the last; a chain counts in "
+        "the period of its start",
+        ended,
+        tuple(map(_chains, period.interactions)),
     )
 
 
-def _interaction(one: InteractionResult) -> Row:
-    return Row(
-        (
-            f"{one.number} {one.title}",
-            number(one.planned_per_s),
-            number(one.started_per_s),
-            f"{one.started:,}",
-            f"{one.pacing_misses:,}" + (f" ({one.pacing_misses / one.started:.1%})" if one.pacing_misses else ""),
-            f"{one.sent:,}",
-            share(one.sent, one.expected_sent),
-            f"{one.received:,}",
-            share(one.received, one.expected_received),
-            share(one.completed, one.started, one.completed),
-            *times(one.end_to_end),
-        ),
-        "invalid" if one.completed < one.started else "",
+def _chains(one: InteractionResult) -> Row:
+    values = (
+        f"{one.number} {one.title}",
+        f"{one.started:,}",
+        f"{one.completed:,}",
+        share(one.completed, one.started),
+        *times(one.end_to_end),
     )
+    return Row(values, "invalid" if one.completed < one.started else "")
 
 
-def steps(period: PeriodResult, chosen: Iterable[StepResult] | None = None) -> Table:
+def steps(periods: Sequence[PeriodResult], interaction: int) -> Table | None:
+    """The messages of an interaction, a line for each period; None where nothing was measured."""
     columns = (
         Column("message", number=False),
-        Column("interaction"),
+        Column("period", number=False),
         Column("sent"),
         Column("received"),
         Column("received", "KB"),
         *_TIMES,
     )
-    rows = tuple(
-        Row(
-            (
-                one.message,
-                str(one.interaction),
-                f"{one.sent:,}",
-                f"{one.received:,}",
-                number(one.received_bytes / 1000),
-                *times(one.delivery),
-            )
-        )
-        for one in (period.steps if chosen is None else chosen)
-    )
-    return Table(f"Messages in the period: {period.period}; delivery times from sent to received", columns, rows)
+    found = [
+        (place, number_of, period.period, step)
+        for number_of, period in enumerate(periods)
+        for place, step in enumerate(period.steps)
+        if step.interaction == interaction
+    ]
+    rows = tuple(_step(period, step) for *_, period, step in sorted(found, key=lambda one: one[:2]))
+    return Table("Messages, with delivery times from sent to received", columns, rows) if rows else None
+
+
+def _step(period: Period, one: StepResult) -> Row:
+    sizes = (f"{one.sent:,}", f"{one.received:,}", number(one.received_bytes / 1000))
+    return Row((one.message, str(period), *sizes, *times(one.delivery)))
 
 
 def handlers(period: PeriodResult) -> Table:
@@ -301,11 +321,8 @@ def times(of: Times) -> tuple[str, ...]:
     return tuple(map(number, (of.p50_ms, of.p90_ms, of.p99_ms, of.max_ms)))
 
 
-def share(part: float, whole: float, count: float | None = None) -> str:
-    """`99.8 %`, with the count before it where one is given."""
-    if not whole:
-        return NOTHING if count is None else f"{count:,.0f}"
-    return ("" if count is None else f"{count:,.0f} of {whole:,.0f}, ") + f"{100 * part / whole:.4g} %"
+def share(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.4g} %" if whole else NOTHING
 
 
 def number(value: float | None) -> str:

@@ -111,8 +111,8 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
     reason = withheld(result)
     manifest = result.manifest
     return {
-        "schema": SCHEMA,
         "disclaimer": DISCLAIMER,
+        "schema": SCHEMA,
         "figure": {
             "name": figure_name(result),
             "value": None if reason else result.base,
@@ -295,7 +295,8 @@ def _topology(result: WorkloadResult) -> dict[str, Any]:
 
 def _period(period: PeriodResult) -> dict[str, Any]:
     """All of it, event handlers included."""
-    return asdict(period)
+    values = asdict(period)
+    return values | {name: list(values[name]) for name in ("interactions", "steps", "handlers")}
 
 
 def _audit_row(row: AuditRow) -> dict[str, Any]:

@@ -105,7 +105,8 @@ def result(
         _period(topology, scenario, one, lengths.measurement_s, p50_ms, growth_bytes_per_s) for one in measured
     )
     spans, at = [], 0.0
-    for period, length in ((Period.WARM_UP, lengths.warm_up_s), *((one, lengths.measurement_s) for one in measured), (Period.DRAIN, 1.4)):  # fmt: skip
+    under_load = ((Period.WARM_UP, lengths.warm_up_s), *((one, lengths.measurement_s) for one in measured))
+    for period, length in (*under_load, (Period.DRAIN, 1.4)):
         spans.append(Span(period, at, length))
         at += length
     manifest = rd.manifest(

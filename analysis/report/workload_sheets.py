@@ -107,7 +107,7 @@ def periods(result: WorkloadResult) -> Table:
         Column("broker CPU", "cores"),
         Column("load CPU", "cores"),
         Column("per message", "µs"),
-        Column("store grew by", "KB/s"),
+        Column("store", "KB/s"),
         Column("late, p90", "ms"),
         Column("longest", "ms"),
     )
@@ -119,8 +119,8 @@ def periods(result: WorkloadResult) -> Table:
                 number(one.sent_per_s),
                 number(one.received_per_s),
                 number(one.received_kb_per_s),
-                number(one.broker_cpu),
-                number(one.load_cpu),
+                _cores(one.broker_cpu),
+                _cores(one.load_cpu),
                 number(one.load_us_per_message),
                 NOTHING if one.store_growth_bytes_per_s is None else number(one.store_growth_bytes_per_s / 1000),
                 number(one.lateness.p90_ms),
@@ -129,7 +129,11 @@ def periods(result: WorkloadResult) -> Table:
         )
         for one in result.periods
     )
-    return Table("Measured periods; late: starts behind their planned instants", columns, rows)
+    return Table(
+        "Measured periods; store: growth of the broker's files; late: starts behind their planned instants",
+        columns,
+        rows,
+    )
 
 
 _TIMES = (Column("p50", "ms"), Column("p90", "ms"), Column("p99", "ms"), Column("longest", "ms"))
@@ -309,7 +313,7 @@ def _rates(period: PeriodResult | None) -> tuple[str, ...]:
     if period is None:
         return (NOTHING,) * 4
     slowest = slowest_p90_ms(period)
-    return number(period.sent_per_s), number(period.received_per_s), number(period.broker_cpu), number(slowest)
+    return number(period.sent_per_s), number(period.received_per_s), _cores(period.broker_cpu), number(slowest)
 
 
 def slowest_p90_ms(period: PeriodResult) -> float | None:
@@ -323,6 +327,10 @@ def times(of: Times) -> tuple[str, ...]:
 
 def share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.4g} %" if whole else NOTHING
+
+
+def _cores(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.3f}"
 
 
 def number(value: float | None) -> str:

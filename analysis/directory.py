@@ -208,6 +208,19 @@ def frames(spark: SparkSession, runs: Sequence[Recorded]) -> Frames:
         return Frames(keys, {table: _table(spark, runs, table, numbered) for table in TABLES_OF[runs[0].kind]})
 
 
+def certificates(run: Recorded) -> Iterator[Finding]:
+    for broker in run.brokers.values():
+        if not broker.certified:
+            yield Finding(
+                what=f"the certificate of {broker.label} was not verified",
+                measured="encrypted, but with whoever answered",
+                limit="a certificate of an authority that the load trusts",
+                advice="give the authority's certificate instead of --insecure",
+                consequence=VerdictKind.UNVERIFIED,
+                broker=broker.label,
+            )
+
+
 def refuse_strangers(table: DataFrame, name: str) -> None:
     """Raises DataError that names the cells of rows without a plan. Called where the audit has met some."""
     rows = table.where(F.col("cell_id") == STRANGER).select("run", *KEY_NAMES).distinct().limit(3).collect()

@@ -97,7 +97,6 @@ class Performed:
     sent: list[dict[str, Any]] = field(default_factory=list)
     received: list[dict[str, Any]] = field(default_factory=list)
     killed_ns: int | None = None
-    recovered_ns: int | None = None
 
 
 def workload_run(
@@ -192,7 +191,8 @@ def add_cell(
     periods = _periods(lengths, begin_ns, repeat=repeat)
     done = _Simulation(scenario, periods, planted, delivery_ms, arrivals, killed=killed).run()
     if done.killed_ns is not None:
-        periods = {Period.WARM_UP: (begin_ns, done.killed_ns), Period.KILLED: (done.killed_ns, done.recovered_ns)}
+        back_ns = done.killed_ns + OUTAGE_NS
+        periods = {Period.WARM_UP: (begin_ns, done.killed_ns), Period.KILLED: (done.killed_ns, back_ns)}
     last_ns = max((row["received_ns"] for row in done.received), default=begin_ns)
     after_ns = max(end for _, end in periods.values())
     periods[Period.DRAIN] = (after_ns, max(last_ns, after_ns) + SECOND_NS // 2)
@@ -227,7 +227,6 @@ class _Simulation:
         if killed:
             begin, end = self._measured_ns
             self._end_ns = self._done.killed_ns = (begin + end) // 2
-            self._done.recovered_ns = self._end_ns + OUTAGE_NS
         self._subscribers: dict[int, list[Handler]] = defaultdict(list)
         for handler in scenario.handlers:
             for destination in handler.subscriptions:
@@ -404,8 +403,6 @@ class _Simulation:
                 "body_bytes": body_bytes,
             }
         )
-        if self._done.killed_ns is not None and now_ns > self._done.killed_ns:
-            self._done.recovered_ns = max(self._done.recovered_ns, now_ns)
         if undone:
             back_ns = self._done.killed_ns + OUTAGE_NS + (now_ns - self._done.killed_ns + 100 * MS_NS)
             self._at(back_ns, self._again, message, handler, body_bytes)

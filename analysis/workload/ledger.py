@@ -22,6 +22,7 @@ from analysis.errors import DataError
 from analysis.workload import casting
 from analysis.workload.load import Cell
 from workloads.periods import Period
+from workloads.records import PART_POSITIONS
 
 MESSAGE = ("cell_id", "producer", "position")
 EXECUTION = ("cell_id", "execution")
@@ -96,14 +97,15 @@ def _ledger(
     return Ledger(cells, counted, unsettled, starts, copies, heard, executions, periods, spans)
 
 
-def within(table: DataFrame, periods: DataFrame, instant: str) -> DataFrame:
-    """The rows whose instant lies in a period, with the period's columns."""
+def within(table: DataFrame, periods: DataFrame, instant: str, how: str = "inner") -> DataFrame:
+    """The rows with the period in which the instant lies; `left`: of those that lie in none, null."""
     return table.join(
         periods.withColumnRenamed("cell_id", "of_cell"),
         (F.col("cell_id") == F.col("of_cell"))
         & (F.col(instant) >= F.col("begin_ns"))
         & (F.col(instant) < F.col("end_ns")),
-    ).drop("of_cell")
+        how,
+    ).drop("of_cell", "begin_ns", "end_ns")
 
 
 def _written(spark: SparkSession, sent: DataFrame, cells: Sequence[Cell]) -> DataFrame:
@@ -146,12 +148,14 @@ def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[Cell]) -
     """Who sent must be in the plan, and his positions 0, 1, 2, ...: all that follows relies on it."""
     numbers = {cell.number: cell for cell in cells}
     rows = (
-        written.groupBy("cell_id", "producer")
+        written.withColumn("part", F.floor(F.col("position") / PART_POSITIONS))
+        .withColumn("place", F.col("position") % PART_POSITIONS)
+        .groupBy("cell_id", "producer", "part")
         .agg(
             F.count("*").alias("messages"),
-            F.min("position").alias("first"),
-            F.max("position").alias("last"),
-            F.countDistinct("position").alias("distinct"),
+            F.min("place").alias("first"),
+            F.max("place").alias("last"),
+            F.countDistinct("place").alias("distinct"),
             F.sum((F.col("sender").isNull() | F.col("copies").isNull()).cast("int")).alias("unknown"),
         )
         .collect()
@@ -218,7 +222,7 @@ def _copies(spark: SparkSession, received: DataFrame, written: DataFrame, cells:
             ["cell_id", "destination", "handler"],
             "left",
         )
-        .withColumn("altered", F.coalesce(altered, F.lit(value=False)))
+        .withColumn("altered", F.coalesce(altered, F.lit(False)))
         .drop("was_step", "was_execution", "was_sent_ns", "was_bytes")
     )
 
@@ -282,8 +286,9 @@ def _expected(spark: SparkSession, apart: DataFrame, cells: Sequence[Cell]) -> D
 def _executions(expected: DataFrame, counted: DataFrame, copies: DataFrame, heard: DataFrame) -> DataFrame:
     """One row per execution: what it lacks or has too much of, and whether the broker is to blame.
 
-    due, missing, surplus: messages · lost: copies · first_missing: the first step of which a message lacks · wrong_size:
-    messages whose bodies are not as large as the model says · faults: copies that came too often, or astray.
+    due, missing, surplus: messages · copies: due of them · lost: of these · first_missing: the first step that lacks a
+    message · wrong_size: messages whose bodies are not as large as the model says · faults: copies that came too often,
+    or astray.
     """
     sent = counted.select(*ENTRY, F.lit(1).alias("sent"), "body_bytes", "sent_ns")
     got = heard.select(*ENTRY, "heard", F.col("again").alias("faults"), "received_ns")
@@ -312,6 +317,7 @@ def _executions(expected: DataFrame, counted: DataFrame, copies: DataFrame, hear
     wrong = due & was_sent & (F.col("body_bytes") != F.col("due_bytes"))
     return entries.groupBy(*EXECUTION).agg(
         F.sum("due").alias("due"),
+        F.sum("copies").alias("copies"),
         F.sum(missing.cast("int")).alias("missing"),
         F.sum(F.greatest(F.col("sent") - F.col("due"), none)).alias("surplus"),
         F.sum(lost).alias("lost"),

@@ -30,8 +30,8 @@ _TEMPLATE = "workload.html.j2"
 
 MEANING = {
     VerdictKind.VALID: "the whole audit passed: every message was followed, and the limits of the rules are kept",
-    VerdictKind.UNVERIFIED: "no test failed, but not every one could be made",
-    VerdictKind.INVALID: "a test of the audit failed: this is no result of the broker at this BASE",
+    VerdictKind.UNVERIFIED: "no test failed, but not every one could be made; the findings say which, and why",
+    VerdictKind.INVALID: "this is no result at this BASE; the findings say what failed",
 }
 
 _PHASES = {"warm_up_s": "warm-up", "measurement_s": "measurement", "drain_s": "drain, at most"}

@@ -33,6 +33,7 @@ _AUDIT_COLUMNS = (
     Column("rule", number=False),
     Column("where", number=False),
     Column("observed"),
+    Column("expected"),
     Column("limit", number=False),
     Column("verdict", number=False),
 )
@@ -60,7 +61,7 @@ def _audit_rows(of_rule: Sequence[AuditRow]) -> Iterator[Row]:
     yield from (_audit_row(row, _place(row), row.why) for row in shown)
     if len(failed) > len(shown):
         more = f"and {len(failed) - len(shown):,} more places; the disclosure has all"
-        yield Row(("", "", more, "", "", str(Judgement.FAIL)), _KINDS[Judgement.FAIL])
+        yield Row(("", "", more, "", "", "", str(Judgement.FAIL)), _KINDS[Judgement.FAIL])
     for judgement in (Judgement.PASS, Judgement.NOT_JUDGED):
         same = [row for row in of_rule if row.judgement is judgement]
         if same:
@@ -70,10 +71,8 @@ def _audit_rows(of_rule: Sequence[AuditRow]) -> Iterator[Row]:
 
 
 def _severity(row: AuditRow) -> float:
-    """How far a place is off what it should be; what has no number comes last."""
-    if row.observed is None:
-        return -1.0
-    return abs(row.observed / row.expected - 1) if row.expected else abs(row.observed)
+    """How far a place is off, in the rule's unit; what has no number comes last."""
+    return -1.0 if row.observed is None else abs(row.observed)
 
 
 def _place(row: AuditRow) -> str:
@@ -85,7 +84,8 @@ def _audit_row(row: AuditRow, place: str, why: str) -> Row:
         row.rule.name,
         section(row.rule),
         place,
-        number(row.observed) if row.expected is None else f"{number(row.observed)} of {number(row.expected)}",
+        number(row.observed),
+        number(row.expected),
         f"{row.rule.limit:,g} {row.rule.unit}",
         str(row.judgement),
     )
@@ -249,32 +249,36 @@ def _slowness(one: HandlerResult) -> tuple[float, int]:
 
 def storage(found: Storage) -> Table:
     columns = (
-        Column("storage for 24 hours", number=False),
+        Column("store", number=False),
         Column("grew by", "KB/s"),
         Column("in 24 hours", "GB"),
         Column("free now", "GB"),
         Column("what it says", number=False),
     )
     values = (
-        "measured growth x 86400 s",
+        found.store,
         NOTHING if found.growth_bytes_per_s is None else number(found.growth_bytes_per_s / 1e3),
         NOTHING if found.day_bytes is None else number(found.day_bytes / 1e9),
         NOTHING if found.free_bytes is None else number(found.free_bytes / 1e9),
         found.said,
     )
-    return Table("Non-volatile storage at this load (run and reporting rules, section 5.1)", columns, (Row(values),))
+    return Table(
+        "Non-volatile storage for 24 hours at this load: measured growth x 86400 s (rules, section 5.1)",
+        columns,
+        (Row(values),),
+    )
 
 
 def backlog(result: WorkloadResult) -> Table | None:
-    """Destinations with messages that nobody received in the end; None where there is none."""
+    """Destinations with the most copies under way at the end of the measurement; None where there were none."""
     left = sorted(result.backlog_by_destination.items(), key=lambda item: (-item[1], item[0]))
     left = [(name, count) for name, count in left if count]
     if not left:
         return None
     cut = f": the {MOST} largest of {len(left):,}; the disclosure has all" if len(left) > MOST else ""
-    rows = tuple(Row((name, f"{count:,}"), "invalid") for name, count in left[:MOST])
+    rows = tuple(Row((name, f"{count:,}")) for name, count in left[:MOST])
     columns = (Column("destination", number=False), Column("copies"))
-    return Table(f"Not received at the end of the drain, by destination{cut}", columns, rows)
+    return Table(f"Under way at the end of the measurement, by destination{cut}", columns, rows)
 
 
 def several(results: Sequence[WorkloadResult]) -> Table:
@@ -299,6 +303,7 @@ def several(results: Sequence[WorkloadResult]) -> Table:
                 result.broker_title,
                 str(result.base),
                 *_rates(result.measured),
+                number(result.p90_ms),
                 result.failed[0].rule.name if result.failed else NOTHING,
                 result.verdict,
             ),
@@ -311,14 +316,8 @@ def several(results: Sequence[WorkloadResult]) -> Table:
 
 def _rates(period: PeriodResult | None) -> tuple[str, ...]:
     if period is None:
-        return (NOTHING,) * 4
-    slowest = slowest_p90_ms(period)
-    return number(period.sent_per_s), number(period.received_per_s), _cores(period.broker_cpu), number(slowest)
-
-
-def slowest_p90_ms(period: PeriodResult) -> float | None:
-    """Of all event handlers, as rule 3.6.2 has it; None where nothing was received."""
-    return max((one.delivery.p90_ms for one in period.handlers if one.delivery.p90_ms is not None), default=None)
+        return (NOTHING,) * 3
+    return number(period.sent_per_s), number(period.received_per_s), _cores(period.broker_cpu)
 
 
 def times(of: Times) -> tuple[str, ...]:

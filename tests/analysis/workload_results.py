@@ -154,6 +154,7 @@ def result(
         plan=plan,
         manifest=manifest,
         spans=tuple(spans),
+        store="store=kahadb, sync=always: synced",
     )
     return replace(found, **changes)
 
@@ -233,6 +234,7 @@ def _audit(topology: Topology, periods: tuple[PeriodResult, ...]):
                     f"interaction {one.number}",
                     0.001 * one.number,
                     Judgement.PASS if judged else Judgement.NOT_JUDGED,
+                    expected=None if rule == rules.PACING else one.expected_sent,
                     why="" if judged else "too short: 15 of 20 executions",
                     period=period.period,
                 )

@@ -122,6 +122,7 @@ def test_every_interaction_message_and_period(whole):
             assert f"{step.message} {period} {step.sent:,} {step.received:,}" in parsed.text
     assert "repeat from 90.0 s on, 60.0 s" in parsed.text
     assert "measured over 60 s only" in parsed.text
+    assert "store=kahadb, sync=always: synced" in parsed.text
 
 
 def test_a_wide_result_stays_readable():
@@ -260,8 +261,8 @@ def test_a_recovery_has_no_periods_and_no_figure():
     assert "no figure:" in text
 
 
-def test_what_was_left_behind():
-    """Destinations with messages that nobody got are listed, the largest first."""
+def test_where_the_backlog_stood():
+    """Destinations with messages under way at the end of the measurement are listed, the largest first."""
     left = replace(SMALL, backlog_by_destination={"a": 2, "b": 30, "c": 0})
 
     assert [row.values for row in workload_sheets.backlog(left).rows] == [("b", "30"), ("a", "2")]

@@ -163,7 +163,7 @@ class Scenario:
         """Whether anything is consumed or sent in a transaction."""
         answers = [answer.outgoing for handler in self.handlers for answer in handler.answers]
         sent = [*answers, *(driver.outgoing for driver in self.drivers)]
-        return any(one.transacted for one in [*self.handlers, *sent])
+        return any(handler.transacted for handler in self.handlers) or any(one.transacted for one in sent)
 
 
 def splitmix64(position: int) -> int:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from workloads.model import AckMode, DestinationKind, Plan
+from workloads.scenario import Consumption, Scenario
 
 #: Acknowledgement inside a transaction is a matter of `Transactions`.
 PLAIN_ACK_MODES = frozenset(AckMode) - {AckMode.TRANSACTED}
@@ -132,3 +133,30 @@ def _unmet(plan: Plan, capabilities: Capabilities) -> Iterator[str]:
             yield f"no acknowledgement in a transaction (transactions: {capabilities.transactions})"
     elif ack not in capabilities.ack_modes:
         yield f"no acknowledgement mode {ack}"
+
+
+#: A load that reacts copies what a message is to be acknowledged by, which STOMP has since this version.
+REACTIVE_VERSION = "1.2"
+
+
+def unmet_by_scenario(scenario: Scenario, consumption: Consumption, capabilities: Capabilities) -> str:
+    """Why the scenario is not applicable to such a broker, in words; empty where it is."""
+    return "; ".join(dict.fromkeys(_unmet_by_scenario(scenario, consumption, capabilities)))
+
+
+def _unmet_by_scenario(scenario: Scenario, consumption: Consumption, capabilities: Capabilities) -> Iterator[str]:
+    if capabilities.version != REACTIVE_VERSION:
+        yield f"no STOMP {REACTIVE_VERSION}"
+    for destination in scenario.destinations:
+        if destination.kind not in capabilities.destinations:
+            yield _WITHOUT[destination.kind]
+    if scenario.durable and capabilities.durable is None:
+        yield "no durable subscriptions"
+    if scenario.transacted and capabilities.transactions is Transactions.NONE:
+        yield "no transactions"
+    strict = consumption is Consumption.STRICT
+    if strict and capabilities.prefetch is None:
+        yield "no bound on the messages that are delivered ahead"
+    acknowledged = strict or any(handler.transacted for handler in scenario.handlers)
+    if acknowledged and AckMode.CLIENT_INDIVIDUAL not in capabilities.ack_modes:
+        yield f"no acknowledgement mode {AckMode.CLIENT_INDIVIDUAL}"

@@ -59,6 +59,12 @@ _SETTINGS: Mapping[Any, Any] = {
 
 _WIDTH_INCHES = 9.6
 
+#: Share of an axis that the name of a border takes.
+_CLOSE = 0.1
+
+#: What an axis is longer by for the names of its borders.
+_HEADROOM = 1.15
+
 
 def svg(picture: Picture, salt: str) -> str:
     """An `<svg>` element; `salt`: the picture's name on its page, from which its identifiers are made."""
@@ -88,9 +94,6 @@ def _draw(axes: Axes, panel: Panel, legend_columns: int) -> None:
     for level in panel.levels:
         across = axes.axvline if panel.rows else axes.axhline
         across(level, color=INK, linewidth=0.8, linestyle="-" if level == 0 else (0, (1, 3)))
-    for place, name in panel.borders:
-        axes.axvline(place, color=INK, linewidth=0.6, linestyle=(0, (1, 3)))
-        axes.annotate(name, (place, 1), (3, -2), ("data", "axes fraction"), "offset points", va="top", fontsize=8)
     for place, series in enumerate(panel.series):
         _draw_series(axes, series, place, sideways=bool(panel.rows))
     if panel.rows:
@@ -99,6 +102,7 @@ def _draw(axes: Axes, panel: Panel, legend_columns: int) -> None:
         axes.set_xlabel(panel.x_label)
         axes.set_ylabel(panel.y_label)
         _scale(axes, panel)
+        _draw_borders(axes, panel)
     labelled = any(series.label for series in panel.series)
     if labelled:
         axes.legend(
@@ -112,6 +116,22 @@ def _draw(axes: Axes, panel: Panel, legend_columns: int) -> None:
         )
     elif panel.title:
         axes.set_title(panel.title, loc="left", fontsize=9, fontweight="bold")
+
+
+def _draw_borders(axes: Axes, panel: Panel) -> None:
+    """Names stand above what is drawn; one that would stand close to the one before goes a line lower."""
+    low, high = axes.get_xlim()
+    if any(name for _, name in panel.borders) and not panel.y_is_wide:
+        bottom, top = axes.get_ylim()
+        axes.set_ylim(bottom, bottom + (top - bottom) * _HEADROOM)
+    lower, before = 0, low - (high - low)
+    for place, name in panel.borders:
+        axes.axvline(place, color=INK, linewidth=0.6, linestyle=(0, (1, 3)))
+        if name:
+            lower = lower + 1 if place - before < _CLOSE * (high - low) else 0
+            before = place
+            at = (3, -2 - 10 * lower)
+            axes.annotate(name, (place, 1), at, ("data", "axes fraction"), "offset points", va="top", fontsize=8)
 
 
 def _draw_series(axes: Axes, series: Series, place: int, *, sideways: bool) -> None:
@@ -212,7 +232,7 @@ def _scale(axes: Axes, panel: Panel) -> None:
         axis.set_major_formatter(_PLAIN)
     if panel.x_is_wide and len(places) <= 8:
         axes.xaxis.set_major_locator(FixedLocator(places))
-    if not panel.y_is_wide and not panel.levels and min(values, default=0) >= 0:
+    if not panel.y_is_wide and min([*values, *panel.levels], default=0) >= 0:
         axes.set_ylim(bottom=0)
 
 

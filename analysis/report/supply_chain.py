@@ -18,6 +18,7 @@ from analysis.report.page import NAME, Figure, figure, slug, template, write_tex
 from analysis.report.sheets import Column, Row, Table
 from analysis.report.sut import diagram
 from analysis.results import JSON_SCHEMA, worst
+from analysis.workload import disclosure
 from analysis.workload.disclosure import NOT_APPLICABLE, figure_name, storage, withheld
 from analysis.workload.results import Recovery, WorkloadResult
 from workloads.rules import VerdictKind
@@ -29,8 +30,8 @@ _TEMPLATE = "workload.html.j2"
 
 MEANING = {
     VerdictKind.VALID: "the whole audit passed: every message was followed, and the limits of the rules are kept",
-    VerdictKind.UNVERIFIED: "no test failed, but not every one could be made",
-    VerdictKind.INVALID: "a test of the audit failed: this is no result of the broker at this BASE",
+    VerdictKind.UNVERIFIED: "no test failed, but not every one could be made; the findings say which, and why",
+    VerdictKind.INVALID: "this is no result at this BASE; the findings say what failed",
 }
 
 _PHASES = {"warm_up_s": "warm-up", "measurement_s": "measurement", "drain_s": "drain, at most"}
@@ -45,7 +46,7 @@ class InteractionShown:
     title: str
     flow: str
     delivery: Figure | None
-    steps: tuple[Table, ...]
+    steps: Table | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +76,15 @@ class Chapter:
 
 
 def write(results: Sequence[WorkloadResult], output: Path | None = None) -> tuple[Path, ...]:
-    """Writes the page of these results; of one run with several kinds of results, a page for each kind beside it.
+    """Writes the page of these results, and into their run directories the disclosures; returns the page's path.
 
-    Raises DataError where results of several runs do not belong on one page, and where a page cannot be written.
+    Of one run with several kinds of results there is a page for each kind. Raises DataError where results of several
+    runs do not belong on one page, and where a file cannot be written.
     """
     kinds = _kinds(results)
     if len(kinds) > 1 and len({result.run for result in results}) > 1:
         raise DataError(_refusal(results))
+    disclosure.write(results)
     path = output or Path(results[0].path) / NAME
     written = []
     for kind, of_kind in kinds.items():
@@ -94,8 +97,8 @@ def write(results: Sequence[WorkloadResult], output: Path | None = None) -> tupl
 def record(results: Sequence[WorkloadResult], paths: Sequence[Path]) -> dict[str, Any]:
     """`report`: where it is, and what it says in one word; behind the disclaimer."""
     return {
-        "schema": JSON_SCHEMA,
         "disclaimer": DISCLAIMER,
+        "schema": JSON_SCHEMA,
         "reports": list(map(str, paths)),
         "verdict": worst(result.verdict for result in results),
     }
@@ -164,7 +167,9 @@ def _chapter(anchor: str, result: WorkloadResult) -> Chapter:
         courses=tuple(figure(anchor, picture) for picture in courses if picture is not None),
         backlog=workload_sheets.backlog(result),
         rates=None if rates is None else figure(anchor, rates),
-        rate_tables=tuple(workload_sheets.interactions(period) for period in result.periods if period.interactions),
+        rate_tables=tuple(
+            sheet for period in result.periods if period.interactions for sheet in workload_sheets.interactions(period)
+        ),
         interactions=tuple(_interaction(anchor, result, topology, number) for number in topology.interactions),
         handlers=tuple(workload_sheets.handlers(period) for period in result.periods if period.handlers),
         storage=workload_sheets.storage(storage(result)),
@@ -214,11 +219,7 @@ def _interaction(anchor: str, result: WorkloadResult, topology: Topology, number
         script.title,
         flow(topology, number),
         None if picture is None else figure(anchor, picture),
-        tuple(
-            workload_sheets.steps(period, found)
-            for period in result.periods
-            if (found := [step for step in period.steps if step.interaction == number])
-        ),
+        workload_sheets.steps(result.periods, number),
     )
 
 

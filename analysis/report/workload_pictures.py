@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from analysis.report.pictures import Panel, Picture, Point, Series
-from analysis.report.workload_sheets import slowest_p90_ms
 from analysis.results import Interval
 from analysis.workload.results import InteractionResult, Second, WorkloadResult
 from workloads.specjms2007.rules import DELIVERY_TIME, INPUT_RATE
@@ -73,7 +72,7 @@ def backlog(result: WorkloadResult) -> Picture | None:
     line = _line(result.seconds, lambda at: at.backlog)
     if not line:
         return None
-    panel = Panel("", _SECONDS, "copies sent and not yet received", (Series("", line=line),), even=True,
+    panel = Panel("", _SECONDS, "copies", (Series("", line=line),), even=True,
                   borders=_borders(result))  # fmt: skip
     return Picture(
         "backlog",
@@ -150,7 +149,7 @@ def capacity(results: Sequence[WorkloadResult]) -> Picture | None:
         Panel(title, "BASE", label, series)
         for title, label, value in (
             ("utilisation", "broker CPU in cores", lambda one: one.measured.broker_cpu),
-            ("slowest event handler", "p90 of delivery in ms", lambda one: slowest_p90_ms(one.measured)),
+            ("slowest event handler", "p90 of delivery in ms", lambda one: one.p90_ms),
         )
         if (series := tuple(_against_base(shown, value)))
     )

@@ -5,8 +5,8 @@ What is wide is cut to its worst rows, and says how many there are: the disclosu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+import re
+from collections.abc import Iterator, Sequence
 
 from analysis.report.sheets import NOTHING, Column, Row, Table
 from analysis.workload.disclosure import Storage
@@ -20,6 +20,7 @@ from analysis.workload.results import (
     Times,
     WorkloadResult,
 )
+from workloads.periods import Period
 from workloads.rules import Rule
 
 #: Rows of one kind that are shown; of an audit's failures, per test.
@@ -27,51 +28,51 @@ MOST = 50
 
 _RULES = "run and reporting rules of SPECjms2007, "
 
+_AUDIT_COLUMNS = (
+    Column("test", number=False),
+    Column("rule", number=False),
+    Column("where", number=False),
+    Column("observed"),
+    Column("expected"),
+    Column("limit", number=False),
+    Column("verdict", number=False),
+)
+
 _KINDS = {Judgement.PASS: "", Judgement.FAIL: "invalid", Judgement.NOT_JUDGED: "greyed"}
 
 
 def audit(result: WorkloadResult) -> Table:
     """Every test: what fails row by row, what passes or was not judged in one row with the worst of its places."""
-    columns = (
-        Column("test", number=False),
-        Column("rule", number=False),
-        Column("where", number=False),
-        Column("observed"),
-        Column("expected"),
-        Column("limit"),
-        Column("verdict", number=False),
-    )
-    rows = [row for _, of_rule in groupby(result.audit, lambda row: row.rule) for row in _audit_rows(list(of_rule))]
+    by_rule: dict[Rule, list[AuditRow]] = {}
+    for row in result.audit:
+        by_rule.setdefault(row.rule, []).append(row)
     return Table(
         "Every test of the audit; of what passes the place that is closest to the limit, of what fails every place",
-        columns,
-        tuple(rows),
+        _AUDIT_COLUMNS,
+        tuple(row for of_rule in by_rule.values() for row in _audit_rows(of_rule)),
     )
 
 
 def _audit_rows(of_rule: Sequence[AuditRow]) -> Iterator[Row]:
-    failed = sorted((row for row in of_rule if row.judgement is Judgement.FAIL), key=_severity, reverse=True)
-    shown = failed[:MOST]
-    for row in of_rule:  # in the order in which they stand: by period, then by place
-        if row in shown:
-            yield _audit_row(row, _place(row), row.why)
+    """In the order of their periods and places."""
+    failed = [row for row in of_rule if row.judgement is Judgement.FAIL]
+    least = sorted(map(_severity, failed), reverse=True)[:MOST][-1] if failed else 0.0
+    shown = [row for row in failed if _severity(row) >= least][:MOST]
+    yield from (_audit_row(row, _place(row), row.why) for row in shown)
     if len(failed) > len(shown):
-        yield Row(("", "", f"and {len(failed) - len(shown):,} more places that fail", "", "", "", "fail"), "invalid")
+        more = f"and {len(failed) - len(shown):,} more places; the disclosure has all"
+        yield Row(("", "", more, "", "", "", str(Judgement.FAIL)), _KINDS[Judgement.FAIL])
     for judgement in (Judgement.PASS, Judgement.NOT_JUDGED):
         same = [row for row in of_rule if row.judgement is judgement]
         if same:
             worst = max(same, key=_severity)
-            more = f"; the worst of {len(same):,}" if len(same) > 1 and judgement is Judgement.PASS else ""
-            more = f" and {len(same) - 1:,} more" if len(same) > 1 and not more else more
-            why = "; ".join(dict.fromkeys(row.why for row in same if row.why)) if not more else worst.why
-            yield _audit_row(worst, f"{_place(worst)}{more}", why)
+            others = f" (and {len(same) - 1:,} more)" if len(same) > 1 else ""
+            yield _audit_row(worst, f"{_place(worst)}{others}", worst.why)
 
 
 def _severity(row: AuditRow) -> float:
-    """How far a place is off what it should be; what has no number comes last."""
-    if row.observed is None:
-        return -1.0
-    return abs(row.observed / row.expected - 1) if row.expected else abs(row.observed)
+    """How far a place is off, in the rule's unit; what has no number comes last."""
+    return -1.0 if row.observed is None else abs(row.observed)
 
 
 def _place(row: AuditRow) -> str:
@@ -85,15 +86,15 @@ def _audit_row(row: AuditRow, place: str, why: str) -> Row:
         place,
         number(row.observed),
         number(row.expected),
-        f"{row.rule.limit:,g}",
+        f"{row.rule.limit:,g} {row.rule.unit}",
         str(row.judgement),
     )
-    return Row(values, _KINDS[row.judgement], "; ".join(filter(None, (why, f"limit in {row.rule.unit}"))))
+    return Row(values, _KINDS[row.judgement], why)
 
 
 def section(rule: Rule) -> str:
-    """`section 3.6.2` of the rules that all are named after, else where the limit comes from."""
-    return rule.source.partition(";")[0].removeprefix(_RULES)
+    """`section 3.6.2` of the rules that most come from, else where the limit does; without its comment."""
+    return re.split("[;:]", rule.source, maxsplit=1)[0].removeprefix(_RULES)
 
 
 def periods(result: WorkloadResult) -> Table:
@@ -105,10 +106,10 @@ def periods(result: WorkloadResult) -> Table:
         Column("received", "KB/s"),
         Column("broker CPU", "cores"),
         Column("load CPU", "cores"),
-        Column("load per message", "µs"),
-        Column("store grew by", "KB/s"),
-        Column("starts late by, p90", "ms"),
-        Column("at most", "ms"),
+        Column("per message", "µs"),
+        Column("store", "KB/s"),
+        Column("late, p90", "ms"),
+        Column("longest", "ms"),
     )
     rows = tuple(
         Row(
@@ -118,8 +119,8 @@ def periods(result: WorkloadResult) -> Table:
                 number(one.sent_per_s),
                 number(one.received_per_s),
                 number(one.received_kb_per_s),
-                number(one.broker_cpu),
-                number(one.load_cpu),
+                _cores(one.broker_cpu),
+                _cores(one.load_cpu),
                 number(one.load_us_per_message),
                 NOTHING if one.store_growth_bytes_per_s is None else number(one.store_growth_bytes_per_s / 1000),
                 number(one.lateness.p90_ms),
@@ -128,14 +129,19 @@ def periods(result: WorkloadResult) -> Table:
         )
         for one in result.periods
     )
-    return Table("Measured periods", columns, rows)
+    return Table(
+        "Measured periods; store: growth of the broker's files; late: starts behind their planned instants",
+        columns,
+        rows,
+    )
 
 
 _TIMES = (Column("p50", "ms"), Column("p90", "ms"), Column("p99", "ms"), Column("longest", "ms"))
 
 
-def interactions(period: PeriodResult) -> Table:
-    columns = (
+def interactions(period: PeriodResult) -> Iterator[Table]:
+    """Starts and messages against the plan; then what became of the chains."""
+    planned = (
         Column("interaction", number=False),
         Column("planned", "starts/s"),
         Column("achieved", "starts/s"),
@@ -145,58 +151,76 @@ def interactions(period: PeriodResult) -> Table:
         Column("of expected"),
         Column("received"),
         Column("of expected"),
-        Column("chains completed"),
+    )
+    yield Table(
+        f"Interactions, {period.period}: starts and messages, achieved against what topology and model ask for",
+        planned,
+        tuple(
+            Row(
+                (
+                    f"{one.number} {one.title}",
+                    number(one.planned_per_s),
+                    number(one.started_per_s),
+                    f"{one.started:,}",
+                    f"{one.pacing_misses:,}" + (f" ({one.pacing_misses / one.started:.1%})" if one.started else ""),
+                    f"{one.sent:,}",
+                    share(one.sent, one.expected_sent),
+                    f"{one.received:,}",
+                    share(one.received, one.expected_received),
+                )
+            )
+            for one in period.interactions
+        ),
+    )
+    ended = (
+        Column("interaction", number=False),
+        Column("started"),
+        Column("completed"),
+        Column("share"),
         *(Column(f"end to end, {column.title}", column.unit) for column in _TIMES),
     )
-    return Table(
-        f"Interactions in the period: {period.period}; a chain counts in the period of its start",
-        columns,
-        tuple(map(_interaction, period.interactions)),
+    yield Table(
+        f"Chains, {period.period}: from the sending of the first message to the receipt of the last; a chain counts in "
+        "the period of its start",
+        ended,
+        tuple(map(_chains, period.interactions)),
     )
 
 
-def _interaction(one: InteractionResult) -> Row:
-    return Row(
-        (
-            f"{one.number} {one.title}",
-            number(one.planned_per_s),
-            number(one.started_per_s),
-            f"{one.started:,}",
-            f"{one.pacing_misses:,}" + (f" ({one.pacing_misses / one.started:.1%})" if one.pacing_misses else ""),
-            f"{one.sent:,}",
-            share(one.sent, one.expected_sent),
-            f"{one.received:,}",
-            share(one.received, one.expected_received),
-            share(one.completed, one.started, one.completed),
-            *times(one.end_to_end),
-        ),
-        "invalid" if one.completed < one.started else "",
+def _chains(one: InteractionResult) -> Row:
+    values = (
+        f"{one.number} {one.title}",
+        f"{one.started:,}",
+        f"{one.completed:,}",
+        share(one.completed, one.started),
+        *times(one.end_to_end),
     )
+    return Row(values, "invalid" if one.completed < one.started else "")
 
 
-def steps(period: PeriodResult, chosen: Iterable[StepResult] | None = None) -> Table:
+def steps(periods: Sequence[PeriodResult], interaction: int) -> Table | None:
+    """The messages of an interaction, a line for each period; None where nothing was measured."""
     columns = (
         Column("message", number=False),
-        Column("interaction"),
+        Column("period", number=False),
         Column("sent"),
         Column("received"),
         Column("received", "KB"),
         *_TIMES,
     )
-    rows = tuple(
-        Row(
-            (
-                one.message,
-                str(one.interaction),
-                f"{one.sent:,}",
-                f"{one.received:,}",
-                number(one.received_bytes / 1000),
-                *times(one.delivery),
-            )
-        )
-        for one in (period.steps if chosen is None else chosen)
-    )
-    return Table(f"Messages in the period: {period.period}; delivery times from sent to received", columns, rows)
+    found = [
+        (place, number_of, period.period, step)
+        for number_of, period in enumerate(periods)
+        for place, step in enumerate(period.steps)
+        if step.interaction == interaction
+    ]
+    rows = tuple(_step(period, step) for *_, period, step in sorted(found, key=lambda one: one[:2]))
+    return Table("Messages, with delivery times from sent to received", columns, rows) if rows else None
+
+
+def _step(period: Period, one: StepResult) -> Row:
+    sizes = (f"{one.sent:,}", f"{one.received:,}", number(one.received_bytes / 1000))
+    return Row((one.message, str(period), *sizes, *times(one.delivery)))
 
 
 def handlers(period: PeriodResult) -> Table:
@@ -225,32 +249,36 @@ def _slowness(one: HandlerResult) -> tuple[float, int]:
 
 def storage(found: Storage) -> Table:
     columns = (
-        Column("storage for 24 hours", number=False),
+        Column("store", number=False),
         Column("grew by", "KB/s"),
         Column("in 24 hours", "GB"),
         Column("free now", "GB"),
         Column("what it says", number=False),
     )
     values = (
-        "measured growth x 86400 s",
+        found.store,
         NOTHING if found.growth_bytes_per_s is None else number(found.growth_bytes_per_s / 1e3),
         NOTHING if found.day_bytes is None else number(found.day_bytes / 1e9),
         NOTHING if found.free_bytes is None else number(found.free_bytes / 1e9),
         found.said,
     )
-    return Table("Non-volatile storage at this load (run and reporting rules, section 5.1)", columns, (Row(values),))
+    return Table(
+        "Non-volatile storage for 24 hours at this load: measured growth x 86400 s (rules, section 5.1)",
+        columns,
+        (Row(values),),
+    )
 
 
 def backlog(result: WorkloadResult) -> Table | None:
-    """Destinations with messages that nobody received in the end; None where there is none."""
+    """Destinations with the most copies under way at the end of the measurement; None where there were none."""
     left = sorted(result.backlog_by_destination.items(), key=lambda item: (-item[1], item[0]))
     left = [(name, count) for name, count in left if count]
     if not left:
         return None
     cut = f": the {MOST} largest of {len(left):,}; the disclosure has all" if len(left) > MOST else ""
-    rows = tuple(Row((name, f"{count:,}"), "invalid") for name, count in left[:MOST])
+    rows = tuple(Row((name, f"{count:,}")) for name, count in left[:MOST])
     columns = (Column("destination", number=False), Column("copies"))
-    return Table(f"Not received at the end of the drain, by destination{cut}", columns, rows)
+    return Table(f"Under way at the end of the measurement, by destination{cut}", columns, rows)
 
 
 def several(results: Sequence[WorkloadResult]) -> Table:
@@ -275,6 +303,7 @@ def several(results: Sequence[WorkloadResult]) -> Table:
                 result.broker_title,
                 str(result.base),
                 *_rates(result.measured),
+                number(result.p90_ms),
                 result.failed[0].rule.name if result.failed else NOTHING,
                 result.verdict,
             ),
@@ -287,25 +316,20 @@ def several(results: Sequence[WorkloadResult]) -> Table:
 
 def _rates(period: PeriodResult | None) -> tuple[str, ...]:
     if period is None:
-        return (NOTHING,) * 4
-    slowest = slowest_p90_ms(period)
-    return number(period.sent_per_s), number(period.received_per_s), number(period.broker_cpu), number(slowest)
-
-
-def slowest_p90_ms(period: PeriodResult) -> float | None:
-    """Of all event handlers, as rule 3.6.2 has it; None where nothing was received."""
-    return max((one.delivery.p90_ms for one in period.handlers if one.delivery.p90_ms is not None), default=None)
+        return (NOTHING,) * 3
+    return number(period.sent_per_s), number(period.received_per_s), _cores(period.broker_cpu)
 
 
 def times(of: Times) -> tuple[str, ...]:
     return tuple(map(number, (of.p50_ms, of.p90_ms, of.p99_ms, of.max_ms)))
 
 
-def share(part: float, whole: float, count: float | None = None) -> str:
-    """`99.8 %`, with the count before it where one is given."""
-    if not whole:
-        return NOTHING if count is None else f"{count:,.0f}"
-    return ("" if count is None else f"{count:,.0f} of {whole:,.0f}, ") + f"{100 * part / whole:.4g} %"
+def share(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.4g} %" if whole else NOTHING
+
+
+def _cores(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.3f}"
 
 
 def number(value: float | None) -> str:

@@ -56,8 +56,12 @@ NOT_APPLICABLE: tuple[tuple[str, str, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """What the store would take in 24 hours at this load (rules, section 5.1); None: not known. `said`: in words."""
+    """What the store would take in 24 hours at this load (rules, section 5.1); None: not known.
 
+    store: where persistent messages were kept, and whether synced · said: what the numbers mean; both in words.
+    """
+
+    store: str
     growth_bytes_per_s: float | None
     day_bytes: float | None
     free_bytes: int | None
@@ -78,8 +82,8 @@ def withheld(result: WorkloadResult) -> str:
         return f"{len(interactions)} of {len(SCRIPTS)} interactions ran"
     if result.measured is None:
         return "there was no measurement period"
-    if result.failed:
-        return f"the audit failed: {result.failed[0].rule.name}, {result.failed[0].scope}"
+    if not result.passes:
+        return f"the audit failed: {result.first_failure}"
     if result.verdict != VerdictKind.VALID:
         return f"the verdict is {result.verdict}"
     return ""
@@ -91,7 +95,7 @@ def storage(result: WorkloadResult) -> Storage:
     period = result.measured
     growth = None if period is None else period.store_growth_bytes_per_s
     if period is None or growth is None:
-        return Storage(None, None, free, "not known: the broker's files could not be measured")
+        return Storage(result.store, None, None, free, "not known: the broker's files could not be measured")
     day = growth * DAY_S
     said = []
     if period.seconds < TELLING_S:
@@ -103,7 +107,7 @@ def storage(result: WorkloadResult) -> Storage:
         said.append("the files did not grow in the period")
     elif free is not None:
         said.append("there is room for it" if day <= free else "there is not enough room for it")
-    return Storage(growth, day, free, "; ".join(said) or "what the disk has free is not known")
+    return Storage(result.store, growth, day, free, "; ".join(said) or "what the disk has free is not known")
 
 
 def disclosure(result: WorkloadResult) -> dict[str, Any]:
@@ -111,8 +115,8 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
     reason = withheld(result)
     manifest = result.manifest
     return {
-        "schema": SCHEMA,
         "disclaimer": DISCLAIMER,
+        "schema": SCHEMA,
         "figure": {
             "name": figure_name(result),
             "value": None if reason else result.base,
@@ -141,7 +145,7 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
             "spans": [asdict(span) for span in result.spans],
         },
         "results": [_period(period) for period in result.periods],
-        "backlog_after_the_drain": dict(result.backlog_by_destination),
+        "backlog_at_the_end_of_the_measurement": dict(result.backlog_by_destination),
         "recovery": None if result.recovery is None else asdict(result.recovery),
         "audit": [_audit_row(row) for row in result.audit],
         "findings": [asdict(finding) for finding in result.findings],
@@ -295,7 +299,8 @@ def _topology(result: WorkloadResult) -> dict[str, Any]:
 
 def _period(period: PeriodResult) -> dict[str, Any]:
     """All of it, event handlers included."""
-    return asdict(period)
+    values = asdict(period)
+    return values | {name: list(values[name]) for name in ("interactions", "steps", "handlers")}
 
 
 def _audit_row(row: AuditRow) -> dict[str, Any]:

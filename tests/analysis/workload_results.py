@@ -105,7 +105,8 @@ def result(
         _period(topology, scenario, one, lengths.measurement_s, p50_ms, growth_bytes_per_s) for one in measured
     )
     spans, at = [], 0.0
-    for period, length in ((Period.WARM_UP, lengths.warm_up_s), *((one, lengths.measurement_s) for one in measured), (Period.DRAIN, 1.4)):  # fmt: skip
+    under_load = ((Period.WARM_UP, lengths.warm_up_s), *((one, lengths.measurement_s) for one in measured))
+    for period, length in (*under_load, (Period.DRAIN, 1.4)):
         spans.append(Span(period, at, length))
         at += length
     manifest = rd.manifest(
@@ -153,6 +154,7 @@ def result(
         plan=plan,
         manifest=manifest,
         spans=tuple(spans),
+        store="store=kahadb, sync=always: synced",
     )
     return replace(found, **changes)
 
@@ -232,6 +234,7 @@ def _audit(topology: Topology, periods: tuple[PeriodResult, ...]):
                     f"interaction {one.number}",
                     0.001 * one.number,
                     Judgement.PASS if judged else Judgement.NOT_JUDGED,
+                    expected=None if rule == rules.PACING else one.expected_sent,
                     why="" if judged else "too short: 15 of 20 executions",
                     period=period.period,
                 )

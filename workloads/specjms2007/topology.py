@@ -25,6 +25,7 @@ from math import ceil
 
 from workloads.errors import WorkloadError
 from workloads.model import Destination
+from workloads.specjms2007 import DESTINATIONS
 from workloads.specjms2007.interactions import SCRIPTS, Party, Role, Script, Step
 from workloads.specjms2007.sizes import SIZE_LAWS, SizeLaw
 
@@ -178,7 +179,7 @@ class Topology:
             Party.SUPERMARKETS: (Role.HQ.value,),
         }
         places = names.get(step.receiver) or tuple(map(str, self.at(step.receiver.role)))
-        return tuple(Destination(step.kind, f"bench.specjms2007.{place}.{step.message}") for place in places)
+        return tuple(Destination(step.kind, f"{DESTINATIONS}.{place}.{step.message}") for place in places)
 
     def at(self, role: Role) -> tuple[Location, ...]:
         return tuple(Location(role, index) for index in range(self.locations[role]))

@@ -35,7 +35,7 @@ MS_NS = 10**6
 
 #: From a delivery to its answer, and from a COMMIT to its receipt; a broker that is to be killed is slow, so that
 #: some transactions are in doubt.
-ANSWER_NS, COMMIT_NS, SLOW_COMMIT_NS = MS_NS // 10, MS_NS // 2, 50 * MS_NS
+ANSWER_NS, COMMIT_NS, SLOW_COMMIT_NS = MS_NS // 10, MS_NS // 2, 200 * MS_NS
 
 #: From the kill of a broker until handlers are connected again.
 OUTAGE_NS = 8 * SECOND_NS

@@ -383,7 +383,8 @@ class _Simulation:
         if self._dead(now_ns):
             if message.outgoing.persistent:
                 back_ns = self._done.killed_ns + OUTAGE_NS + (now_ns - self._done.killed_ns)
-                self._at(back_ns, self._receive, message, handler, body_bytes)
+                event = self._again if redelivered else self._receive
+                self._at(back_ns, event, message, handler, body_bytes)
             return
         transacted = handler.transacted
         settled_ns = now_ns + ANSWER_NS + self._commit_ns if transacted else now_ns + ANSWER_NS
@@ -404,7 +405,7 @@ class _Simulation:
             }
         )
         if undone:
-            back_ns = self._done.killed_ns + OUTAGE_NS + (now_ns - self._done.killed_ns + 100 * MS_NS)
+            back_ns = self._done.killed_ns + OUTAGE_NS + (now_ns - self._done.killed_ns + self._commit_ns)
             self._at(back_ns, self._again, message, handler, body_bytes)
         answers = [
             one for one in handler.answers if one.only_from is None or message.fields[one.only_from] == message.sender

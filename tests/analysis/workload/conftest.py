@@ -90,7 +90,7 @@ def _torn():
     plan = run.plans[0]
     taker = next(one for one in plan["handlers"] if doubtful["destination"] in one["subscriptions"])
     copied = ("producer", "position", "execution", "step", "sent_ns", "body_bytes")
-    at_ns = max(row["received_ns"] for row in run.tables["received"]) + 1
+    at_ns = next(row["end_ns"] for row in run.tables["periods"] if row["period"] == "killed")
     run.tables["received"].append(
         {
             **{name: run.tables["received"][-1][name] for name in ("broker", "start", "experiment", "cell")},

@@ -13,8 +13,8 @@ from workloads.specjms2007 import rules
 EXPECTED = {
     Fault.LOSE: ({rules.DELIVERY}, "DC1 order"),
     Fault.DUPLICATE: ({rules.DUPLICATES}, "DC1 offer"),
-    Fault.MISROUTE: ({rules.LOCATION}, "SM2 orderConf"),
-    Fault.REORDER: ({rules.ORDER}, "SM1 inventoryInfo"),
+    Fault.MISROUTE: ({rules.LOCATION}, "SM1 orderConf"),
+    Fault.REORDER: ({rules.ORDER}, "SM2 inventoryInfo"),
     Fault.LATE: ({rules.DELIVERY_TIME}, None),
     Fault.LAGGING: ({rules.PACING}, "interaction 4"),
     Fault.SLOW: ({rules.INPUT_RATE, rules.SENT, rules.RECEIVED, rules.PACING}, "interaction 4"),
@@ -25,7 +25,7 @@ EXPECTED = {
 }
 
 #: Recorded runs in which nothing is wrong.
-SOUND = ("perfect", "repeat", "poisson", "shared", "killed")
+SOUND = ("perfect", "repeat", "shared", "killed")
 
 
 def failing(result):
@@ -64,7 +64,7 @@ def test_a_slow_driver_is_named_by_its_rate_first(results):
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        (Fault.LOSE, "1 missing, first message 34 of SM1 order, execution 34 of interaction 1 at SM1"),
+        (Fault.LOSE, "1 missing, first message 33 of the driver SM2 order, execution 33 of interaction 1 at SM2"),
         (Fault.CUT, "nobody sent statInfoOrderDC"),
         (Fault.DOUBLE, "more messages than the tables have"),
         (Fault.SKIP, "numbers"),
@@ -84,6 +84,15 @@ def test_a_sound_run_passes(results, name):
     assert result.verdict == VerdictKind.VALID
     for period in result.periods:
         assert all(one.completed == one.started for one in period.interactions)
+
+
+def test_drawn_arrivals_are_judged_by_what_was_drawn(results):
+    """A perfect run passes whatever the draw; few bursts say nothing of the level; random starts are a deviation."""
+    result = results["poisson"]
+
+    assert result.passes
+    assert {row.rule for row in result.unjudged} == {rules.LEVEL}
+    assert any("drawn at random" in text for text in result.deviations)
 
 
 def test_sound_does_not_mean_compliant(results):
@@ -123,7 +132,7 @@ def test_a_broker_that_falls_behind_is_no_steady_state(results):
     assert rules.BACKLOG in failing(result)
     assert rules.DELIVERY not in failing(result)  # the drain was long enough
     assert sum(result.backlog_by_destination.values()) > 20
-    assert result.first_failure.startswith("messages received, interaction 1")
+    assert result.first_failure.startswith("messages sent, interaction 1: 2")
 
 
 def test_recovery_is_timed_and_its_transactions_are_whole(results):
@@ -143,4 +152,4 @@ def test_recovery_is_timed_and_its_transactions_are_whole(results):
 def test_a_broken_promise_is_found(results, name, rule):
     """A missing mark, a stored message that is gone, half a transaction: each by its own test."""
     assert rule in failing(results[name])
-    assert failing(results[name]) <= {rule, rules.CHAINS, rules.SURPLUS, rules.DUPLICATES}
+    assert failing(results[name]) <= {rule, rules.SURPLUS}

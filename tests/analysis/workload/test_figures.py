@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.workload import record, tables
-from tests.cells import read_json, table_rows
+from tests.conftest import read_json, table_rows
 from workloads.periods import Period
 from workloads.specjms2007 import DISCLAIMER
 
@@ -99,7 +99,7 @@ def test_json_has_what_scripts_rely_on(results):
     assert [cell["passes"] for cell in audit["cells"]] == [True, False]
     assert audit["kind"] == "workload"
     assert audit["cells"][0]["first_failure"] is None
-    assert audit["cells"][1]["first_failure"].startswith("messages received")
+    assert audit["cells"][1]["first_failure"].startswith("messages sent")
     assert {"p90_ms", "broker_cpu", "load_cpu", "sent_per_s", "received_per_s", "rows"} <= set(audit["cells"][0])
     assert audit["verdict"] == summary["verdict"] == "invalid"
     assert {"periods", "tests", "deviations", "backlog_at_end", "recovery"} <= set(summary["cells"][0])
@@ -109,7 +109,7 @@ def test_the_verdict_names_the_first_failure_and_the_backlog(results):
     """The closing lines suffice: what failed first, where messages pile up, whether the rules were kept."""
     text = tables.summary([results["flooded"]])
 
-    assert "first to fail: messages received, interaction 1" in text
+    assert "first to fail: messages sent, interaction 1" in text
     assert "backlog at the end of the measurement: " in text
     assert "compliant: no" in text
     assert text.rstrip().endswith(f"run directory: {results['flooded'].path}")

@@ -8,7 +8,7 @@ sent where a copy of it came, else it has never been.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -35,6 +35,10 @@ MEASURED = (Period.MEASUREMENT, Period.REPEAT)
 
 #: Cell -> (interaction, origin) -> the largest number of an execution that was started there.
 Most: TypeAlias = Mapping[int, Mapping[tuple[int, int], int]]
+
+
+#: Holds a frame's rows until the ledger is closed.
+Keep: TypeAlias = Callable[[DataFrame], DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +102,13 @@ def _ledger(
     data: Frames,
     cells: tuple[Cell, ...],
     spans: Mapping[int, Mapping[Period, tuple[int, int]]],
-    keep: Any,
+    keep: Keep,
 ) -> Ledger:
     written = keep(_written(spark, data.tables["sent"], cells))
     settled, most = _check_written(written, data.tables["sent"], cells)
     copies = keep(_copies(spark, data.tables["received"], written, cells))
     heard = keep(_heard(copies, [cell.number for cell in cells if cell.plan["killed"]]))
-    counted, unsettled = _counted(written, heard, settled=settled)
+    counted, unsettled = (written, None) if settled else _counted(written, heard, keep)
     starts = counted.where("is_driver")
     apart = keep(
         starts.select(*EXECUTION).distinct().mapInArrow(ids.taking_apart(casting.laws(cells)), ids.TAKEN_APART)
@@ -292,18 +296,16 @@ def _heard(copies: DataFrame, killed: Sequence[int]) -> DataFrame:
     )
 
 
-def _counted(written: DataFrame, heard: DataFrame, *, settled: bool) -> tuple[DataFrame, DataFrame | None]:
+def _counted(written: DataFrame, heard: DataFrame, keep: Keep) -> tuple[DataFrame, DataFrame]:
     """The messages that count as sent, and those that are in doubt, with how many audiences got a copy."""
-    if settled:
-        return written, None
     audiences = heard.groupBy(*MESSAGE).agg(F.sum("heard").alias("got"))
-    unsettled = (
+    unsettled = keep(
         written.where(F.col("settled_ns").isNull())
         .join(audiences, list(MESSAGE), "left")
         .withColumn("got", F.coalesce("got", F.lit(0)))
     )
     certain = written.where(F.col("settled_ns").isNotNull())
-    return certain.unionByName(unsettled.where("got > 0").drop("got")), unsettled
+    return keep(certain.unionByName(unsettled.where("got > 0").drop("got"))), unsettled
 
 
 def _expected(spark: SparkSession, apart: DataFrame, cells: Sequence[Cell], most: Most) -> DataFrame:

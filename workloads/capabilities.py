@@ -69,9 +69,11 @@ class Capabilities:
     that ends a durable subscription removes it, if it has these headers; else a second one does · prefetch: None where
     nothing bounds it · virtual_host: CONNECT's `host` header · keep_alive_s: how often a connection that reads must be
     written to so that the broker keeps it, None where it does without · redelivered: whether what comes again is marked
-    so · stored: whether persistent messages outlive the process · heart_beats: whether it writes, and wants to be
-    written to, as CONNECT asks for · logins: whether it checks them · strict: whether it ends a connection whose bytes
-    are not STOMP.
+    so · crash_marked: the kinds of destinations whose messages are marked so also where the broker itself had died, the
+    queues being those of a business workload, the topics' subscriptions durable · stored: whether persistent messages
+    outlive the process · synced: whether what it has confirmed is on the disk by then, None where nobody knows ·
+    heart_beats: whether it writes, and wants to be written to, as CONNECT asks for · logins: whether it checks them ·
+    strict: whether it ends a connection whose bytes are not STOMP.
     """
 
     destinations: Mapping[DestinationKind, Syntax]
@@ -86,7 +88,9 @@ class Capabilities:
     virtual_host: str = "/"
     keep_alive_s: float | None = None
     redelivered: bool = True
+    crash_marked: frozenset[DestinationKind] = frozenset()
     stored: bool = True
+    synced: bool | None = None
     heart_beats: bool = True
     logins: bool = True
     strict: bool = True
@@ -97,6 +101,7 @@ class Capabilities:
             **asdict(self),
             "destinations": {kind.value: asdict(syntax) for kind, syntax in self.destinations.items()},
             "ack_modes": sorted(self.ack_modes),
+            "crash_marked": sorted(self.crash_marked),
             "durable": None if self.durable is None else dict(self.durable),
         }
 

@@ -13,8 +13,8 @@ from enum import StrEnum
 class Period(StrEnum):
     """In the order in which they follow each other; the load is the same up to the drain, which starts nothing new.
 
-    REPEAT is a second measurement (section 3.4). KILLED stands for the time from a broker's forced end to the last of
-    its stored messages, with nobody connected until it is back (section 4.2.3).
+    REPEAT is a second measurement (section 3.4). KILLED is the time from a broker's forced end until it answers again,
+    with nobody connected; its stored messages come in the drain behind it, to handlers alone (section 4.2.3).
     """
 
     WARM_UP = "warm-up"

@@ -273,11 +273,10 @@ def _table(spark: SparkSession, runs: Sequence[Recorded], table: str, numbered: 
     for run in runs:
         files = [_address(file) for file in run.files[table]]
         rows = spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
-        found = rows.withColumn("run", F.lit(run.name)).join(
-            F.broadcast(numbered), ["run", *KEY_NAMES], "inner" if run.partial else "left"
-        )
-        parts.append(found)
-    return reduce(DataFrame.unionByName, parts).withColumn("cell_id", F.coalesce("cell_id", F.lit(STRANGER)))
+        parts.append(rows.withColumn("run", F.lit(run.name)))
+    how = "inner" if runs[0].partial else "left"
+    found = reduce(DataFrame.unionByName, parts).join(F.broadcast(numbered), ["run", *KEY_NAMES], how)
+    return found.withColumn("cell_id", F.coalesce("cell_id", F.lit(STRANGER)))
 
 
 def _manifest(folder: Path, shown: Path) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -11,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 
 from analysis.directory import STRANGER, Frames, refuse_strangers
 from analysis.errors import DataError
-from analysis.workload.ledger import MEASURED, MESSAGE, Ledger, frame, within
+from analysis.workload.ledger import MESSAGE, Ledger, frame, within
 from analysis.workload.load import Cell
 from analysis.workload.results import Times
 from workloads.periods import Period
@@ -24,7 +25,29 @@ _ACCURACY = 10_000
 _RANKS = (0.5, 0.9, 0.99)
 _NS_PER_MS = 1e6
 
+#: Of instants in no period.
+_NO_PERIOD = ""
+
 Rows: TypeAlias = Sequence[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Starts:
+    """Of one driver; first, last: executions · last_planned_ns: the latest plan recorded · planned: starts with one."""
+
+    n: int
+    first: int
+    last: int
+    last_planned_ns: int
+    planned: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Starts of an interaction in a period, by the instant of sending; a miss is more than one mean gap late."""
+
+    n: int
+    misses: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +56,13 @@ class Counts:
 
     drivers: by driver, all starts · pace: (period, interaction) · lateness: by period · drawn: (period, driver), starts
     planned in it, of Poisson arrivals only · sent: (period, destination) · heard: (period, destination, audience) ·
-    steps, handlers: (period, number), of what was received in a measured period · amiss, disorder: by handler, where
-    there is any · executions: (period, interaction) by the instant of their start · in_doubt: messages · lost:
-    (destination, audience), where there is any.
+    overall, steps, handlers: period and number, of what was received in a period · amiss, disorder: by handler, where
+    there is any · executions: (period, interaction) by the instant of their start · in_doubt: messages that count for
+    nothing · lost: (destination, audience), where there is any.
     """
 
-    drivers: Mapping[int, Row]
-    pace: Mapping[tuple[Period, int], Row]
+    drivers: Mapping[int, Starts]
+    pace: Mapping[tuple[Period, int], Pace]
     lateness: Mapping[Period, Times]
     drawn: Mapping[tuple[Period, int], int]
     sent: Mapping[tuple[Period | None, int], Row]
@@ -68,28 +91,24 @@ def times(row: Row | None) -> Times:
 def counts(spark: SparkSession, ledger: Ledger, data: Frames) -> Mapping[int, Counts]:
     """By cell. Raises DataError where a delivery is of a handler that the plan does not have."""
     asked = _Asked(spark, ledger, exact=_exact(ledger.cells))
-    asked.check_received(data)
     tables = {
-        "drivers": asked.drivers(),
+        "amiss": asked.amiss(data),
         "pace": asked.pace(),
         "drawn": asked.drawn(),
         "sent": asked.sent(),
         "heard": asked.heard(),
-        "delivery": asked.delivery(),
-        "amiss": asked.amiss(),
+        "times": asked.times(),
         "disorder": asked.disorder(),
         "executions": asked.executions(),
         "unsettled": asked.unsettled(),
-        "seconds_sent": asked.seconds_sent(),
-        "seconds_heard": asked.seconds_heard(),
         "samples": data.tables["samples"].orderBy("at_ns").collect(),
     }
-    return {
-        cell.number: _of_cell(
-            cell, asked, {name: [row for row in rows if row["cell_id"] == cell.number] for name, rows in tables.items()}
-        )
-        for cell in ledger.cells
-    }
+    by_cell: dict[int, dict[str, list[Row]]] = {cell.number: {name: [] for name in tables} for cell in ledger.cells}
+    for name, rows in tables.items():
+        for row in rows:
+            if row["cell_id"] in by_cell:
+                by_cell[row["cell_id"]][name].append(row)
+    return {cell.number: _of_cell(cell, asked, by_cell[cell.number]) for cell in ledger.cells}
 
 
 def _exact(cells: Sequence[Cell]) -> bool:
@@ -98,42 +117,73 @@ def _exact(cells: Sequence[Cell]) -> bool:
 
 
 def _of_cell(cell: Cell, asked: _Asked, tables: Mapping[str, Rows]) -> Counts:
-    pace, delivery = tables["pace"], tables["delivery"]
-    sent: dict[int, int] = {}
-    heard: dict[tuple[int, int], int] = {}
-    for row in tables["sent"]:
-        sent[row["destination"]] = sent.get(row["destination"], 0) + row["n"]
-    for row in tables["heard"]:
-        key = row["destination"], row["audience"]
-        heard[key] = heard.get(key, 0) + row["n"]
-    short = any(heard.get((to, audience), 0) != sent.get(to, 0) for (to, _), audience in cell.audiences.items())
+    sent = [row for row in tables["sent"] if row["destination"] is not None]
+    took = tables["times"]
+    in_period = [row for row in took if row["second"] is None and row["period"] != _NO_PERIOD]
     return Counts(
-        drivers={row["producer"]: row for row in tables["drivers"]},
-        pace={(Period(row["period"]), row["of_interaction"]): row for row in pace if row["of_interaction"] is not None},
-        lateness={Period(row["period"]): times(row) for row in pace if row["of_interaction"] is None and row["period"]},
-        drawn={(Period(row["period"]), row["producer"]): row["n"] for row in tables["drawn"]},
-        sent={(_period(row), row["destination"]): row for row in tables["sent"]},
-        heard={(_period(row), row["destination"], row["audience"]): row for row in tables["heard"]},
-        overall={Period(row["period"]): row for row in delivery if row["period"] and row["step"] is None},
-        steps={
-            (Period(row["period"]), row["step"]): row
-            for row in delivery
-            if row["step"] is not None and row["handler"] is None
+        drivers=_drivers(tables["pace"]),
+        pace=_pace(cell, tables["pace"]),
+        lateness={
+            Period(row["period"]): times(row)
+            for row in tables["pace"]
+            if row["producer"] is None and row["period"] not in {None, _NO_PERIOD}
         },
-        handlers={(Period(row["period"]), row["handler"]): row for row in delivery if row["handler"] is not None},
+        drawn={(Period(row["period"]), row["producer"]): row["n"] for row in tables["drawn"]},
+        sent={(_period(row), row["destination"]): row for row in sent},
+        heard={(_period(row), row["destination"], row["audience"]): row for row in tables["heard"]},
+        overall={Period(row["period"]): row for row in in_period if row["step"] is None and row["handler"] is None},
+        steps={(Period(row["period"]), row["step"]): row for row in in_period if row["step"] is not None},
+        handlers={(Period(row["period"]), row["handler"]): row for row in in_period if row["handler"] is not None},
         amiss={row["handler"]: row for row in tables["amiss"]},
         disorder={row["handler"]: row for row in tables["disorder"]},
         executions={(_period(row), row["interaction"]): row for row in tables["executions"]},
         in_doubt=sum(row["in_doubt"] for row in tables["unsettled"]),
-        lost=asked.lost(cell.number) if short else {},
-        seconds_sent=tables["seconds_sent"],
-        seconds_heard=tables["seconds_heard"],
+        lost=asked.lost(cell) if _short(cell, sent, tables["heard"]) else {},
+        seconds_sent=[row for row in tables["sent"] if row["second"] is not None],
+        seconds_heard=[row for row in took if row["second"] is not None],
         samples=tables["samples"],
     )
 
 
 def _period(row: Row) -> Period | None:
-    return None if row["period"] is None else Period(row["period"])
+    return None if row["period"] == _NO_PERIOD else Period(row["period"])
+
+
+def _drivers(rows: Rows) -> Mapping[int, Starts]:
+    found: dict[int, Starts] = {}
+    for row in rows:
+        if row["producer"] is not None:
+            one = Starts(row["n"], row["first"], row["last"], row["last_planned_ns"] or 0, row["planned"])
+            other = found.get(row["producer"], Starts(0, one.first, one.last, one.last_planned_ns, 0))
+            found[row["producer"]] = Starts(
+                one.n + other.n,
+                min(one.first, other.first),
+                max(one.last, other.last),
+                max(one.last_planned_ns, other.last_planned_ns),
+                one.planned + other.planned,
+            )
+    return found
+
+
+def _pace(cell: Cell, rows: Rows) -> Mapping[tuple[Period, int], Pace]:
+    found: dict[tuple[Period, int], Pace] = {}
+    for row in rows:
+        if row["producer"] is not None and row["period"] != _NO_PERIOD:
+            at = Period(row["period"]), cell.steps[cell.producers[row["producer"]]["step"]].interaction
+            other = found.get(at, Pace(0, 0))
+            found[at] = Pace(other.n + row["n"], other.misses + (row["misses"] or 0))
+    return found
+
+
+def _short(cell: Cell, sent: Rows, heard: Rows) -> bool:
+    """Whether an audience got fewer copies than there were messages for it."""
+    due: Counter[int] = Counter()
+    got: Counter[tuple[int, int]] = Counter()
+    for row in sent:
+        due[row["destination"]] += row["n"]
+    for row in heard:
+        got[row["destination"], row["audience"]] += row["n"]
+    return any(got[to, audience] != due[to] for (to, _), audience in cell.audiences.items())
 
 
 class _Asked:
@@ -141,47 +191,49 @@ class _Asked:
 
     def __init__(self, spark: SparkSession, ledger: Ledger, *, exact: bool) -> None:
         self._spark, self._ledger, self._exact = spark, ledger, exact
-        self._measured = F.broadcast(ledger.periods.where(F.col("period").isin(*map(str, MEASURED))))
 
-    def check_received(self, data: Frames) -> None:
-        copies = self._ledger.copies
-        known = frame(
-            self._spark,
-            [(cell.number, one["number"], True) for cell in self._ledger.cells for one in cell.plan["handlers"]],
-            "cell_id int, handler int, known boolean",
-        )
-        row = copies.join(known, ["cell_id", "handler"], "left").where("known is null").limit(1).collect()
-        if row and row[0]["cell_id"] == STRANGER:
-            refuse_strangers(data.tables["received"], "received")
-        if row:
-            raise DataError(
-                f"received of {data.keys[row[0]['cell_id']]}: handler {row[0]['handler']} is not in the plan; the run "
-                "directory was changed after it was written: measure again"
-            )
-
-    def drivers(self) -> Rows:
-        return (
-            self._ledger.starts.groupBy("cell_id", "producer")
+    def amiss(self, data: Frames) -> Rows:
+        """Copies that went astray, that nobody sent, and that are not as they were sent."""
+        kinds = {
+            "strays": "audience is null and destination is not null",
+            "strange": "destination is null",
+            "altered": "altered",
+        }
+        rows = (
+            self._ledger.copies.groupBy("cell_id", "handler")
             .agg(
-                F.count("*").alias("n"),
-                F.countDistinct("execution").alias("distinct"),
+                *(F.sum(F.expr(f"int({condition})")).alias(name) for name, condition in kinds.items()),
+                *(_first(condition).alias(f"{name}_example") for name, condition in kinds.items()),
+            )
+            .collect()
+        )
+        known = {cell.number: {one["number"] for one in cell.plan["handlers"]} for cell in self._ledger.cells}
+        for row in rows:
+            if row["cell_id"] == STRANGER:
+                refuse_strangers(data.tables["received"], "received")
+            if row["handler"] not in known[row["cell_id"]]:
+                raise DataError(
+                    f"received of {data.keys[row['cell_id']]}: handler {row['handler']} is not in the plan; the run "
+                    "directory was changed after it was written: measure again"
+                )
+        return rows
+
+    def pace(self) -> Rows:
+        """Starts by period and driver, and by period."""
+        late = F.col("sent_ns") - F.col("planned_ns")
+        return (
+            self._in_period(self._ledger.starts, "sent_ns")
+            .withColumn("took_ns", late)
+            .rollup("cell_id", "period", "producer")
+            .agg(
                 F.min("execution").alias("first"),
                 F.max("execution").alias("last"),
                 F.max("planned_ns").alias("last_planned_ns"),
                 F.count("planned_ns").alias("planned"),
+                F.sum((F.col("took_ns") > F.col("gap_ns")).cast("int")).alias("misses"),
+                *self._times(),
             )
-            .collect()
-        )
-
-    def pace(self) -> Rows:
-        """By interaction and in all: starts by the instant of sending; a miss is more than one mean gap late."""
-        late = F.col("sent_ns") - F.col("planned_ns")
-        return (
-            within(self._ledger.starts, self._measured, "sent_ns")
-            .withColumn("took_ns", late)
-            .rollup("cell_id", "period", "of_interaction")
-            .agg(F.sum((F.col("took_ns") > F.col("gap_ns")).cast("int")).alias("misses"), *self._times())
-            .where("cell_id is not null")
+            .where("period is not null")
             .collect()
         )
 
@@ -189,62 +241,64 @@ class _Asked:
         numbers = [cell.number for cell in self._ledger.cells if cell.plan["arrivals"] == Arrivals.POISSON]
         if not numbers:
             return []
+        starts = self._ledger.starts.where(F.col("cell_id").isin(*numbers))
         return (
-            within(self._ledger.starts.where(F.col("cell_id").isin(*numbers)), self._measured, "planned_ns")
+            within(starts, self._ledger.periods, "planned_ns")
             .groupBy("cell_id", "period", "producer")
             .agg(F.count("*").alias("n"))
             .collect()
         )
 
     def sent(self) -> Rows:
+        """Messages by (period, destination), and by (second, step)."""
         return (
-            within(self._ledger.sent, self._ledger.periods, "sent_ns", "left")
-            .groupBy("cell_id", "period", "destination")
-            .agg(F.count("*").alias("n"), F.sum("body_bytes").alias("bytes"))
+            self._by_second(self._in_period(self._ledger.sent, "sent_ns"), "sent_ns")
+            .groupingSets(
+                [["cell_id", "period", "destination"], ["cell_id", "second", "step"]],
+                "cell_id",
+                "period",
+                "destination",
+                "second",
+                "step",
+            )
+            .agg(F.count("*").alias("n"), F.sum("copies").alias("copies"))
             .collect()
         )
 
     def heard(self) -> Rows:
+        """Copies by (period, destination, audience), and those of them that came too often."""
         return (
-            within(self._ledger.heard, self._ledger.periods, "received_ns", "left")
+            self._in_period(self._ledger.heard, "received_ns")
             .groupBy("cell_id", "period", "destination", "audience")
-            .agg(
-                F.sum("heard").alias("n"),
-                F.sum("again").alias("again"),
-                _first("again > 0").alias("example"),
-            )
+            .agg(F.sum("heard").alias("n"), F.sum("again").alias("again"), _first("again > 0").alias("example"))
             .collect()
         )
 
-    def delivery(self) -> Rows:
-        """By step and handler: what was received in a measured period, from its sending to its receipt."""
+    def times(self) -> Rows:
+        """Delivery times, from sending to receipt, by period, and in it by step and handler; by second, and step."""
         return (
-            within(self._ledger.heard, self._measured, "received_ns")
+            self._by_second(self._in_period(self._ledger.heard, "received_ns"), "received_ns")
             .withColumn("took_ns", F.col("received_ns") - F.col("sent_ns"))
-            .rollup("cell_id", "period", "step", "handler")
+            .groupingSets(
+                [
+                    ["cell_id", "period"],
+                    ["cell_id", "period", "step"],
+                    ["cell_id", "period", "handler"],
+                    ["cell_id", "second"],
+                    ["cell_id", "second", "step"],
+                ],
+                "cell_id",
+                "period",
+                "handler",
+                "second",
+                "step",
+            )
             .agg(
+                F.sum("heard").alias("copies"),
                 F.sum("body_bytes").alias("bytes"),
                 F.min("took_ns").alias("shortest"),
                 *self._times(),
             )
-            .where("period is not null")
-            .collect()
-        )
-
-    def amiss(self) -> Rows:
-        """Copies that went astray, that nobody sent, and that are not as they were sent."""
-        kinds = {
-            "strays": "audience is null and destination is not null",
-            "strange": "destination is null",
-            "altered": "altered",
-        }
-        return (
-            self._ledger.copies.groupBy("cell_id", "handler")
-            .agg(
-                *(F.sum(F.expr(f"int({condition})")).alias(name) for name, condition in kinds.items()),
-                *(_first(condition).alias(f"{name}_example") for name, condition in kinds.items()),
-            )
-            .where("strays > 0 or strange > 0 or altered > 0")
             .collect()
         )
 
@@ -254,9 +308,9 @@ class _Asked:
         earlier = before.rowsBetween(Window.unboundedPreceding, -1)
         return (
             self._ledger.heard.withColumn("late", F.max("position").over(earlier) > F.col("position"))
+            .where("late")
             .groupBy("cell_id", "handler")
-            .agg(F.sum(F.col("late").cast("int")).alias("n"), _first("late").alias("example"))
-            .where("n > 0")
+            .agg(F.count("*").alias("n"), _first("late").alias("example"))
             .collect()
         )
 
@@ -267,7 +321,7 @@ class _Asked:
         complete = (F.col("due") > 0) & innocent & (F.col("missing") == 0) & (F.col("surplus") == 0)
         wrong = F.col("wrong_size") > 0
         marked = (
-            within(self._ledger.executions, self._ledger.periods, "sent_ns", "left")
+            self._in_period(self._ledger.executions, "sent_ns")
             .withColumn("interaction", F.shiftrightunsigned("execution", 60).cast("int"))
             .withColumn("complete", complete)
             .withColumn("took_ns", F.when(F.col("complete"), F.col("received_ns") - F.col("sent_ns")))
@@ -295,37 +349,20 @@ class _Asked:
         )
 
     def unsettled(self) -> Rows:
+        if self._ledger.unsettled is None:
+            return []
         return (
             self._ledger.unsettled.groupBy("cell_id")
-            .agg(F.sum((F.col("got") == 0).cast("int")).alias("in_doubt"), F.count("*").alias("n"))
+            .agg(F.sum((F.col("got") == 0).cast("int")).alias("in_doubt"))
             .collect()
         )
 
-    def seconds_sent(self) -> Rows:
-        return (
-            self._by_second(self._ledger.sent, "sent_ns")
-            .groupBy("cell_id", "second", "step")
-            .agg(F.count("*").alias("n"), F.sum("copies").alias("copies"))
-            .collect()
-        )
-
-    def seconds_heard(self) -> Rows:
-        return (
-            self._by_second(self._ledger.heard, "received_ns")
-            .withColumn("took_ns", F.col("received_ns") - F.col("sent_ns"))
-            .rollup("cell_id", "second", "step")
-            .agg(F.sum("heard").alias("copies"), *self._times())
-            .where("second is not null")
-            .collect()
-        )
-
-    def lost(self, number: int) -> Mapping[tuple[int, int], Row]:
+    def lost(self, cell: Cell) -> Mapping[tuple[int, int], Row]:
         """Copies that did not come. One that came to a wrong handler is found there, and is not lost as well."""
-        (cell,) = (cell for cell in self._ledger.cells if cell.number == number)
-        audiences = {(number, destination, audience) for (destination, _), audience in cell.audiences.items()}
-        due = self._ledger.sent.where(F.col("cell_id") == number).join(
-            frame(self._spark, sorted(audiences), "cell_id int, destination int, audience int"),
-            ["cell_id", "destination"],
+        audiences = {(cell.number, destination, audience) for (destination, _), audience in cell.audiences.items()}
+        columns = "cell_id int, destination int, audience int"
+        due = self._ledger.sent.where(F.col("cell_id") == cell.number).join(
+            frame(self._spark, sorted(audiences), columns), ["cell_id", "destination"]
         )
         strays = self._ledger.copies.where("audience is null and destination is not null")
         missing = due.join(self._ledger.heard.select(*MESSAGE, "audience"), [*MESSAGE, "audience"], "left_anti").join(
@@ -336,6 +373,10 @@ class _Asked:
             F.min(F.struct("sent_ns", "producer", "position", "execution")).alias("example"),
         )
         return {(row["destination"], row["audience"]): row for row in rows.collect()}
+
+    def _in_period(self, table: DataFrame, instant: str) -> DataFrame:
+        found = within(table, self._ledger.periods, instant, "left")
+        return found.withColumn("period", F.coalesce("period", F.lit(_NO_PERIOD)))
 
     def _by_second(self, table: DataFrame, instant: str) -> DataFrame:
         """From the begin of the load."""
@@ -349,9 +390,8 @@ class _Asked:
     def _times(self) -> tuple[Column, ...]:
         """Number, percentiles and maximum of `took_ns`."""
         ranks = f"array({', '.join(map(str, _RANKS))})"
-        function = (
-            f"percentile(took_ns, {ranks})" if self._exact else f"percentile_approx(took_ns, {ranks}, {_ACCURACY})"
-        )
+        exact = f"percentile(took_ns, {ranks})"
+        function = exact if self._exact else f"percentile_approx(took_ns, {ranks}, {_ACCURACY})"
         return (
             F.count("took_ns").alias("n"),
             F.expr(function).alias("percentiles"),

@@ -94,13 +94,13 @@ def flow(material: Material, number: int, period: Period) -> Flow:
     pace = counts.pace.get((period, number))
     return Flow(
         number,
-        0 if pace is None else pace["n"],
+        0 if pace is None else pace.n,
         expected,
         sum(row["n"] for (at, to), row in counts.sent.items() if at is period and cell.destination_steps[to] in mine),
         expected * each_sent,
         sum(row["n"] for (at, step), row in counts.steps.items() if at is period and step in mine),
         expected * each_received,
-        0 if pace is None else pace["misses"],
+        0 if pace is None else pace.misses,
     )
 
 
@@ -122,7 +122,7 @@ def _drawn(material: Material, driver: Mapping[str, Any], period: Period) -> flo
     drawn = material.counts.drawn.get((period, driver["number"]), 0)
     row = material.counts.drivers.get(driver["number"])
     span = material.periods[period]
-    last_ns = span["begin_ns"] if row is None else max(row["last_planned_ns"], span["begin_ns"])
+    last_ns = span["begin_ns"] if row is None else max(row.last_planned_ns, span["begin_ns"])
     rest = max(0.0, (span["end_ns"] - last_ns) / 1e9) * driver["rate_per_s"]
     return drawn + (rest if rest > _SILENT_GAPS else 0.0)
 
@@ -257,13 +257,13 @@ def _starts(material: Material, driver: Mapping[str, Any]) -> AuditRow:
         planned = load_s * driver["rate_per_s"]
         return _none(rules.STARTS, scope, floor(planned) if planned > _SURE_STARTS else 0, "it started nothing")
     first = Execution(cell.steps[driver["step"]].interaction, driver["sender"], 0).id
-    if row["planned"] != row["n"] or not first <= row["first"] <= row["last"] < first + (1 << 40):
+    if row.planned != row.n or not first <= row.first <= row.last < first + (1 << 40):
         raise DataError(
             f"sent of {cell.key}: {scope} has starts without a planned instant, or executions that are not its own; "
             "the record is not whole: measure again"
         )
-    missing = row["last"] - first + 1 - row["distinct"]
-    return _none(rules.STARTS, scope, missing, f"{row['distinct']} of {row['last'] - first + 1} numbers")
+    missing = max(0, row.last - first + 1 - row.n)
+    return _none(rules.STARTS, scope, missing, f"{row.n} of {row.last - first + 1} numbers")
 
 
 def _clock(material: Material) -> AuditRow:

@@ -37,12 +37,13 @@ class Ledger:
     """sent: messages that count · starts: of them those of drivers · copies: every delivery with the message that it is
     of · heard: of the right ones a row for each (message, handler) · executions: a row for each, with what it lacks.
 
-    periods: (cell_id, period, begin_ns, end_ns) · in_doubt: cell -> messages that count for nothing.
+    unsettled: messages in doubt, with the audiences that `got` them, None where there are none · periods: (cell_id,
+    period, begin_ns, end_ns) · spans: the same, by cell.
     """
 
     cells: tuple[Cell, ...]
     sent: DataFrame
-    unsettled: DataFrame
+    unsettled: DataFrame | None
     starts: DataFrame
     copies: DataFrame
     heard: DataFrame
@@ -51,9 +52,21 @@ class Ledger:
     spans: Mapping[int, Mapping[Period, tuple[int, int]]]
 
 
+_ARROW = {
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "string": pa.string(),
+}
+
+
 def frame(spark: SparkSession, rows: Sequence[tuple[Any, ...]], columns: str) -> DataFrame:
-    """A small table, for broadcast joins."""
-    return F.broadcast(spark.createDataFrame(list(rows), columns))
+    """A small table, for broadcast joins; it crosses into Spark as one batch."""
+    named = [column.split() for column in columns.split(", ")]
+    values = list(zip(*rows, strict=True)) or [() for _ in named]
+    arrays = [pa.array(column, _ARROW[kind]) for column, (_, kind) in zip(values, named, strict=True)]
+    return F.broadcast(spark.createDataFrame(pa.Table.from_arrays(arrays, names=[name for name, _ in named])))
 
 
 @contextmanager
@@ -82,11 +95,11 @@ def _ledger(
     spans: Mapping[int, Mapping[Period, tuple[int, int]]],
     keep: Any,
 ) -> Ledger:
-    written = _written(spark, data.tables["sent"], cells)
-    _check_written(written, data.tables["sent"], cells)
+    written = keep(_written(spark, data.tables["sent"], cells))
+    settled = _check_written(written, data.tables["sent"], cells)
     copies = keep(_copies(spark, data.tables["received"], written, cells))
     heard = keep(_heard(copies, [cell.number for cell in cells if cell.plan["killed"]]))
-    counted, unsettled = _counted(written, heard)
+    counted, unsettled = _counted(written, heard, settled=settled)
     starts = counted.where("is_driver")
     apart = keep(
         starts.select(*EXECUTION).distinct().mapInArrow(casting.taking_apart(casting.laws(cells)), casting.TAKEN_APART)
@@ -144,8 +157,11 @@ def _written(spark: SparkSession, sent: DataFrame, cells: Sequence[Cell]) -> Dat
     )
 
 
-def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[Cell]) -> None:
-    """Who sent must be in the plan, and his positions 0, 1, 2, ...: all that follows relies on it."""
+def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[Cell]) -> bool:
+    """Who sent must be in the plan, and his positions 0, 1, 2, ...: all that follows relies on it.
+
+    Returns whether nothing is in doubt.
+    """
     numbers = {cell.number: cell for cell in cells}
     rows = (
         written.withColumn("part", F.floor(F.col("position") / PART_POSITIONS))
@@ -156,6 +172,7 @@ def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[Cell]) -
             F.min("place").alias("first"),
             F.max("place").alias("last"),
             F.countDistinct("place").alias("distinct"),
+            F.count("settled_ns").alias("settled"),
             F.sum((F.col("sender").isNull() | F.col("copies").isNull()).cast("int")).alias("unknown"),
         )
         .collect()
@@ -174,6 +191,7 @@ def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[Cell]) -
                 f"{where}: {row['messages']} messages have positions {row['first']} to {row['last']}, expected 0, 1, "
                 "2, ... without a gap; the record of what was sent is not whole: measure again"
             )
+    return all(row["settled"] == row["messages"] for row in rows)
 
 
 def _copies(spark: SparkSession, received: DataFrame, written: DataFrame, cells: Sequence[Cell]) -> DataFrame:
@@ -255,18 +273,18 @@ def _heard(copies: DataFrame, killed: Sequence[int]) -> DataFrame:
     )
 
 
-def _counted(written: DataFrame, heard: DataFrame) -> tuple[DataFrame, DataFrame]:
+def _counted(written: DataFrame, heard: DataFrame, *, settled: bool) -> tuple[DataFrame, DataFrame | None]:
     """The messages that count as sent, and those that are in doubt, with how many audiences got a copy."""
+    if settled:
+        return written, None
     audiences = heard.groupBy(*MESSAGE).agg(F.sum("heard").alias("got"))
     unsettled = (
         written.where(F.col("settled_ns").isNull())
         .join(audiences, list(MESSAGE), "left")
         .withColumn("got", F.coalesce("got", F.lit(0)))
     )
-    settled = written.where(F.col("settled_ns").isNotNull())
-    if not written.where(F.col("settled_ns").isNull()).limit(1).count():
-        return settled, unsettled
-    return settled.unionByName(unsettled.where("got > 0").drop("got")), unsettled
+    certain = written.where(F.col("settled_ns").isNotNull())
+    return certain.unionByName(unsettled.where("got > 0").drop("got")), unsettled
 
 
 def _expected(spark: SparkSession, apart: DataFrame, cells: Sequence[Cell]) -> DataFrame:

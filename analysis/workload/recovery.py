@@ -41,7 +41,8 @@ def recovered(material: Material, ledger: Ledger) -> tuple[Recovery, tuple[Audit
         .agg(F.count("*").alias("n"), F.min(F.struct("sent_ns", "producer", "position")).alias("example"))
         .collect()
     )
-    answers = ledger.unsettled.where(F.col("cell_id") == cell.number).collect()
+    unsettled = ledger.unsettled
+    answers = [] if unsettled is None else unsettled.where(F.col("cell_id") == cell.number).collect()
     triggers = heard.where(F.col("settled") < F.col("deliveries")).collect()
     doubtful, broken = _transactions(cell, answers, triggers)
     seconds = ((after["last_ns"] or material.periods[Period.KILLED]["end_ns"]) - killed_ns) / 1e9

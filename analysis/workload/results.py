@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -37,6 +37,35 @@ class AuditRow:
     expected: float | None = None
     why: str = ""
     period: Period | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """All rows of one rule in one period, and the worst of them: failed before not judged, then the farthest off."""
+
+    worst: AuditRow
+    rows: int
+    failed: int
+    not_judged: int
+
+
+def tests(audit: Sequence[AuditRow]) -> tuple[Test, ...]:
+    """In the order in which the rules stand."""
+    groups: dict[tuple[Rule, Period | None], list[AuditRow]] = {}
+    for row in audit:
+        groups.setdefault((row.rule, row.period), []).append(row)
+    return tuple(
+        Test(
+            max(rows, key=lambda row: (_GRAVITY.index(row.judgement), abs(row.observed or 0.0))),
+            len(rows),
+            sum(row.judgement is Judgement.FAIL for row in rows),
+            sum(row.judgement is Judgement.NOT_JUDGED for row in rows),
+        )
+        for rows in groups.values()
+    )
+
+
+_GRAVITY = (Judgement.PASS, Judgement.NOT_JUDGED, Judgement.FAIL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +231,11 @@ class WorkloadResult:
     def first_failure(self) -> str | None:
         """The test and the place, in the order of the rules."""
         return f"{self.failed[0].rule.name}, {self.failed[0].scope}" if self.failed else None
+
+    @property
+    def tests(self) -> tuple[Test, ...]:
+        """One for each rule and period."""
+        return tests(self.audit)
 
     @property
     def unjudged(self) -> tuple[AuditRow, ...]:

@@ -1,5 +1,5 @@
-"""What tests of several parts share: how to read a run directory without the analysis, which tests share a process,
-and the environment of commands that they run.
+"""What tests of several parts share: which of them share a process, and how to read a run directory without the
+analysis.
 """
 
 from __future__ import annotations
@@ -79,15 +79,6 @@ def in_words_of_a_truth(audit: LaneAudit, sent: int) -> dict[str, int]:
     """An audit as the reference broker states what it did."""
     names = ("delivered", "lost", "duplicated", "reordered", "misdelivered")
     return {"received": sent} | {name: getattr(audit, name) for name in names}
-
-
-def environment(**changes: str | None) -> dict[str, str]:
-    """For pytest in a process of its own: ours without what would change how it runs, and without a plugin that only
-    developers have and that takes as long to load as all else.
-    """
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
-    wanted = inherited | {"PYTEST_ADDOPTS": "-p no:hypothesispytest"} | changes
-    return {name: value for name, value in wanted.items() if value is not None}
 
 
 def is_gone(pid: int) -> bool:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, environment
+from tests.conftest import ROOT
+from tests.sessions import environment
 
 #: Costs come back only from a broker and a load that have their CPUs for themselves.
 pytestmark = pytest.mark.alone

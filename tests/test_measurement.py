@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,27 +20,16 @@ import pytest
 
 from fixtures import brokers, host
 from fixtures.errors import BrokerError
-from fixtures.options import Wanted
+from fixtures.options import WantedThroughput
 from fixtures.start import Settings
-from tests.conftest import (
-    ROOT,
-    environment,
-    in_words_of_a_truth,
-    is_gone,
-    read_json,
-    recorded_audit,
-    row_counts,
-    table_rows,
-)
+from tests.conftest import ROOT, in_words_of_a_truth, is_gone, read_json, recorded_audit, row_counts, table_rows
 from tests.experiments import EXPERIMENTS
+from tests.sessions import PYTEST, Config, Ended, analysis, command, environment, side_by_side
 from workloads.errors import WorkloadError
 from workloads.lanes import LaneAudit
 from workloads.levels import LEVELS
 from workloads.records import SCHEMA_VERSION, TABLES
 
-#: Far more than anything here takes, also beside other work.
-LIMIT_S = 240
-PYTEST = (sys.executable, "-m", "pytest")
 #: What a measurement must not load: it would take memory and time beside the load.
 HEAVY = ("pyspark", "statsmodels", "pandas", "scipy")
 REFERENCE = ("--broker", "reference", "--grid", "smoke", "--no-analysis")
@@ -49,62 +37,8 @@ CELLS = {name: {cell.id for cell in experiment.cells("smoke")} for name, experim
 ALL_CELLS = sum(map(len, CELLS.values()))
 
 
-@dataclass(frozen=True)
-class Ended:
-    """A command that has ended."""
-
-    code: int
-    output: str
-    results: Path
-    took_s: float
-
-    @property
-    def run(self) -> Path:
-        """Its run directory, the only one."""
-        (only,) = (path for path in self.results.iterdir() if path.name != "latest")
-        return only
-
-
-def command(*words: str, env: dict[str, str] | None = None, results: Path | None = None) -> Ended:
-    begin = time.monotonic()
-    words = (*words, "--results", str(results)) if results else words
-    done = subprocess.run(
-        words,
-        cwd=ROOT,
-        env=env or environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
-    return Ended(done.returncode, done.stdout, results or ROOT, time.monotonic() - begin)
-
-
 def measure(results: Path, *words: str, env: dict[str, str] | None = None) -> Ended:
     return command(*PYTEST, "microbench", *words, env=env, results=results)
-
-
-def analysis(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """`python -m analysis`, its two outputs apart."""
-    return subprocess.run(
-        [sys.executable, "-m", "analysis", *map(str, words)],
-        cwd=ROOT,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
-
-
-def side_by_side(calls, at_a_time=2):
-    """Independent commands: {name: call} -> {name: what it returned}."""
-    with ThreadPoolExecutor(at_a_time) as pool:
-        started = {name: pool.submit(call) for name, call in calls.items()}
-        return {name: one.result() for name, one in started.items()}
 
 
 def listed(output: str) -> list[str]:
@@ -549,19 +483,6 @@ def test_what_cannot_be_measured_is_refused(refused, name):
     assert not any(secret in ended.output for secret in SECRETS)
 
 
-class Config:
-    """Options as pytest hands them over: from the command line, and as texts from the ini file."""
-
-    def __init__(self, given: dict[str, object], ini: dict[str, str]) -> None:
-        self._given, self._ini = given, ini
-
-    def getoption(self, key: str) -> object:
-        return self._given.get(key)
-
-    def getini(self, key: str) -> object:
-        return self._ini.get(key, "")
-
-
 #: An impossible option -> what the refusal must say.
 IMPOSSIBLE = {
     "--broker-pid": ({"broker": ["reference"], "broker_pid": 1}, r"--broker-pid goes with a broker's URL"),
@@ -586,7 +507,7 @@ IMPOSSIBLE = {
 
 def checked(given: dict[str, object], ini: dict[str, str]) -> Settings:
     """All that is checked of options before the machine is looked at."""
-    wanted = Wanted(Config(given, ini))
+    wanted = WantedThroughput(Config(given, ini))
     assert wanted.specs
     return wanted.settings()
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from workloads.model import AckMode, DestinationKind, Plan
+from workloads.scenario import Consumption, Scenario
 
 #: Acknowledgement inside a transaction is a matter of `Transactions`.
 PLAIN_ACK_MODES = frozenset(AckMode) - {AckMode.TRANSACTED}
@@ -68,9 +69,11 @@ class Capabilities:
     that ends a durable subscription removes it, if it has these headers; else a second one does · prefetch: None where
     nothing bounds it · virtual_host: CONNECT's `host` header · keep_alive_s: how often a connection that reads must be
     written to so that the broker keeps it, None where it does without · redelivered: whether what comes again is marked
-    so · stored: whether persistent messages outlive the process · heart_beats: whether it writes, and wants to be
-    written to, as CONNECT asks for · logins: whether it checks them · strict: whether it ends a connection whose bytes
-    are not STOMP.
+    so · crash_marked: the kinds of destinations whose messages are marked so also where the broker itself had died, the
+    queues being those of a business workload, the topics' subscriptions durable · stored: whether persistent messages
+    outlive the process · synced: whether what it has confirmed is on the disk by then, None where nobody knows ·
+    heart_beats: whether it writes, and wants to be written to, as CONNECT asks for · logins: whether it checks them ·
+    strict: whether it ends a connection whose bytes are not STOMP.
     """
 
     destinations: Mapping[DestinationKind, Syntax]
@@ -85,7 +88,9 @@ class Capabilities:
     virtual_host: str = "/"
     keep_alive_s: float | None = None
     redelivered: bool = True
+    crash_marked: frozenset[DestinationKind] = frozenset()
     stored: bool = True
+    synced: bool | None = None
     heart_beats: bool = True
     logins: bool = True
     strict: bool = True
@@ -96,6 +101,7 @@ class Capabilities:
             **asdict(self),
             "destinations": {kind.value: asdict(syntax) for kind, syntax in self.destinations.items()},
             "ack_modes": sorted(self.ack_modes),
+            "crash_marked": sorted(self.crash_marked),
             "durable": None if self.durable is None else dict(self.durable),
         }
 
@@ -127,3 +133,30 @@ def _unmet(plan: Plan, capabilities: Capabilities) -> Iterator[str]:
             yield f"no acknowledgement in a transaction (transactions: {capabilities.transactions})"
     elif ack not in capabilities.ack_modes:
         yield f"no acknowledgement mode {ack}"
+
+
+#: A load that reacts copies what a message is to be acknowledged by, which STOMP has since this version.
+REACTIVE_VERSION = "1.2"
+
+
+def unmet_by_scenario(scenario: Scenario, consumption: Consumption, capabilities: Capabilities) -> str:
+    """Why the scenario is not applicable to such a broker, in words; empty where it is."""
+    return "; ".join(dict.fromkeys(_unmet_by_scenario(scenario, consumption, capabilities)))
+
+
+def _unmet_by_scenario(scenario: Scenario, consumption: Consumption, capabilities: Capabilities) -> Iterator[str]:
+    if capabilities.version != REACTIVE_VERSION:
+        yield f"no STOMP {REACTIVE_VERSION}"
+    for destination in scenario.destinations:
+        if destination.kind not in capabilities.destinations:
+            yield _WITHOUT[destination.kind]
+    if scenario.durable and capabilities.durable is None:
+        yield "no durable subscriptions"
+    if scenario.transacted and capabilities.transactions is Transactions.NONE:
+        yield "no transactions"
+    strict = consumption is Consumption.STRICT
+    if strict and capabilities.prefetch is None:
+        yield "no bound on the messages that are delivered ahead"
+    acknowledged = strict or any(handler.transacted for handler in scenario.handlers)
+    if acknowledged and AckMode.CLIENT_INDIVIDUAL not in capabilities.ack_modes:
+        yield f"no acknowledgement mode {AckMode.CLIENT_INDIVIDUAL}"

@@ -158,6 +158,13 @@ class Scenario:
     def durable(self) -> bool:
         return any(handler.durable for handler in self.handlers)
 
+    @property
+    def transacted(self) -> bool:
+        """Whether anything is consumed or sent in a transaction."""
+        answers = [answer.outgoing for handler in self.handlers for answer in handler.answers]
+        sent = [*answers, *(driver.outgoing for driver in self.drivers)]
+        return any(handler.transacted for handler in self.handlers) or any(one.transacted for one in sent)
+
 
 def splitmix64(position: int) -> int:
     """Number `position` of the SplitMix64 sequence with seed 0: evenly distributed over 0 to 2**64 - 1.

@@ -28,6 +28,9 @@ and group. `python -m workloads.specjms2007 --topology vertical --base 5` prints
 
 from __future__ import annotations
 
+#: All destinations are below it: brokers are set up so that nothing there makes a handler's connection wait.
+DESTINATIONS = "bench.specjms2007"
+
 #: Stands before every result. The run and reporting rules ask for text to this effect (section 2.2.2).
 DISCLAIMER = (
     "This workload is derived from the published SPECjms2007 papers; it is not the SPECjms2007 benchmark, and its "

@@ -24,23 +24,22 @@ def scenario(topology: Topology) -> Scenario:
     steps = [step.message for step in topology.steps]
     first: dict[str, int] = {}
     destinations: list[Destination] = []
-    for step in topology.steps:
-        first[step.message] = len(destinations)
+    sending: dict[str, Outgoing] = {}
+    for number, step in enumerate(topology.steps):
+        begin = first[step.message] = len(destinations)
         destinations += topology.destinations(step)
-
-    def outgoing(message: agents.Message) -> Outgoing:
-        begin, count = first[message.step.message], len(message.destinations)
-        return Outgoing(
-            steps.index(message.step.message),
-            PARTIES.index(message.step.receiver),
-            tuple(range(begin, begin + count)),
-            message.body_bytes,
-            message.step.mode.persistent,
-            message.step.mode.transacted,
+        sending[step.message] = Outgoing(
+            number,
+            PARTIES.index(step.receiver),
+            tuple(range(begin, len(destinations))),
+            topology.interactions[step.interaction].size_law.body_bytes(step.message),
+            step.mode.persistent,
+            step.mode.transacted,
         )
 
     def answer(one: agents.Answer) -> Answer:
-        return Answer(outgoing(one.message), None if one.only_from is None else PARTIES.index(one.only_from))
+        only_from = None if one.only_from is None else PARTIES.index(one.only_from)
+        return Answer(sending[one.message.step.message], only_from)
 
     everybody = agents.agents(topology)
     handlers = [
@@ -62,7 +61,7 @@ def scenario(topology: Topology) -> Scenario:
             0,
             str(agent.location),
             agent.location.index,
-            outgoing(driver.message),
+            sending[driver.message.step.message],
             float(driver.rate_per_s),
             float(driver.phase),
             driver.execution(0).id,

@@ -25,6 +25,7 @@ from math import ceil
 
 from workloads.errors import WorkloadError
 from workloads.model import Destination
+from workloads.specjms2007 import DESTINATIONS
 from workloads.specjms2007.interactions import SCRIPTS, Party, Role, Script, Step
 from workloads.specjms2007.sizes import SIZE_LAWS, SizeLaw
 
@@ -178,7 +179,7 @@ class Topology:
             Party.SUPERMARKETS: (Role.HQ.value,),
         }
         places = names.get(step.receiver) or tuple(map(str, self.at(step.receiver.role)))
-        return tuple(Destination(step.kind, f"bench.specjms2007.{place}.{step.message}") for place in places)
+        return tuple(Destination(step.kind, f"{DESTINATIONS}.{place}.{step.message}") for place in places)
 
     def at(self, role: Role) -> tuple[Location, ...]:
         return tuple(Location(role, index) for index in range(self.locations[role]))
@@ -213,7 +214,7 @@ def _one_of(numbers: Mapping[int, object]) -> str:
 
 
 #: Per starting location and second (headquarters: of all), section 3.6.1's Table 1; exact values behind its decimals.
-_HORIZONTAL: Mapping[int, Fraction] = {
+HORIZONTAL_PER_S: Mapping[int, Fraction] = {
     1: Fraction(3200, 2079),
     2: Fraction(32, 15),
     3: Fraction(6),
@@ -224,7 +225,7 @@ _HORIZONTAL: Mapping[int, Fraction] = {
 }
 
 #: Of the whole system, per second and BASE: section 3.6.1's Table 2; exact values behind its decimals.
-_VERTICAL: Mapping[int, Fraction] = {
+VERTICAL_PER_S: Mapping[int, Fraction] = {
     1: Fraction(16, 21),
     2: Fraction(16, 75),
     3: Fraction(1, 20),
@@ -249,7 +250,7 @@ def horizontal(base: int, handlers_per_queue: int = 1) -> Topology:
         Role.DC: ceil(Fraction(base, 5)),
         Role.HQ: ceil(Fraction(base, 20)),
     }
-    return Topology("horizontal", base, locations, running(_HORIZONTAL), base, min(5, base), handlers_per_queue)
+    return Topology("horizontal", base, locations, running(HORIZONTAL_PER_S), base, min(5, base), handlers_per_queue)
 
 
 def vertical(base: int, handlers_per_queue: int = 1) -> Topology:
@@ -260,7 +261,7 @@ def vertical(base: int, handlers_per_queue: int = 1) -> Topology:
         number: 1 if script.starter is Party.HQ else locations[script.starter.role]
         for number, script in SCRIPTS.items()
     }
-    rates_per_s = {number: rate * base / starters[number] for number, rate in _VERTICAL.items()}
+    rates_per_s = {number: rate * base / starters[number] for number, rate in VERTICAL_PER_S.items()}
     return Topology("vertical", base, locations, running(rates_per_s), 100, 50, handlers_per_queue)
 
 

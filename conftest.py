@@ -1,3 +1,3 @@
-"""Joins the two halves: the plugin that measures and the plugin that judges. No logic of its own."""
+"""Joins the two halves: the plugins that measure and the plugin that judges. No logic of its own."""
 
-pytest_plugins = ["fixtures.plugin", "analysis.plugin"]
+pytest_plugins = ["fixtures.throughput_plugin", "fixtures.workload_plugin", "fixtures.plugin", "analysis.plugin"]

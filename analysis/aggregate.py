@@ -15,9 +15,10 @@ from typing import Any
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
+from analysis.directory import Frames, reading
 from analysis.errors import DataError
 from analysis.intervals import ratio_interval
-from analysis.load import Frames, Run, reading
+from analysis.load import Run
 from analysis.results import CellAudit, CellKey, CellSummary, Finding
 from workloads.records import KEYS, PREPARATION, WINDOWS, Window
 from workloads.rules import BACKLOG, BROKER_CPU, CONSERVATION, LOAD_CPU, OPEN_LOOP, Status, VerdictKind, WindowStatus

@@ -20,8 +20,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
+from analysis.directory import STRANGER, Frames, reading, refuse_strangers
 from analysis.errors import DataError
-from analysis.load import STRANGER, Frames, Run, reading, refuse_strangers
+from analysis.load import Run
 from analysis.results import AuditResult, CellAudit, CellKey, Finding
 from workloads.lanes import LaneAudit, classify, classify_shared
 from workloads.rules import VerdictKind

@@ -15,10 +15,11 @@ import numpy.typing as npt
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 from scipy import stats
 
+from analysis.directory import STRANGER, Frames, reading, refuse_strangers
 from analysis.errors import DataError
 from analysis.fit import processing_time_s
 from analysis.intervals import CONFIDENCE, ratio_interval, t_quantile
-from analysis.load import STRANGER, Frames, Run, reading, refuse_strangers
+from analysis.load import Run
 from analysis.queueing import mean_waiting_s
 from analysis.results import CellKey, CellSummary, Finding, FitResult, Interval, LatencyResult, Percentile
 from workloads.histogram import bounds

@@ -1,109 +1,26 @@
-"""Run directory -> checked description, then data frames with the declared schema.
-
-Decides what may be read, and computes nothing. Everything that can be refused is refused from the JSON files
-and the footers of the Parquet files, before Spark starts.
-"""
+"""Run directory of the throughput study -> checked description; what every kind has in common stands in `directory`."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import NoneType
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
-from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, StructField, StructType
-
-from analysis.errors import DataError
-from analysis.results import CellKey, Finding, NotApplicable
-from workloads.records import KEYS, PREPARATION, SCHEMA_VERSION, TABLES, Column, Outcome, Type
-from workloads.rules import VerdictKind
-
-#: Where the newest run is found when none is named.
-LATEST = Path("results/latest")
-
-#: What the manifest says of a broker whose certificate was not verified.
-INSECURE = "insecure"
-
-#: The number of a row whose cell is in no plan.
-STRANGER = -1
-
-KEY_NAMES = [column.name for column in KEYS]
-
-_ARROW = {Type.INT64: pa.int64(), Type.INT32: pa.int32(), Type.FLOAT64: pa.float64(), Type.STRING: pa.string()}
-_SPARK = {Type.INT64: LongType(), Type.INT32: IntegerType(), Type.FLOAT64: DoubleType(), Type.STRING: StringType()}
+from analysis.directory import Recorded, named, need, recorded
+from workloads.records import Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Broker:
-    """A broker of a run.
+class Run(Recorded):
+    """A run directory of the throughput study that may be read. `cells` are those with windows."""
 
-    title: product, version and provider, as far as they are known · cpus: the size of its CPU set, None where its CPU
-    time or its set is not known · certified: False where nobody checked who answered.
-    """
-
-    label: str
-    title: str
-    cpus: int | None
-    certified: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """One life of a broker, as its warm-up left it; idle_cpu is a fraction of its CPU set before any load."""
-
-    broker: str
-    start: int
-    idle_cpu: float | None
-    stationary: bool
-    largest_change: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A run directory that may be read. `cells` are those with windows: they are complete, preparation included.
-
-    manifest: all of it, to be shown.
-    """
-
-    name: str
-    path: Path
-    partial: bool
     grid: str
     profile: str
     loop: str
     client: str
     workers: int
     windows: int
-    brokers: Mapping[str, Broker]
-    starts: tuple[Start, ...]
-    plans: Mapping[tuple[str, str], Mapping[str, Any]]
-    cells: tuple[CellKey, ...]
-    files: Mapping[str, tuple[Path, ...]]
-    findings: tuple[Finding, ...]
-    not_applicable: tuple[NotApplicable, ...]
-    manifest: Mapping[str, Any]
-
-    def plan(self, key: CellKey) -> Mapping[str, Any]:
-        return self.plans[key.experiment, key.cell]
-
-
-@dataclass(frozen=True, slots=True)
-class Frames:
-    """The tables of all runs. Each row carries `cell_id`, its place in `keys`, or STRANGER."""
-
-    keys: tuple[CellKey, ...]
-    tables: Mapping[str, DataFrame]
 
 
 def open_runs(paths: Sequence[Path], *, partial: bool = False) -> tuple[Run, ...]:
@@ -111,260 +28,25 @@ def open_runs(paths: Sequence[Path], *, partial: bool = False) -> tuple[Run, ...
 
     With `partial` an interrupted run is read as far as its cells are complete, and a finding says so.
     """
-    folders = [path.resolve() for path in paths or [LATEST]]
-    for path, folder in zip(paths or [LATEST], folders, strict=True):
-        if folders.count(folder) > 1:
-            raise DataError(f"{path}: this run directory is named twice; each run is read once")
-    names = [folder.name for folder in folders]
-    unique = len(set(names)) == len(names)
-    return tuple(
-        open_run(folder, shown, name if unique else str(folder), partial=partial)
-        for folder, shown, name in zip(folders, paths or [LATEST], names, strict=True)
-    )
+    return tuple(_open(folder, shown, name, partial=partial) for folder, shown, name in named(paths))
 
 
-def open_run(folder: Path, shown: Path, name: str, *, partial: bool) -> Run:
-    """One run directory; `shown` is how its user named it, for messages."""
-    manifest = _manifest(folder, shown)
-    _check_outcome(manifest, shown, partial=partial)
-    place = f"{shown}/manifest.json"
-    options = _need(manifest, "options", dict, place)
-    brokers = {
-        label: _broker(label, record, place) for label, record in _need(manifest, "brokers", dict, place).items()
-    }
-    starts = tuple(_start(record, place) for record in _need(manifest, "starts", list, place))
-    plans = _plans(folder, shown)
-    files = {table: tuple(sorted((folder / table).glob("*.parquet"))) for table in TABLES}
-    rows = {table: sum(_footer(file, TABLES[table], shown) for file in files[table]) for table in TABLES}
-    if "outcome" in manifest:
-        _check_rows(rows, _need(manifest, "rows", dict, place), shown)
-    cells = _complete_cells(name, files["windows"])
-    grid, profile = (_need(options, key, str, place) for key in ("grid", "profile"))
-    not_applicable = tuple(
-        sorted(
-            _not_applicable(name, profile, record, place)
-            for record in _need({"not_applicable": [], **manifest}, "not_applicable", list, place)
-        )
-    )
-    _check_cells(cells, brokers, None if partial else starts, plans, shown, anything=not not_applicable)
-    _check_not_applicable(not_applicable, cells, shown)
-    missing = _missing(cells, name, _need(manifest, "schedule", list, place))
-    if missing and not partial:
-        raise DataError(
-            f"{shown}: {len(missing)} scheduled cells have no windows, first {missing[0]}; "
-            f"`python -m analysis summary --partial {shown}` reads the others"
-        )
-    return Run(
-        name=name,
-        path=folder,
-        partial=partial,
-        grid=grid,
-        profile=profile,
-        loop=_need(options, "loop", str, place),
-        client=_need(options, "client", str, place),
-        workers=_need(options, "workers", int, place),
-        windows=_need(options, "windows", int, place),
-        brokers=brokers,
-        starts=starts,
-        plans=plans,
-        cells=cells,
-        files=files,
-        findings=_partial_finding(manifest, cells, missing) if partial else (),
-        not_applicable=not_applicable,
-        manifest=manifest,
-    )
-
-
-def frames(spark: SparkSession, runs: Sequence[Run]) -> Frames:
-    """All tables of all runs, every row with the number of its cell.
-
-    A cell's number is looked up by the whole key, so that rows of two runs, brokers or starts never meet. Of a
-    partial run the rows of incomplete cells are left out; elsewhere a row that no plan explains is a STRANGER.
-    """
-    keys = tuple(key for run in runs for key in _known(run))
-    numbered = spark.createDataFrame(
-        [(key.run, key.broker, key.start, key.experiment, key.cell, number) for number, key in enumerate(keys)],
-        StructType([StructField("run", StringType()), *(_field(column) for column in KEYS), _CELL_ID]),
-    )
-    with reading(runs):
-        return Frames(keys, {table: _table(spark, runs, table, numbered) for table in TABLES})
-
-
-def refuse_strangers(table: DataFrame, name: str) -> None:
-    """Raises DataError that names the cells of rows without a plan. Called where the audit has met some."""
-    rows = table.where(F.col("cell_id") == STRANGER).select("run", *KEY_NAMES).distinct().limit(3).collect()
-    cells = ", ".join(str(CellKey(*row)) for row in rows)
-    raise DataError(
-        f"{name}: rows of {cells} stand in no plan or belong to no start of the manifest; the run directory was "
-        "changed after it was written, or put together from two runs: measure again"
-    )
-
-
-@contextmanager
-def reading(runs: Sequence[Run]) -> Iterator[None]:
-    """Turns what Spark says about unreadable data into a DataError."""
-    try:
-        yield
-    except (PySparkException, Py4JError) as error:
-        where = ", ".join(str(run.path) for run in runs)
-        cause = next((line for line in str(error).splitlines() if "Error" in line or "Exception" in line), str(error))
-        raise DataError(
-            f"{where}: cannot be read: {cause.strip()[:500]}; copy the run directory again, or measure again"
-        ) from error
-
-
-_CELL_ID = StructField("cell_id", IntegerType())
-
-
-def _field(column: Column) -> StructField:
-    return StructField(column.name, _SPARK[column.type], column.nullable)
-
-
-def _known(run: Run) -> tuple[CellKey, ...]:
-    """What a row of the run may belong to: its complete cells, or every planned cell of every start."""
-    if run.partial:
-        return run.cells
-    return tuple(
-        CellKey(run.name, start.broker, start.start, experiment, cell)
-        for start in run.starts
-        for experiment, cell in run.plans
-    )
-
-
-def _address(file: Path) -> str:
-    """A file for Spark, which reads no URI but a pattern: what would be one in a name is escaped."""
-    return "file://" + re.sub(r"([\\{}\[\]*?])", r"\\\1", str(file))
-
-
-def _table(spark: SparkSession, runs: Sequence[Run], table: str, numbered: DataFrame) -> DataFrame:
-    schema = StructType([_field(column) for column in TABLES[table]])
-    parts: list[DataFrame] = []
-    for run in runs:
-        files = [_address(file) for file in run.files[table]]
-        rows = spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
-        found = rows.withColumn("run", F.lit(run.name)).join(
-            F.broadcast(numbered), ["run", *KEY_NAMES], "inner" if run.partial else "left"
-        )
-        parts.append(found)
-    return reduce(DataFrame.unionByName, parts).withColumn("cell_id", F.coalesce("cell_id", F.lit(STRANGER)))
-
-
-def _manifest(folder: Path, shown: Path) -> Mapping[str, Any]:
-    if not folder.is_dir():
-        raise DataError(f"{shown}: no such run directory; measure one with `make bench`, or name one below results/")
-    if not (folder / "manifest.json").is_file():
-        raise DataError(f"{shown}: not a run directory, it has no manifest.json; name one below results/")
-    manifest = _json(folder / "manifest.json")
-    _check_schema(manifest, shown / "manifest.json")
-    return manifest
-
-
-def _json(file: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{file}: cannot be read: {error}; the run directory is damaged, measure again") from error
-    if not isinstance(content, dict):
-        raise DataError(f"{file}: holds a {type(content).__name__}, expected an object; this is no run directory")
-    return content
-
-
-def _check_schema(content: Mapping[str, Any], file: Path) -> None:
-    schema = content.get("schema")
-    if schema == SCHEMA_VERSION:
-        return
-    advice = "use the version of the suite that measured it, or measure again"
-    if isinstance(schema, int) and schema < SCHEMA_VERSION:
-        advice = (
-            "an older version of the suite measured it, without what this one needs: analyse it with that version "
-            "(its checkout reads it as it stands), or measure again"
-        )
-    raise DataError(f"{file}: schema {schema!r}, this analysis reads {SCHEMA_VERSION}; {advice}")
-
-
-def _check_outcome(manifest: Mapping[str, Any], shown: Path, *, partial: bool) -> None:
-    outcome = manifest.get("outcome")
-    if outcome == Outcome.COMPLETE or (partial and outcome in (*Outcome, None)):
-        return
-    if outcome not in (*Outcome, None):
-        raise DataError(
-            f"{shown}: outcome {outcome!r} is none of {', '.join(Outcome)}; this is no run directory of this suite"
-        )
-    state = {
-        None: "has no outcome: it still runs, or was killed",
-        Outcome.INTERRUPTED: "was interrupted",
-        Outcome.FAILED: f"failed: {manifest.get('error') or 'no error was recorded'}",
-    }[outcome]
-    raise DataError(
-        f"{shown}: the run {state}; what comes after its last complete cell is missing. "
-        f"`python -m analysis summary --partial {shown}` reads the complete cells"
-    )
-
-
-def _need(record: Any, key: str, kind: type | tuple[type, ...], place: str) -> Any:
-    """record[key], of this kind; JSON has no types, and a script may have changed the file."""
-    value = record.get(key) if isinstance(record, dict) else None
-    present = isinstance(record, dict) and key in record
-    if not present or not isinstance(value, kind):
-        names = " or ".join(
-            "null" if k is NoneType else k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,))
-        )
-        found = f"is {value!r}" if present else "is missing"
-        raise DataError(f"{place}: {key!r} {found}, expected {names}; it was not written by this version of the suite")
-    return value
-
-
-def _broker(label: str, record: Any, place: str) -> Broker:
-    cpus = _need(record, "cpus", (list, NoneType), place)
-    known = _need(record, "cpu_known", bool, place)
-    product = " ".join(str(word) for word in (record.get("product"), record.get("version")) if word)
-    title = f"{product or 'product not known'}, {record.get('provider') or 'provider not known'}"
-    return Broker(label, title, len(cpus) if known and cpus else None, record.get("tls") != INSECURE)
-
-
-def _not_applicable(run: str, profile: str, record: Any, place: str) -> NotApplicable:
-    broker, experiment, cell, reason = (_need(record, key, str, place) for key in _NOT_APPLICABLE)
-    return NotApplicable(run, broker, experiment, profile, cell, reason)
-
-
-_NOT_APPLICABLE = ("broker", "experiment", "cell", "reason")
-
-
-def _check_not_applicable(entries: Sequence[NotApplicable], cells: Sequence[CellKey], shown: Path) -> None:
-    measured = {(key.broker, key.experiment, key.cell) for key in cells}
-    for entry in entries:
-        if (entry.broker, entry.experiment, entry.cell) in measured:
-            raise DataError(
-                f"{shown}: {entry.experiment} {entry.cell} is not applicable on {entry.broker}, says the manifest, but "
-                "it was recorded; the run directory was put together from two runs: measure again"
-            )
-
-
-def _start(record: Any, place: str) -> Start:
-    return Start(
-        broker=_need(record, "broker", str, place),
-        start=_need(record, "start", int, place),
-        idle_cpu=_need(record, "idle_cpu", (float, int, NoneType), place),
-        stationary=_need(record, "stationary", bool, place),
-        largest_change=_need(record, "largest_change", (float, int, NoneType), place),
-    )
-
-
-def _plans(folder: Path, shown: Path) -> dict[tuple[str, str], Mapping[str, Any]]:
-    if not (folder / "plan.json").is_file():
-        raise DataError(f"{shown}: plan.json is missing, so nobody knows what should have happened; measure again")
-    content = _json(folder / "plan.json")
-    place = f"{shown}/plan.json"
-    _check_schema(content, shown / "plan.json")
-    plans: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for record in _need(content, "cells", list, place):
-        for key, kind in _PLAN.items():
-            _need(record, key, kind, place)
+def _open(folder: Path, shown: Path, name: str, *, partial: bool) -> Run:
+    found = recorded(folder, shown, name, Kind.THROUGHPUT, _PLAN, partial=partial)
+    for record in found.plans.values():
         for group in record["lanes"]:
             for key, kind in _LANES.items():
-                _need(group, key, kind, f"{place}, lanes of {record['experiment']} {record['cell']}")
-        plans[record["experiment"], record["cell"]] = record
-    return plans
+                need(group, key, kind, f"{shown}/plan.json, lanes of {record['experiment']} {record['cell']}")
+    options, place = found.manifest["options"], f"{shown}/manifest.json"
+    return Run(
+        **{field.name: getattr(found, field.name) for field in fields(found)},
+        grid=need(options, "grid", str, place),
+        profile=need(options, "profile", str, place),
+        loop=need(options, "loop", str, place),
+        client=need(options, "client", str, place),
+        workers=need(options, "workers", int, place),
+        windows=need(options, "windows", int, place),
+    )
 
 
 _PLAN: Mapping[str, type | tuple[type, ...]] = {
@@ -388,105 +70,3 @@ _LANES: Mapping[str, type | tuple[type, ...]] = {
     "receivers": list,
     "shared": bool,
 }
-
-
-def _footer(file: Path, columns: Sequence[Column], shown: Path) -> int:
-    """The number of rows of a Parquet file whose columns are those declared."""
-    try:
-        with pq.ParquetFile(file) as parquet:
-            schema, rows = parquet.schema_arrow, int(parquet.metadata.num_rows)
-    except (OSError, pa.ArrowException) as error:
-        raise DataError(
-            f"{shown}: {file.parent.name}/{file.name} cannot be read, it is damaged or cut short ({error}); "
-            "copy the run directory again, or measure again"
-        ) from error
-    for column in columns:
-        at = schema.get_field_index(column.name)
-        found = schema.field(at).type if at >= 0 else "missing"
-        if found != _ARROW[column.type]:
-            raise DataError(
-                f"{shown}: {file.parent.name}/{file.name}: column {column.name} is {found}, expected {column.type}; "
-                "it was not written by this version of the suite"
-            )
-    return rows
-
-
-def _check_rows(found: Mapping[str, int], stated: Mapping[str, Any], shown: Path) -> None:
-    for table, rows in found.items():
-        if stated.get(table) != rows:
-            raise DataError(
-                f"{shown}: {table}/ holds {rows} rows, the manifest says {stated.get(table, 'nothing')}; files are "
-                "missing or were changed: copy the run directory again, or measure again"
-            )
-
-
-def _complete_cells(run: str, files: Sequence[Path]) -> tuple[CellKey, ...]:
-    """Windows files are small, and written last: who has windows is complete."""
-    found: set[CellKey] = set()
-    for file in files:
-        try:
-            rows = pq.ParquetFile(file).read(columns=KEY_NAMES).to_pylist()
-        except (OSError, pa.ArrowException) as error:
-            raise DataError(
-                f"{file}: cannot be read, it is damaged ({error}); copy the run directory again, or measure again"
-            ) from error
-        found |= {CellKey(run, **row) for row in rows}
-    return tuple(sorted(found))
-
-
-def _check_cells(
-    cells: Sequence[CellKey],
-    brokers: Mapping[str, Broker],
-    starts: Sequence[Start] | None,
-    plans: Mapping[tuple[str, str], Any],
-    shown: Path,
-    *,
-    anything: bool,
-) -> None:
-    """Every recorded cell is explained; a run that was cut short may not have noted its last start yet.
-
-    anything: whether there has to be a cell at all.
-    """
-    if anything and not cells:
-        raise DataError(f"{shown}: no cell is complete, there is nothing to read; measure again")
-    known = None if starts is None else {(start.broker, start.start) for start in starts}
-    for key in cells:
-        if (key.experiment, key.cell) not in plans:
-            raise DataError(f"{shown}: {key} was recorded, but plan.json has no plan of it; measure again")
-        if key.broker not in brokers or (known is not None and (key.broker, key.start) not in known):
-            raise DataError(
-                f"{shown}: {key} of {key.broker} was recorded, but the manifest has no such start; measure again"
-            )
-
-
-def _missing(cells: Sequence[CellKey], run: str, schedule: Sequence[Any]) -> list[CellKey]:
-    present = set(cells)
-    place = f"manifest.json of {run}, schedule"
-    planned = [
-        CellKey(
-            run,
-            _need(slot, "broker", str, place),
-            _need(slot, "start", int, place),
-            _need(slot, "experiment", str, place),
-            _need(slot, "cell", str, place),
-        )
-        for slot in schedule
-    ]
-    return [key for key in planned if key not in present]
-
-
-def _partial_finding(
-    manifest: Mapping[str, Any], cells: Sequence[CellKey], missing: Sequence[CellKey]
-) -> tuple[Finding, ...]:
-    if manifest.get("outcome") == Outcome.COMPLETE and not missing:
-        return ()
-    measured = sum(key.experiment not in PREPARATION for key in cells)
-    return (
-        Finding(
-            what="the run is not complete",
-            measured=f"{measured} of {measured + len(missing)} cells, outcome {manifest.get('outcome') or 'absent'}",
-            limit="every scheduled cell, and all traffic audited",
-            advice="measure again; what came after the last complete cell is neither audited nor counted",
-            consequence=VerdictKind.UNVERIFIED,
-        ),
-    )

@@ -12,8 +12,9 @@ from statistics import median
 import numpy as np
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
+from analysis.directory import STRANGER, Frames, Start, reading
 from analysis.intervals import Block, pooled_slope
-from analysis.load import STRANGER, Frames, Run, Start, reading
+from analysis.load import Run
 from analysis.plane import regressors
 from analysis.results import CellKey, CellSummary, Finding, FitResult, HostUse, Interval
 from workloads.records import WARM_UP, Window

@@ -52,7 +52,7 @@ AUDIT_VERDICTS = {
 _MIB = 2**20
 
 #: Columns of words are as wide as their header says here, and go on in the next line.
-_WIDTHS = {"claim": 32, "published": 26, "measured": 40, "why": 60}
+_WIDTHS = {"claim": 32, "published": 26, "measured": 40, "why": 60, "worst at": 32}
 
 #: In the title of a table: a binding is looked up, a filter is evaluated.
 ROUTED = ", routing, not filtering"
@@ -79,10 +79,10 @@ def audit(results: Sequence[AuditResult]) -> str:
     return "\n\n".join(
         "\n\n".join(
             [
-                _headline(f"Audit of {result.run}"),
+                headline(f"Audit of {result.run}"),
                 _audit_table(result, every_cell=True),
-                *_findings(result.findings),
-                _verdict(result.verdict, AUDIT_VERDICTS),
+                *findings(result.findings),
+                verdict_line(result.verdict, AUDIT_VERDICTS),
             ]
         )
         for result in results
@@ -95,7 +95,7 @@ def _side_by_side(results: Sequence[RunResult], *, cells: bool) -> str:
 
 
 def _run(result: RunResult, *, cells: bool) -> str:
-    parts = [_headline(f"Run {result.run}"), "\n".join(result.title)]
+    parts = [headline(f"Run {result.run}"), "\n".join(result.title)]
     if cells:
         parts += [*_cells(result.cells, result.not_applicable), *_latencies(result.latency)]
         parts += ["Audit: every copy followed\n" + _audit_table(result.audit, every_cell=False)]
@@ -106,11 +106,11 @@ def _run(result: RunResult, *, cells: bool) -> str:
     if cells and result.host:
         parts.append("Host under load\n" + _host(result.host))
     words = VERDICTS if result.measures else AUDIT_VERDICTS
-    parts += [*_findings(result.every_finding), f"{_verdict(result.verdict, words)}\nrun directory: {result.path}"]
+    parts += [*findings(result.every_finding), f"{verdict_line(result.verdict, words)}\nrun directory: {result.path}"]
     return "\n\n".join(parts)
 
 
-def _headline(text: str) -> str:
+def headline(text: str) -> str:
     return f"{text}\n{'=' * len(text)}"
 
 
@@ -134,7 +134,7 @@ def _cells(cells: Sequence[CellSummary], not_applicable: Sequence[NotApplicable]
             for one in not_applicable
             if (one.broker, one.experiment, one.profile) == (broker, experiment, profile)
         ]
-        yield (title + "\n" + _table(rows, _CELL_HEADERS, left=1))
+        yield (title + "\n" + table(rows, _CELL_HEADERS, left=1))
     if lines := nowhere(cells, not_applicable):
         yield "\n".join(lines)
 
@@ -203,7 +203,7 @@ def _latencies(results: Sequence[LatencyResult]) -> Iterator[str]:
             [
                 f"Latency of {experiment} on {broker}, profile {profile}: ms from planned to read, 95 % intervals",
                 "? where too few copies lie beyond, in ( ) what the generator's own lateness dominates",
-                _table([_latency(result) for result in rows], (*headers, "M/GI/1", "status", "why"), left=1),
+                table([_latency(result) for result in rows], (*headers, "M/GI/1", "status", "why"), left=1),
                 *(f"M/GI/1: mean wait predicted for Poisson arrivals, service time from {model}" for model in models),
             ]
         )
@@ -248,7 +248,7 @@ def _claims(claims: Sequence[Claim]) -> Iterator[str]:
             for claim in group
         ]
         headers = ("section", "claim", "published", "measured", "verdict", "why")
-        yield f"Claims of Henjes et al. 2006, on {broker}, profile {profile}\n" + _table(
+        yield f"Claims of Henjes et al. 2006, on {broker}, profile {profile}\n" + table(
             rows, headers, left=len(headers)
         )
 
@@ -286,7 +286,7 @@ def _audit_table(result: AuditResult, *, every_cell: bool) -> str:
         "reordered",
         "misdelivered",
     )
-    return _table(rows, headers, left=1)
+    return table(rows, headers, left=1)
 
 
 def _audit_row(title: str, broker: str, cells: Sequence[CellAudit]) -> list[str]:
@@ -320,14 +320,14 @@ def _model(fit: FitResult) -> str:
         f"Model of {fit.experiment} on {fit.broker}, profile {fit.profile}, times in us per message received:",
         formula(fit.parameters),
         meaning(fit),
-        _table(rows, headers, left=2),
+        table(rows, headers, left=2),
         f"{len(fit.cells_used)} cells, {fit.starts} start{'s' * (fit.starts != 1)}; "
         f"no cell lies farther than {lack.max_relative_deviation:.1%} off"
         + ("" if lack.f is None or lack.p is None else f"; lack of fit F {lack.f:.1f}, p {lack.p:.2g}"),
     ]
     lines += _beside(fit)
     left_out = [f"left out: {cell.cell} (start {cell.start}): {cell.reason}" for cell in fit.cells_excluded]
-    return "\n".join([*lines, *_cut(left_out, "left out"), f"verdict of this model: {fit.verdict}"])
+    return "\n".join([*lines, *cut(left_out, "left out"), f"verdict of this model: {fit.verdict}"])
 
 
 def meaning(fit: FitResult) -> str:
@@ -380,7 +380,7 @@ def _compared(comparison: Comparison, *, cells: bool) -> str:
             ]
             for row in comparison.coefficients
         ]
-        lines.append(_table(rows, ("", "broker", "us", "95 % interval", "ratio", "said", "why"), left=2))
+        lines.append(table(rows, ("", "broker", "us", "95 % interval", "ratio", "said", "why"), left=2))
         lines.append(chance(comparison.coefficients))
     if cells:
         rows = [
@@ -397,7 +397,7 @@ def _compared(comparison: Comparison, *, cells: bool) -> str:
             for row in comparison.cells
         ]
         headers = ("cell", "broker", "B in us", "received/s", "ratio of B", "of received", "said", "why")
-        lines += [_table(rows, headers, left=2), chance(comparison.cells)]
+        lines += [table(rows, headers, left=2), chance(comparison.cells)]
     return "\n".join(lines)
 
 
@@ -429,7 +429,7 @@ def chance(rows: Sequence[Ratio]) -> str:
     )
 
 
-def _table(rows: Sequence[Sequence[object]], headers: Sequence[str], left: int) -> str:
+def table(rows: Sequence[Sequence[object]], headers: Sequence[str], left: int) -> str:
     """Text to the left in the first `left` columns and in those of words, numbers to the right."""
     words = {"status", "verdict", "said", *_WIDTHS}
     align = ["left" if place < left or title in words else "right" for place, title in enumerate(headers)]
@@ -471,13 +471,13 @@ def _host(host: Sequence[HostUse]) -> str:
         "broker disk MiB/s",
         "broker switches/s",
     )
-    return _table(rows, headers, left=1)
+    return table(rows, headers, left=1)
 
 
-def _findings(findings: Iterable[Finding]) -> list[str]:
+def findings(those: Iterable[Finding]) -> list[str]:
     """One line each; those that differ in what was measured only stand under what they have in common."""
     alike: dict[tuple[str, str, VerdictKind], list[Finding]] = {}
-    for finding in findings:
+    for finding in those:
         alike.setdefault((finding.limit, finding.advice, finding.consequence), []).append(finding)
     lines: list[str] = []
     for (limit, advice, consequence), group in alike.items():
@@ -488,11 +488,11 @@ def _findings(findings: Iterable[Finding]) -> list[str]:
         if len(texts) < ALIKE:
             lines += [f"- {text}{rest}" for text in texts]
         else:
-            lines += [f"- {len(texts)} alike{rest}", *_cut([f"    {text}" for text in texts], "    findings")]
+            lines += [f"- {len(texts)} alike{rest}", *cut([f"    {text}" for text in texts], "    findings")]
     return ["Findings\n" + "\n".join(lines)] if lines else []
 
 
-def _cut(lines: list[str], what: str) -> list[str]:
+def cut(lines: list[str], what: str) -> list[str]:
     """The first lines, and how many more there are."""
     more = len(lines) - MOST_LINES
     return lines if more < 1 else [*lines[:MOST_LINES], f"{what}: {more} more, which --json lists"]
@@ -502,5 +502,5 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _verdict(kind: VerdictKind, words: Mapping[VerdictKind, str]) -> str:
+def verdict_line(kind: VerdictKind, words: Mapping[VerdictKind, str]) -> str:
     return f"verdict: {kind} - {words[kind]}"

@@ -12,8 +12,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from analysis import aggregate, audit, claims, fit, latency, sidebyside, stability
+from analysis.directory import certificates, frames
 from analysis.errors import DataError
-from analysis.load import Run, frames, open_runs
+from analysis.load import Run, open_runs
 from analysis.results import AuditResult, CellKey, CellSummary, Finding, FitResult, HostUse, LatencyResult, RunResult
 from analysis.session import session
 from workloads.records import Window
@@ -79,7 +80,7 @@ def _result(
 ) -> RunResult:
     """A smoke grid is judged by its audit alone."""
     cells = aggregate.summarise(run, windows, audited_run.cells)
-    findings = [*audited_run.findings, *_certificates(run), *_nothing(run, cells)]
+    findings = [*audited_run.findings, *certificates(run), *_nothing(run, cells)]
     fits: tuple[FitResult, ...] = ()
     latencies: tuple[LatencyResult, ...] = ()
     refused: tuple[str, ...] = ()
@@ -112,19 +113,6 @@ def _result(
         comparisons=sidebyside.compare(list(run.brokers), cells, fits, run.not_applicable) if measures else (),
         manifest=run.manifest,
     )
-
-
-def _certificates(run: Run) -> Iterator[Finding]:
-    for broker in run.brokers.values():
-        if not broker.certified:
-            yield Finding(
-                what=f"the certificate of {broker.label} was not verified",
-                measured="encrypted, but with whoever answered",
-                limit="a certificate of an authority that the load trusts",
-                advice="give the authority's certificate instead of --insecure",
-                consequence=VerdictKind.UNVERIFIED,
-                broker=broker.label,
-            )
 
 
 def _nothing(run: Run, cells: Sequence[CellSummary]) -> Iterator[Finding]:

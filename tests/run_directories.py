@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from workloads.histogram import bucket_of
 from workloads.model import PROFILES, Destination, DestinationKind, Flow, Plan, Subscription, Template
-from workloads.records import CAPACITY, SCHEMA_VERSION, TABLES, WARM_UP, Measure, Type, plan_record
+from workloads.records import CAPACITY, SCHEMA_VERSION, TABLES, WARM_UP, WORKLOAD_TABLES, Measure, Type, plan_record
 from workloads.schedule import schedule
 from workloads.selectors import Equals
 from workloads.sendrules import Arrivals, Pace, Utilisation
@@ -34,12 +34,14 @@ CELLS = tuple((further, r) for further in (0, 160, 640, 2560) for r in (1, 2, 5,
 
 KEYS = ("broker", "start", "experiment", "cell")
 
+_COLUMNS = {**TABLES, **WORKLOAD_TABLES}
+
 _ARROW = {Type.INT64: pa.int64(), Type.INT32: pa.int32(), Type.FLOAT64: pa.float64(), Type.STRING: pa.string()}
 
 
 def schema(table: str) -> pa.Schema:
     """The declared columns as Arrow has them."""
-    return pa.schema([pa.field(column.name, _ARROW[column.type], column.nullable) for column in TABLES[table]])
+    return pa.schema([pa.field(column.name, _ARROW[column.type], column.nullable) for column in _COLUMNS[table]])
 
 
 @dataclass

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,18 +20,16 @@ import pytest
 
 from fixtures import brokers, host
 from fixtures.errors import BrokerError
-from fixtures.options import Wanted
+from fixtures.options import WantedThroughput
 from fixtures.start import Settings
 from tests.conftest import ROOT, in_words_of_a_truth, is_gone, read_json, recorded_audit, row_counts, table_rows
 from tests.experiments import EXPERIMENTS
+from tests.sessions import PYTEST, Config, Ended, analysis, command, environment, side_by_side
 from workloads.errors import WorkloadError
 from workloads.lanes import LaneAudit
 from workloads.levels import LEVELS
 from workloads.records import SCHEMA_VERSION, TABLES
 
-#: Far more than anything here takes, also beside other work.
-LIMIT_S = 240
-PYTEST = (sys.executable, "-m", "pytest")
 #: What a measurement must not load: it would take memory and time beside the load.
 HEAVY = ("pyspark", "statsmodels", "pandas", "scipy")
 REFERENCE = ("--broker", "reference", "--grid", "smoke", "--no-analysis")
@@ -40,68 +37,8 @@ CELLS = {name: {cell.id for cell in experiment.cells("smoke")} for name, experim
 ALL_CELLS = sum(map(len, CELLS.values()))
 
 
-@dataclass(frozen=True)
-class Ended:
-    """A command that has ended."""
-
-    code: int
-    output: str
-    results: Path
-    took_s: float
-
-    @property
-    def run(self) -> Path:
-        """Its run directory, the only one."""
-        (only,) = (path for path in self.results.iterdir() if path.name != "latest")
-        return only
-
-
-def environment(**changes: str | None) -> dict[str, str]:
-    """Ours, without what would change how pytest runs."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
-    return {name: value for name, value in (inherited | changes).items() if value is not None}
-
-
-def command(*words: str, env: dict[str, str] | None = None, results: Path | None = None) -> Ended:
-    begin = time.monotonic()
-    words = (*words, "--results", str(results)) if results else words
-    done = subprocess.run(
-        words,
-        cwd=ROOT,
-        env=env or environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
-    return Ended(done.returncode, done.stdout, results or ROOT, time.monotonic() - begin)
-
-
 def measure(results: Path, *words: str, env: dict[str, str] | None = None) -> Ended:
     return command(*PYTEST, "microbench", *words, env=env, results=results)
-
-
-def analysis(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """`python -m analysis`, its two outputs apart."""
-    return subprocess.run(
-        [sys.executable, "-m", "analysis", *map(str, words)],
-        cwd=ROOT,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
-
-
-def side_by_side(calls, at_a_time=2):
-    """Independent commands: {name: call} -> {name: what it returned}."""
-    with ThreadPoolExecutor(at_a_time) as pool:
-        started = {name: pool.submit(call) for name, call in calls.items()}
-        return {name: one.result() for name, one in started.items()}
 
 
 def listed(output: str) -> list[str]:
@@ -326,40 +263,55 @@ def test_a_window_is_a_round_of_pytest_benchmark(plain):
 # --- the real broker -----------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def real(tmp_path_factory):
-    """The smoke grid of every experiment on ActiveMQ, with its verdict: that all of it works, in a minute or two."""
+def real(results: Path, *words: str) -> Ended:
+    """Cells of the smoke grid on ActiveMQ, with their verdict."""
     try:
         brokers.prepare(brokers.parse("activemq"))
     except BrokerError as error:
         if os.environ.get("CI"):
             raise
         pytest.skip(str(error))
-    short = ("--grid", "smoke", "--window-seconds", "0.15")
-    return measure(tmp_path_factory.mktemp("real") / "results", "--broker", "activemq", *short)
+    return measure(results, "--broker", "activemq", "--grid", "smoke", "--window-seconds", "0.1", *words)
 
 
-def test_the_real_broker(real):
+#: The last cell of each experiment has most of what is particular to it.
+LAST = {name: {experiment.cells("smoke")[-1].id} for name, experiment in EXPERIMENTS.items()}
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        pytest.param(
+            LAST,
+            ("-k", " or ".join(f"(test_{name} and -{cell}])" for name, (cell,) in LAST.items())),
+            id="one of each experiment",
+        ),
+        pytest.param(CELLS, (), id="all", marks=pytest.mark.slow),
+    ],
+)
+def test_the_real_broker(tmp_path, cells, words):
     """ActiveMQ delivers every message of every experiment once, in order, and to nobody else; the verdict says so.
     It filters and does not route."""
-    assert real.code == 0, real.output
-    applicable = {(name, cell) for name, cells in CELLS.items() for cell in cells if name != "routing"}
-    assert f"{len(applicable) + 1} passed, {ALL_CELLS - len(applicable)} skipped" in real.output
-    manifest = check_complete(real.run, cells=len(applicable))
+    ended = real(tmp_path / "results", *words)
+
+    assert ended.code == 0, ended.output
+    applicable = {(name, cell) for name, chosen in cells.items() for cell in chosen if name != "routing"}
+    assert f"{len(applicable) + 1} passed, {len(cells['routing'])} skipped" in ended.output
+    manifest = check_complete(ended.run, cells=len(applicable))
 
     assert {(slot["experiment"], slot["cell"]) for slot in manifest["schedule"]} == applicable
     assert {(one["experiment"], one["cell"]) for one in manifest["not_applicable"]} == {
-        ("routing", cell) for cell in CELLS["routing"]
+        ("routing", cell) for cell in cells["routing"]
     }
-    assert all(audit.exact and audit.delivered for audit, _ in audits(real.run).values())
+    assert all(audit.exact and audit.delivered for audit, _ in audits(ended.run).values())
     broker = manifest["brokers"]["activemq"]
     assert (broker["product"], broker["version"], broker["provider"]) == ("activemq", "5.18.3", "jars")
     assert broker["cpu_known"]
     assert set(broker["cpus"]).isdisjoint(manifest["options"]["load_cpus"])
-    assert all(row["broker_cpu_ns"] > 0 for row in table_rows(real.run, "windows"))
-    assert "INFO" in (real.run / "brokers" / "activemq-01" / "broker.log").read_text()
-    assert re.search(r"^verdict: valid", real.output, re.MULTILINE)
-    assert str(real.run) in real.output
+    assert all(row["broker_cpu_ns"] > 0 for row in table_rows(ended.run, "windows"))
+    assert "INFO" in (ended.run / "brokers" / "activemq-01" / "broker.log").read_text()
+    assert re.search(r"^verdict: valid", ended.output, re.MULTILINE)
+    assert str(ended.run) in ended.output
 
 
 # --- a broker that is wrong ----------------------------------------------------------------------------------------
@@ -531,19 +483,6 @@ def test_what_cannot_be_measured_is_refused(refused, name):
     assert not any(secret in ended.output for secret in SECRETS)
 
 
-class Config:
-    """Options as pytest hands them over: from the command line, and as texts from the ini file."""
-
-    def __init__(self, given: dict[str, object], ini: dict[str, str]) -> None:
-        self._given, self._ini = given, ini
-
-    def getoption(self, key: str) -> object:
-        return self._given.get(key)
-
-    def getini(self, key: str) -> object:
-        return self._ini.get(key, "")
-
-
 #: An impossible option -> what the refusal must say.
 IMPOSSIBLE = {
     "--broker-pid": ({"broker": ["reference"], "broker_pid": 1}, r"--broker-pid goes with a broker's URL"),
@@ -568,7 +507,7 @@ IMPOSSIBLE = {
 
 def checked(given: dict[str, object], ini: dict[str, str]) -> Settings:
     """All that is checked of options before the machine is looked at."""
-    wanted = Wanted(Config(given, ini))
+    wanted = WantedThroughput(Config(given, ini))
     assert wanted.specs
     return wanted.settings()
 

@@ -38,3 +38,18 @@ LENGTHS: Mapping[str, Lengths] = {
     # Section 3.1: at least ten minutes, at least thirty; the drain has no length there, and no wait is without a limit.
     "official": Lengths(warm_up_s=600, measurement_s=1800, drain_s=1800),
 }
+
+#: What lengths are called that a user has set one by one.
+OWN = "own"
+
+#: A search for the highest BASE probes no longer than this; what it finds is confirmed at the length asked for.
+PROBE = Lengths(warm_up_s=15, measurement_s=20, drain_s=30)
+
+
+def probing(lengths: Lengths) -> Lengths:
+    """Of a probe: what was asked for, up to that of `PROBE`."""
+    return Lengths(
+        min(lengths.warm_up_s, PROBE.warm_up_s),
+        min(lengths.measurement_s, PROBE.measurement_s),
+        min(lengths.drain_s, PROBE.drain_s),
+    )

@@ -38,6 +38,9 @@ from workloads.sendrules import Pace
 #: Raised when a column, a key or the meaning of one changes; the analysis refuses other versions.
 SCHEMA_VERSION = 3
 
+#: Positions of a cell's second part, after its broker was killed, begin so far behind those of the first.
+PART_POSITIONS = 10**9
+
 #: The experiment name under which the traffic of the warm-up is recorded; it is audited like any other.
 WARM_UP = "warm-up"
 

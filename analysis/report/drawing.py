@@ -30,6 +30,7 @@ _CSS = {INK: "currentColor", RULE: "var(--rule)", PAGE: "var(--page)"} | {
 
 #: Colour is never the only difference.
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (2, 1)), (0, (1, 1)))
 
 _SETTINGS: Mapping[Any, Any] = {
     "svg.fonttype": "none",
@@ -58,12 +59,20 @@ _SETTINGS: Mapping[Any, Any] = {
 
 _WIDTH_INCHES = 9.6
 
+#: Share of an axis that the name of a border takes.
+_CLOSE = 0.1
+
+#: What an axis is longer by for the names of its borders.
+_HEADROOM = 1.15
+
 
 def svg(picture: Picture, salt: str) -> str:
     """An `<svg>` element; `salt`: the picture's name on its page, from which its identifiers are made."""
-    columns = _columns(picture.panels)
+    columns = min(len(picture.panels), 3) if picture.low else _columns(picture.panels)
     lines = -(-len(picture.panels) // columns)
-    height = max(1.2 + 0.34 * len(picture.panels[0].rows), 2.0) if picture.panels[0].rows else 3.7
+    height = 2.4 if picture.low else 3.7
+    if picture.panels[0].rows:
+        height = max(1.2 + 0.34 * len(picture.panels[0].rows), 2.0)
     with mpl.rc_context({**_SETTINGS, "svg.hashsalt": salt}):
         figure = Figure(figsize=(_WIDTH_INCHES, height * lines), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08))
         axes = figure.subplots(lines, columns, squeeze=False, sharey=bool(picture.panels[0].rows))
@@ -83,7 +92,8 @@ def _columns(panels: Sequence[Panel]) -> int:
 def _draw(axes: Axes, panel: Panel, legend_columns: int) -> None:
     axes.set_axisbelow(True)
     for level in panel.levels:
-        axes.axhline(level, color=INK, linewidth=0.8, linestyle="-" if level == 0 else (0, (1, 3)))
+        across = axes.axvline if panel.rows else axes.axhline
+        across(level, color=INK, linewidth=0.8, linestyle="-" if level == 0 else (0, (1, 3)))
     for place, series in enumerate(panel.series):
         _draw_series(axes, series, place, sideways=bool(panel.rows))
     if panel.rows:
@@ -92,6 +102,7 @@ def _draw(axes: Axes, panel: Panel, legend_columns: int) -> None:
         axes.set_xlabel(panel.x_label)
         axes.set_ylabel(panel.y_label)
         _scale(axes, panel)
+        _draw_borders(axes, panel)
     labelled = any(series.label for series in panel.series)
     if labelled:
         axes.legend(
@@ -107,10 +118,28 @@ def _draw(axes: Axes, panel: Panel, legend_columns: int) -> None:
         axes.set_title(panel.title, loc="left", fontsize=9, fontweight="bold")
 
 
+def _draw_borders(axes: Axes, panel: Panel) -> None:
+    """Names stand above what is drawn; one that would stand close to the one before goes a line lower."""
+    low, high = axes.get_xlim()
+    if any(name for _, name in panel.borders) and not panel.y_is_wide:
+        bottom, top = axes.get_ylim()
+        axes.set_ylim(bottom, bottom + (top - bottom) * _HEADROOM)
+    lower, before = 0, low - (high - low)
+    for place, name in panel.borders:
+        axes.axvline(place, color=INK, linewidth=0.6, linestyle=(0, (1, 3)))
+        if name:
+            lower = lower + 1 if place - before < _CLOSE * (high - low) else 0
+            before = place
+            at = (3, -2 - 10 * lower)
+            axes.annotate(name, (place, 1), at, ("data", "axes fraction"), "offset points", va="top", fontsize=8)
+
+
 def _draw_series(axes: Axes, series: Series, place: int, *, sideways: bool) -> None:
     colour, marker = SERIES[place % len(SERIES)], _MARKERS[place % len(_MARKERS)]
     if series.model:
         axes.plot(*zip(*series.model, strict=True), color=colour, linewidth=1.1, linestyle=(0, (4, 2)), zorder=2)
+    if series.line:
+        axes.plot(*zip(*series.line, strict=True), color=colour, linewidth=1.2, linestyle=_dashes(place), zorder=2)
     if series.joined:
         for start in sorted({point.start for point in series.points}):
             line = [(point.x, point.y.estimate) for point in series.points if point.start == start]
@@ -152,8 +181,14 @@ def _handles(axes: Axes, panel: Panel) -> tuple[list[Artist], list[str]]:
     for place, series in enumerate(panel.series):
         colour, marker = SERIES[place % len(SERIES)], _MARKERS[place % len(_MARKERS)]
         style = (0, (4, 2)) if series.model else "-" if series.joined else "none"
+        if series.line:
+            marker, style = "", _dashes(place)
         handles += axes.plot([], [], color=colour, marker=marker, linestyle=style, linewidth=1.0)
     return handles, [series.label for series in panel.series]
+
+
+def _dashes(place: int) -> Any:
+    return _DASHES[place % len(_DASHES)]
 
 
 def _name_rows(axes: Axes, panel: Panel) -> None:
@@ -165,7 +200,7 @@ def _name_rows(axes: Axes, panel: Panel) -> None:
     if panel.ratios:
         axes.set_xscale("log", nonpositive="clip")
         # An end at or below 0 has no place on this axis.
-        values = [1.0, *(value for series in panel.series for value in _ratio_reach(series))]
+        values = [1.0, *panel.levels, *(value for series in panel.series for value in _ratio_reach(series))]
         axes.set_xlim(min(values) / 1.05, max(values) * 1.05)
         axes.xaxis.set_major_locator(MaxNLocator(7) if max(values) < 3 * min(values) else LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_minor_locator(NullLocator())
@@ -197,7 +232,7 @@ def _scale(axes: Axes, panel: Panel) -> None:
         axis.set_major_formatter(_PLAIN)
     if panel.x_is_wide and len(places) <= 8:
         axes.xaxis.set_major_locator(FixedLocator(places))
-    if not panel.y_is_wide and not panel.levels and min(values, default=0) >= 0:
+    if not panel.y_is_wide and min([*values, *panel.levels], default=0) >= 0:
         axes.set_ylim(bottom=0)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from analysis.errors import DataError
 from analysis.report import drawing, pictures, sheets
@@ -89,7 +89,12 @@ class Chapter:
 def write(results: Sequence[RunResult], output: Path | None = None) -> Path:
     """Writes the report of these runs, whole or not at all; returns its path. Raises DataError where it cannot."""
     path = output or Path(results[0].path) / NAME
-    text = html(results)
+    write_text(path, html(results))
+    return path
+
+
+def write_text(path: Path, text: str) -> None:
+    """A page as a file, whole or not at all. Raises DataError where it cannot be."""
     try:
         _replace(path, text)
     except OSError as error:
@@ -97,7 +102,6 @@ def write(results: Sequence[RunResult], output: Path | None = None) -> Path:
             f"{path}: the report cannot be written: {error.strerror}; name another file with "
             "`python -m analysis report --output FILE`"
         ) from error
-    return path
 
 
 def record(results: Sequence[RunResult], path: Path) -> dict[str, Any]:
@@ -109,6 +113,18 @@ def html(results: Sequence[RunResult]) -> str:
     several = len(results) > 1
     chapters = [_chapter(f"run-{number}", result) for number, result in enumerate(results, 1)]
     picture = pictures.coefficients(results)
+    return template(_TEMPLATE).render(
+        title=f"{len(results)} runs side by side" if several else f"Run {results[0].run}",
+        several=several,
+        verdict=worst(result.verdict for result in results),
+        meaning=_overall(results) if several else chapters[0].meaning,
+        chapters=chapters,
+        side_by_side=picture and (sheets.side_by_side(results), figure("all", picture)),
+    )
+
+
+def template(name: str) -> Template:
+    """One of the pages; names and numbers are escaped, and one that is missing is an error."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -117,14 +133,7 @@ def html(results: Sequence[RunResult]) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return environment.get_template(_TEMPLATE).render(
-        title=f"{len(results)} runs side by side" if several else f"Run {results[0].run}",
-        several=several,
-        verdict=worst(result.verdict for result in results),
-        meaning=_overall(results) if several else chapters[0].meaning,
-        chapters=chapters,
-        side_by_side=picture and (sheets.side_by_side(results), _figure("all", picture)),
-    )
+    return environment.get_template(name)
 
 
 def _replace(path: Path, text: str) -> None:
@@ -175,13 +184,13 @@ def _model(anchor: str, fit: FitResult, groups: Sequence[Group]) -> Model:
     ]
     title = f"{fit.experiment} on {fit.broker}, profile {fit.profile}"
     return Model(
-        anchor=_slug(f"{anchor}-model-{title}"),
+        anchor=slug(f"{anchor}-model-{title}"),
         title=title,
         fit=fit,
         parameters=sheets.parameters(fit),
         facts=tuple(sheets.fit_facts(fit)),
         cells=sheets.fitted_cells(fit),
-        residuals=_figure(anchor, pictures.residuals(fit, cells)) if fit.points else None,
+        residuals=figure(anchor, pictures.residuals(fit, cells)) if fit.points else None,
     )
 
 
@@ -189,7 +198,7 @@ def _compared(anchor: str, comparison: Comparison) -> Compared:
     picture = pictures.ratios(comparison)
     return Compared(
         f"{comparison.experiment}, profile {comparison.profile}",
-        None if picture is None else _figure(anchor, picture),
+        None if picture is None else figure(anchor, picture),
         tuple(sheets.ratios(comparison)),
     )
 
@@ -197,9 +206,9 @@ def _compared(anchor: str, comparison: Comparison) -> Compared:
 def _experiment(anchor: str, group: Group, result: RunResult) -> Experiment:
     """A smoke grid has no pictures: its numbers mean nothing."""
     return Experiment(
-        anchor=_slug(f"{anchor}-cells-{group.title}"),
+        anchor=slug(f"{anchor}-cells-{group.title}"),
         title=group.title,
-        figures=tuple(_figure(anchor, picture) for picture in pictures.of_group(group)) if result.measures else (),
+        figures=tuple(figure(anchor, picture) for picture in pictures.of_group(group)) if result.measures else (),
         cells=sheets.cells(
             group,
             [
@@ -215,14 +224,15 @@ def _latency(anchor: str, result: RunResult) -> Iterator[tuple[Table, Figure]]:
     for broker, profile in dict.fromkeys((one.key.broker, one.profile) for one in result.latency):
         chosen = [one for one in result.latency if (one.key.broker, one.profile) == (broker, profile)]
         picture = pictures.latency(chosen, broker, profile)
-        yield sheets.latency(chosen, broker, profile), _figure(anchor, picture)
+        yield sheets.latency(chosen, broker, profile), figure(anchor, picture)
 
 
-def _figure(anchor: str, picture: Picture) -> Figure:
-    name = _slug(f"{anchor}-{picture.name}")
+def figure(anchor: str, picture: Picture) -> Figure:
+    """A picture, drawn; `anchor`: of what it belongs to."""
+    name = slug(f"{anchor}-{picture.name}")
     return Figure(name, picture, drawing.svg(picture, name))
 
 
-def _slug(text: str) -> str:
+def slug(text: str) -> str:
     """An anchor of its own for every text: two labels may differ in punctuation only."""
     return re.sub(r"[^A-Za-z0-9 -]", lambda sign: f".{ord(sign[0]):x}.", text).replace(" ", "_")

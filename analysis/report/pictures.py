@@ -34,23 +34,26 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What has one colour: measured points, joined per start where `joined`, and the line of a model."""
+    """What has one colour: measured points, joined per start where `joined`, and the line of a model; or a `line` of
+    what was seen all along, without marks."""
 
     label: str
-    points: tuple[Point, ...]
+    points: tuple[Point, ...] = ()
     model: tuple[tuple[float, float], ...] = ()
     joined: bool = False
+    line: tuple[tuple[float, float], ...] = ()
 
     @property
     def values(self) -> list[float]:
-        return [point.y.estimate for point in self.points] + [y for _, y in self.model]
+        return [point.y.estimate for point in self.points] + [y for _, y in (*self.model, *self.line)]
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One pair of axes. `levels`: horizontal lines to compare with · `even`: x is linear, however wide it is ·
+    """One pair of axes. `levels`: lines across to compare with · `even`: x is linear, however wide it is ·
     `rows`: names of the places 0, 1, ... of a panel that lies on its side: its x runs downwards, its values to the
-    right; `ratios`: these are ratios, on a logarithmic axis with a line at 1."""
+    right; `ratios`: these are ratios, on a logarithmic axis with a line at 1 · `borders`: places on the x axis where
+    something begins, and its name."""
 
     title: str
     x_label: str
@@ -60,6 +63,7 @@ class Panel:
     even: bool = False
     rows: tuple[str, ...] = ()
     ratios: bool = False
+    borders: tuple[tuple[float, str], ...] = ()
 
     @property
     def x_is_wide(self) -> bool:
@@ -73,7 +77,7 @@ class Panel:
 @dataclass(frozen=True, slots=True)
 class Picture:
     """A figure: `name` is its anchor, `alt` what a reader who does not see it should know, `hollow` its hollow cells
-    with their status, and `missing` those that have no number to draw."""
+    with their status, and `missing` those that have no number to draw; `low`: its panels are, since they are many."""
 
     name: str
     title: str
@@ -82,6 +86,7 @@ class Picture:
     panels: tuple[Panel, ...]
     hollow: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    low: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from analysis.results import CellKey, Finding
+from analysis.results import CellKey, Finding, NotApplicable
 from workloads.periods import Period
 from workloads.rules import Rule, VerdictKind
 
@@ -25,8 +25,9 @@ class Judgement(StrEnum):
 class AuditRow:
     """One test at one place.
 
-    scope: "interaction 2", "SM1 orderConf", "run" · observed, expected: in the rule's unit, None where there is none ·
-    why: of a failure the first example, else why it was not judged · period: None where it is about the whole run.
+    scope: "interaction 2", "SM1 orderConf", "run" · observed: in the rule's unit, a relative deviation with its sign,
+    None where there is none · expected: the count that the model has · why: of a failure the first example, else why
+    it was not judged · period: None where it is about the whole run.
     """
 
     rule: Rule
@@ -36,6 +37,35 @@ class AuditRow:
     expected: float | None = None
     why: str = ""
     period: Period | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """All rows of one rule in one period, and the worst of them: failed before not judged, then the farthest off."""
+
+    worst: AuditRow
+    rows: int
+    failed: int
+    not_judged: int
+
+
+def tests(audit: Sequence[AuditRow]) -> tuple[Test, ...]:
+    """In the order in which the rules stand."""
+    groups: dict[tuple[Rule, Period | None], list[AuditRow]] = {}
+    for row in audit:
+        groups.setdefault((row.rule, row.period), []).append(row)
+    return tuple(
+        Test(
+            max(rows, key=lambda row: (_GRAVITY.index(row.judgement), abs(row.observed or 0.0))),
+            len(rows),
+            sum(row.judgement is Judgement.FAIL for row in rows),
+            sum(row.judgement is Judgement.NOT_JUDGED for row in rows),
+        )
+        for rows in groups.values()
+    )
+
+
+_GRAVITY = (Judgement.PASS, Judgement.NOT_JUDGED, Judgement.FAIL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +150,12 @@ class PeriodResult:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """The broker was killed under load and started again with nobody connected."""
+    """The broker was killed under load and started again with nobody connected.
+
+    seconds_to_recovery: from the kill to the last receipt of a message that was sent before · stored_at_the_kill:
+    copies that came afterwards · redelivered: of these, those that had been delivered before · in_doubt: transactions
+    of which nobody heard whether they took effect.
+    """
 
     seconds_to_recovery: float
     stored_at_the_kill: int
@@ -132,7 +167,7 @@ class Recovery:
 class Second:
     """One second of the run, for pictures: counted from the begin of the load.
 
-    backlog: copies sent and committed, or sent outside transactions, and not yet received.
+    received: first copies · backlog: copies sent, of messages that count, and not yet received at its end.
     """
 
     second: int
@@ -145,13 +180,23 @@ class Second:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """A period of the run, its begin counted from that of the load."""
+
+    period: Period
+    begin_s: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class WorkloadResult:
     """A cell of a workload.
 
     topology: its name · figure: our own figure's name, see `workloads.specjms2007` · deviations: from the published
     rules, in words; there is always one at least · compliant: the audit passes and nothing but having client and server
     on one host deviates · plan: the cell's entry of plan.json · seconds_by_step: by message's name, for percentiles
-    over time · manifest: all of it.
+    over time · spans: all periods · store: where persistent messages were kept, and whether synced, in words ·
+    not_applicable: cells of this run that a broker cannot do · manifest: all of it.
     """
 
     run: str
@@ -173,11 +218,44 @@ class WorkloadResult:
     backlog_by_destination: Mapping[str, int]
     plan: Mapping[str, Any]
     manifest: Mapping[str, Any]
+    spans: tuple[Span, ...] = ()
+    store: str = ""
+    not_applicable: tuple[NotApplicable, ...] = ()
+
+    @property
+    def passes(self) -> bool:
+        """No test failed; some may not have been judged."""
+        return not self.failed
+
+    @property
+    def first_failure(self) -> str | None:
+        """The test and the place, in the order of the rules."""
+        return f"{self.failed[0].rule.name}, {self.failed[0].scope}" if self.failed else None
+
+    @property
+    def tests(self) -> tuple[Test, ...]:
+        """One for each rule and period."""
+        return tests(self.audit)
+
+    @property
+    def unjudged(self) -> tuple[AuditRow, ...]:
+        return tuple(row for row in self.audit if row.judgement is Judgement.NOT_JUDGED)
+
+    @property
+    def p90_ms(self) -> float | None:
+        """Of the delivery time at the slowest event handler, in the measurement; None where nothing was received."""
+        handlers = () if self.measured is None else self.measured.handlers
+        return max((one.delivery.p90_ms for one in handlers if one.delivery.p90_ms is not None), default=None)
 
     @property
     def failed(self) -> tuple[AuditRow, ...]:
         """In the order in which the tests stand; the first of them is named first."""
         return tuple(row for row in self.audit if row.judgement is Judgement.FAIL)
+
+    @property
+    def compliant(self) -> bool:
+        """By the published rules, but for having client and server on one host."""
+        return self.verdict == VerdictKind.VALID and len(self.deviations) <= 1
 
     @property
     def measured(self) -> PeriodResult | None:

@@ -3,8 +3,9 @@
 import pytest
 
 from analysis import aggregate
+from analysis.directory import frames
 from analysis.errors import DataError
-from analysis.load import frames, open_runs
+from analysis.load import open_runs
 from analysis.results import CellAudit
 from tests import run_directories as rd
 from workloads.lanes import LaneAudit

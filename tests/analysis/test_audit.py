@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from analysis import audit as audits
 from analysis.audit import audit
+from analysis.directory import frames
 from analysis.errors import DataError
-from analysis.load import frames, open_runs
+from analysis.load import open_runs
 from tests import run_directories as rd
 from workloads.lanes import LaneAudit, classify_shared
 from workloads.records import CAPACITY, plan_record

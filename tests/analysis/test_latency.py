@@ -7,9 +7,10 @@ import pytest
 from scipy import stats
 
 from analysis import aggregate, fit, latency
+from analysis.directory import frames
 from analysis.errors import DataError
 from analysis.latency import RANKS, Histogram, mean_s, percentile_s
-from analysis.load import frames, open_runs
+from analysis.load import open_runs
 from analysis.results import CellAudit
 from tests import run_directories as rd
 from workloads.histogram import SUB_BITS, bucket_of

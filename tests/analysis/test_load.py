@@ -7,8 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.directory import STRANGER, frames
 from analysis.errors import DataError
-from analysis.load import STRANGER, frames, open_runs
+from analysis.load import open_runs
 from tests import run_directories as rd
 from workloads.records import CAPACITY
 from workloads.rules import VerdictKind

@@ -4,7 +4,6 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 from PIL import Image
@@ -15,6 +14,7 @@ from analysis.report import page, pictures, sheets
 from analysis.results import ClaimVerdict
 from tests import run_directories as rd
 from tests.analysis import study
+from tests.analysis.pages import Page
 from tests.extras import lacking
 from workloads.rules import Status
 
@@ -24,27 +24,6 @@ MANIFEST = rd.manifest(
     brokers={"activemq": rd.broker_facts(jvm_flags=["-Xmx1024m"])},
     host={"cpu_model": "AMD EPYC", "cpus": 2, "memory_bytes": 8 * 2**30},
 )
-
-
-class Page(HTMLParser):
-    """Identifiers, links, and the text of the page with its tags left out."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.ids, self.links, self.words = [], [], [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        self.ids += [value for name, value in attrs if name == "id"]
-        self.links += [value for name, value in attrs if name in {"href", "src", "xlink:href", "action", "data"}]
-
-    def handle_data(self, data):
-        self.words.append(data)
-
-    @property
-    def text(self):
-        return " ".join(" ".join(self.words).split())
 
 
 def html(*results):

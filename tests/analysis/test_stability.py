@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from analysis import fit
-from analysis.load import Broker, Start
+from analysis.directory import Broker, Start
 from analysis.results import CellKey, HostUse
 from analysis.stability import drift, findings
 from tests.analysis.cells import cell, start_of, window

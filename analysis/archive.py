@@ -1,0 +1,80 @@
+"""A run directory as one file, for whoever is to check or repeat the run: `<run directory>.tar.gz` beside it.
+
+Everything that the run has left behind is in it: options and host (manifest), plan, configuration and log of each
+broker, console output, tables of all periods, disclosure and report. The same directory gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, cast
+
+from analysis.errors import DataError
+
+#: The tables are compressed already, and are by far the most of it.
+_LEVEL = 1
+
+
+def pack(run: Path) -> Path:
+    """Packs a run directory whole, or leaves nothing; returns the archive's path.
+
+    Not in it: links, and unfinished files (their names begin with a dot, or end in `.partial`). Names in it begin with
+    the directory's own; owners are not told. No secret is in it, since none is ever in a run directory. Raises
+    DataError where `run` is no run directory, or where the archive cannot be written.
+    """
+    folder = run.resolve()
+    if not (folder / "manifest.json").is_file():
+        raise DataError(f"{run}: no manifest.json; expected a run directory, such as results/latest")
+    target = folder.with_name(f"{folder.name}.tar.gz")
+    try:
+        _replace(target, folder)
+    except OSError as error:
+        raise DataError(
+            f"{target}: the archive cannot be written: {error.strerror}; make room beside the run directory"
+        ) from error
+    return target
+
+
+def _replace(target: Path, folder: Path) -> None:
+    """Under another name first: an archive that is there is complete."""
+    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+        try:
+            _write(cast("IO[bytes]", file), folder)
+            file.flush()
+            os.fchmod(file.fileno(), 0o644)
+            Path(file.name).replace(target)
+        except BaseException:
+            Path(file.name).unlink()
+            raise
+
+
+def _write(file: IO[bytes], folder: Path) -> None:
+    with (
+        gzip.GzipFile(filename="", mode="wb", compresslevel=_LEVEL, fileobj=file, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for path in _files(folder):
+            archive.add(path, f"{folder.name}/{path.relative_to(folder).as_posix()}", recursive=False, filter=_plain)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """In the order of their names."""
+    for path in sorted(folder.rglob("*"), key=lambda one: one.relative_to(folder).parts):
+        inside = path.relative_to(folder).parts
+        unfinished = any(name.startswith(".") for name in inside) or path.suffix == ".partial"
+        if path.is_file() and not path.is_symlink() and not unfinished:
+            yield path
+
+
+def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Without what is this machine's own: names and numbers of owners, permissions, fractions of seconds."""
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = ""
+    entry.mode = 0o644
+    entry.mtime = int(entry.mtime)
+    return entry

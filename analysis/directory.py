@@ -1,0 +1,512 @@
+"""What run directories of every kind have in common: who reads one, what it must have, and its tables as data frames.
+
+Decides what may be read, and computes nothing. Everything that can be refused is refused from the JSON files
+and the footers of the Parquet files, before Spark starts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
+from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, StructField, StructType
+
+from analysis.errors import DataError
+from analysis.results import CellKey, Finding, NotApplicable
+from workloads.records import KEYS, PREPARATION, SCHEMA_VERSION, TABLES_OF, Column, Kind, Outcome, Type
+from workloads.rules import VerdictKind
+
+#: Where the newest run is found when none is named.
+LATEST = Path("results/latest")
+
+#: What the manifest says of a broker whose certificate was not verified.
+INSECURE = "insecure"
+
+#: The number of a row whose cell is in no plan.
+STRANGER = -1
+
+KEY_NAMES = [column.name for column in KEYS]
+
+_ARROW = {Type.INT64: pa.int64(), Type.INT32: pa.int32(), Type.FLOAT64: pa.float64(), Type.STRING: pa.string()}
+_SPARK = {Type.INT64: LongType(), Type.INT32: IntegerType(), Type.FLOAT64: DoubleType(), Type.STRING: StringType()}
+
+
+#: The table whose rows are written last: a cell that has one is complete.
+_LAST = {Kind.THROUGHPUT: "windows", Kind.WORKLOAD: "periods"}
+
+#: In a sentence.
+_WHAT = {Kind.THROUGHPUT: "the throughput study", Kind.WORKLOAD: "a business workload"}
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """A broker of a run.
+
+    title: product, version and provider, as far as they are known · cpus: the size of its CPU set, None where its CPU
+    time or its set is not known · certified: False where nobody checked who answered.
+    """
+
+    label: str
+    title: str
+    cpus: int | None
+    certified: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One life of a broker, as its warm-up left it; idle_cpu is a fraction of its CPU set before any load."""
+
+    broker: str
+    start: int
+    idle_cpu: float | None
+    stationary: bool
+    largest_change: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A run directory that may be read. `cells` are the complete ones, preparation included.
+
+    plans: entries of plan.json · findings: that it is not complete, where it is read all the same · manifest: all of
+    it, to be shown.
+    """
+
+    kind: Kind
+    name: str
+    path: Path
+    partial: bool
+    brokers: Mapping[str, Broker]
+    starts: tuple[Start, ...]
+    plans: Mapping[tuple[str, str], Mapping[str, Any]]
+    cells: tuple[CellKey, ...]
+    files: Mapping[str, tuple[Path, ...]]
+    findings: tuple[Finding, ...]
+    not_applicable: tuple[NotApplicable, ...]
+    manifest: Mapping[str, Any]
+
+    def plan(self, key: CellKey) -> Mapping[str, Any]:
+        return self.plans[key.experiment, key.cell]
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """The tables of all runs. Each row carries `cell_id`, its place in `keys`, or STRANGER."""
+
+    keys: tuple[CellKey, ...]
+    tables: Mapping[str, DataFrame]
+
+
+def named(paths: Sequence[Path]) -> tuple[tuple[Path, Path, str], ...]:
+    """(folder, as its user named it, name of the run) of the named run directories, or of the newest.
+
+    Raises DataError where one is named twice.
+    """
+    shown = list(paths) or [LATEST]
+    folders = [path.resolve() for path in shown]
+    for path, folder in zip(shown, folders, strict=True):
+        if folders.count(folder) > 1:
+            raise DataError(f"{path}: this run directory is named twice; each run is read once")
+    names = [folder.name for folder in folders]
+    unique = len(set(names)) == len(names)
+    return tuple(
+        (folder, path, name if unique else str(folder))
+        for folder, path, name in zip(folders, shown, names, strict=True)
+    )
+
+
+def kind_of(paths: Sequence[Path]) -> Kind:
+    """The one kind of these run directories. Raises DataError where they differ, or one is none."""
+    kinds = {path: _kind(_manifest(folder, path), path) for folder, path, _ in named(paths)}
+    if len(set(kinds.values())) > 1:
+        texts = "; ".join(f"{path} is of {_WHAT[kind]}" for path, kind in kinds.items())
+        raise DataError(f"runs of two kinds are not put side by side: {texts}; name runs of one kind")
+    return next(iter(kinds.values()))
+
+
+def recorded(
+    folder: Path, shown: Path, name: str, kind: Kind, plan_keys: Mapping[str, type | tuple[type, ...]], *, partial: bool
+) -> Recorded:
+    """A run directory of this kind; `shown` is how its user named it, for messages.
+
+    plan_keys: what an entry of plan.json must have. With `partial` an interrupted run is read as far as its cells are
+    complete, and a finding says so. Raises DataError where the directory cannot support an analysis.
+    """
+    manifest = _manifest(folder, shown)
+    found = _kind(manifest, shown)
+    if found is not kind:
+        raise DataError(
+            f"{shown}: a run of {_WHAT[found]}, expected one of {_WHAT[kind]}; `python -m analysis summary {shown}` "
+            "shows what it says"
+        )
+    _check_outcome(manifest, shown, partial=partial)
+    place = f"{shown}/manifest.json"
+    tables, last = TABLES_OF[kind], _LAST[kind]
+    brokers = {label: _broker(label, record, place) for label, record in need(manifest, "brokers", dict, place).items()}
+    starts = tuple(_start(record, place, kind) for record in need(manifest, "starts", list, place))
+    plans = _plans(folder, shown, plan_keys)
+    files = {table: tuple(sorted((folder / table).glob("*.parquet"))) for table in tables}
+    rows = {table: sum(_footer(file, tables[table], shown) for file in files[table]) for table in tables}
+    if "outcome" in manifest:
+        _check_rows(rows, need(manifest, "rows", dict, place), shown)
+    cells = _complete_cells(name, files[last])
+    profile = need(manifest, "options", dict, place).get("profile") or ""
+    not_applicable = tuple(
+        sorted(
+            _not_applicable(name, profile, record, place)
+            for record in need({"not_applicable": [], **manifest}, "not_applicable", list, place)
+        )
+    )
+    _check_cells(cells, brokers, None if partial else starts, plans, shown, anything=not not_applicable)
+    _check_not_applicable(not_applicable, cells, shown)
+    missing = _missing(cells, name, need(manifest, "schedule", list, place))
+    if missing and not partial:
+        raise DataError(
+            f"{shown}: {len(missing)} scheduled cells have no {last}, first {missing[0]}; "
+            f"`python -m analysis summary --partial {shown}` reads the others"
+        )
+    return Recorded(
+        kind=kind,
+        name=name,
+        path=folder,
+        partial=partial,
+        brokers=brokers,
+        starts=starts,
+        plans=plans,
+        cells=cells,
+        files=files,
+        findings=_partial_finding(manifest, cells, missing) if partial else (),
+        not_applicable=not_applicable,
+        manifest=manifest,
+    )
+
+
+def frames(spark: SparkSession, runs: Sequence[Recorded]) -> Frames:
+    """All tables of all runs, which are of one kind, every row with the number of its cell.
+
+    A cell's number is looked up by the whole key, so that rows of two runs, brokers or starts never meet. Of a
+    partial run the rows of incomplete cells are left out; elsewhere a row that no plan explains is a STRANGER.
+    """
+    keys = tuple(key for run in runs for key in _known(run))
+    numbered = spark.createDataFrame(
+        [(key.run, key.broker, key.start, key.experiment, key.cell, number) for number, key in enumerate(keys)],
+        StructType([StructField("run", StringType()), *(_field(column) for column in KEYS), _CELL_ID]),
+    )
+    with reading(runs):
+        return Frames(keys, {table: _table(spark, runs, table, numbered) for table in TABLES_OF[runs[0].kind]})
+
+
+def certificates(run: Recorded) -> Iterator[Finding]:
+    for broker in run.brokers.values():
+        if not broker.certified:
+            yield Finding(
+                what=f"the certificate of {broker.label} was not verified",
+                measured="encrypted, but with whoever answered",
+                limit="a certificate of an authority that the load trusts",
+                advice="give the authority's certificate instead of --insecure",
+                consequence=VerdictKind.UNVERIFIED,
+                broker=broker.label,
+            )
+
+
+def refuse_strangers(table: DataFrame, name: str) -> None:
+    """Raises DataError that names the cells of rows without a plan. Called where the audit has met some."""
+    rows = table.where(F.col("cell_id") == STRANGER).select("run", *KEY_NAMES).distinct().limit(3).collect()
+    cells = ", ".join(str(CellKey(*row)) for row in rows)
+    raise DataError(
+        f"{name}: rows of {cells} stand in no plan or belong to no start of the manifest; the run directory was "
+        "changed after it was written, or put together from two runs: measure again"
+    )
+
+
+@contextmanager
+def reading(runs: Sequence[Recorded]) -> Iterator[None]:
+    """Turns what Spark says about unreadable data into a DataError."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        where = ", ".join(str(run.path) for run in runs)
+        cause = next((line for line in str(error).splitlines() if "Error" in line or "Exception" in line), str(error))
+        raise DataError(
+            f"{where}: cannot be read: {cause.strip()[:500]}; copy the run directory again, or measure again"
+        ) from error
+
+
+_CELL_ID = StructField("cell_id", IntegerType())
+
+
+def _field(column: Column) -> StructField:
+    return StructField(column.name, _SPARK[column.type], column.nullable)
+
+
+def _known(run: Recorded) -> tuple[CellKey, ...]:
+    """What a row of the run may belong to: its complete cells, or every planned cell of every start."""
+    if run.partial:
+        return run.cells
+    return tuple(
+        CellKey(run.name, start.broker, start.start, experiment, cell)
+        for start in run.starts
+        for experiment, cell in run.plans
+    )
+
+
+def _address(file: Path) -> str:
+    """A file for Spark, which reads no URI but a pattern: what would be one in a name is escaped."""
+    return "file://" + re.sub(r"([\\{}\[\]*?])", r"\\\1", str(file))
+
+
+def _table(spark: SparkSession, runs: Sequence[Recorded], table: str, numbered: DataFrame) -> DataFrame:
+    schema = StructType([_field(column) for column in TABLES_OF[runs[0].kind][table]])
+    parts: list[DataFrame] = []
+    for run in runs:
+        files = [_address(file) for file in run.files[table]]
+        rows = spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
+        parts.append(rows.withColumn("run", F.lit(run.name)))
+    how = "inner" if runs[0].partial else "left"
+    found = reduce(DataFrame.unionByName, parts).join(F.broadcast(numbered), ["run", *KEY_NAMES], how)
+    return found.withColumn("cell_id", F.coalesce("cell_id", F.lit(STRANGER)))
+
+
+def _manifest(folder: Path, shown: Path) -> Mapping[str, Any]:
+    if not folder.is_dir():
+        raise DataError(f"{shown}: no such run directory; measure one with `make bench`, or name one below results/")
+    if not (folder / "manifest.json").is_file():
+        raise DataError(f"{shown}: not a run directory, it has no manifest.json; name one below results/")
+    manifest = _json(folder / "manifest.json")
+    _check_schema(manifest, shown / "manifest.json")
+    return manifest
+
+
+def _kind(manifest: Mapping[str, Any], shown: Path) -> Kind:
+    """Runs of the throughput study may do without the word."""
+    kind = manifest.get("kind", Kind.THROUGHPUT)
+    if kind not in tuple(Kind):
+        raise DataError(
+            f"{shown}/manifest.json: kind {kind!r} is none of {', '.join(Kind)}; a newer version of the suite measured "
+            "it: use that one"
+        )
+    return Kind(kind)
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{file}: cannot be read: {error}; the run directory is damaged, measure again") from error
+    if not isinstance(content, dict):
+        raise DataError(f"{file}: holds a {type(content).__name__}, expected an object; this is no run directory")
+    return content
+
+
+def _check_schema(content: Mapping[str, Any], file: Path) -> None:
+    schema = content.get("schema")
+    if schema == SCHEMA_VERSION:
+        return
+    advice = "use the version of the suite that measured it, or measure again"
+    if isinstance(schema, int) and schema < SCHEMA_VERSION:
+        advice = (
+            "an older version of the suite measured it, without what this one needs: analyse it with that version "
+            "(its checkout reads it as it stands), or measure again"
+        )
+    raise DataError(f"{file}: schema {schema!r}, this analysis reads {SCHEMA_VERSION}; {advice}")
+
+
+def _check_outcome(manifest: Mapping[str, Any], shown: Path, *, partial: bool) -> None:
+    outcome = manifest.get("outcome")
+    if outcome == Outcome.COMPLETE or (partial and outcome in (*Outcome, None)):
+        return
+    if outcome not in (*Outcome, None):
+        raise DataError(
+            f"{shown}: outcome {outcome!r} is none of {', '.join(Outcome)}; this is no run directory of this suite"
+        )
+    state = {
+        None: "has no outcome: it still runs, or was killed",
+        Outcome.INTERRUPTED: "was interrupted",
+        Outcome.FAILED: f"failed: {manifest.get('error') or 'no error was recorded'}",
+    }[outcome]
+    raise DataError(
+        f"{shown}: the run {state}; what comes after its last complete cell is missing. "
+        f"`python -m analysis summary --partial {shown}` reads the complete cells"
+    )
+
+
+def need(record: Any, key: str, kind: type | tuple[type, ...], place: str) -> Any:
+    """record[key], of this kind; JSON has no types, and a script may have changed the file."""
+    value = record.get(key) if isinstance(record, dict) else None
+    present = isinstance(record, dict) and key in record
+    if not present or not isinstance(value, kind):
+        names = " or ".join(
+            "null" if k is NoneType else k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,))
+        )
+        found = f"is {value!r}" if present else "is missing"
+        raise DataError(f"{place}: {key!r} {found}, expected {names}; it was not written by this version of the suite")
+    return value
+
+
+def _broker(label: str, record: Any, place: str) -> Broker:
+    cpus = need(record, "cpus", (list, NoneType), place)
+    known = need(record, "cpu_known", bool, place)
+    product = " ".join(str(word) for word in (record.get("product"), record.get("version")) if word)
+    title = f"{product or 'product not known'}, {record.get('provider') or 'provider not known'}"
+    return Broker(label, title, len(cpus) if known and cpus else None, record.get("tls") != INSECURE)
+
+
+def _not_applicable(run: str, profile: str, record: Any, place: str) -> NotApplicable:
+    broker, experiment, cell, reason = (need(record, key, str, place) for key in _NOT_APPLICABLE)
+    return NotApplicable(run, broker, experiment, profile, cell, reason)
+
+
+_NOT_APPLICABLE = ("broker", "experiment", "cell", "reason")
+
+
+def _check_not_applicable(entries: Sequence[NotApplicable], cells: Sequence[CellKey], shown: Path) -> None:
+    measured = {(key.broker, key.experiment, key.cell) for key in cells}
+    for entry in entries:
+        if (entry.broker, entry.experiment, entry.cell) in measured:
+            raise DataError(
+                f"{shown}: {entry.experiment} {entry.cell} is not applicable on {entry.broker}, says the manifest, but "
+                "it was recorded; the run directory was put together from two runs: measure again"
+            )
+
+
+def _start(record: Any, place: str, kind: Kind) -> Start:
+    """A workload has its own warm-up, a period of each cell: nothing is known of a start but that there was one."""
+    at = need(record, "broker", str, place), need(record, "start", int, place)
+    if kind is Kind.WORKLOAD:
+        return Start(*at, idle_cpu=record.get("idle_cpu"), stationary=False, largest_change=None)
+    return Start(
+        *at,
+        idle_cpu=need(record, "idle_cpu", (float, int, NoneType), place),
+        stationary=need(record, "stationary", bool, place),
+        largest_change=need(record, "largest_change", (float, int, NoneType), place),
+    )
+
+
+def _plans(
+    folder: Path, shown: Path, keys: Mapping[str, type | tuple[type, ...]]
+) -> dict[tuple[str, str], Mapping[str, Any]]:
+    if not (folder / "plan.json").is_file():
+        raise DataError(f"{shown}: plan.json is missing, so nobody knows what should have happened; measure again")
+    content = _json(folder / "plan.json")
+    place = f"{shown}/plan.json"
+    _check_schema(content, shown / "plan.json")
+    plans: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for record in need(content, "cells", list, place):
+        for key, kind in keys.items():
+            need(record, key, kind, place)
+        plans[record["experiment"], record["cell"]] = record
+    return plans
+
+
+def _footer(file: Path, columns: Sequence[Column], shown: Path) -> int:
+    """The number of rows of a Parquet file whose columns are those declared."""
+    try:
+        with pq.ParquetFile(file) as parquet:
+            schema, rows = parquet.schema_arrow, int(parquet.metadata.num_rows)
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(
+            f"{shown}: {file.parent.name}/{file.name} cannot be read, it is damaged or cut short ({error}); "
+            "copy the run directory again, or measure again"
+        ) from error
+    for column in columns:
+        at = schema.get_field_index(column.name)
+        found = schema.field(at).type if at >= 0 else "missing"
+        if found != _ARROW[column.type]:
+            raise DataError(
+                f"{shown}: {file.parent.name}/{file.name}: column {column.name} is {found}, expected {column.type}; "
+                "it was not written by this version of the suite"
+            )
+    return rows
+
+
+def _check_rows(found: Mapping[str, int], stated: Mapping[str, Any], shown: Path) -> None:
+    for table, rows in found.items():
+        if stated.get(table) != rows:
+            raise DataError(
+                f"{shown}: {table}/ holds {rows} rows, the manifest says {stated.get(table, 'nothing')}; files are "
+                "missing or were changed: copy the run directory again, or measure again"
+            )
+
+
+def _complete_cells(run: str, files: Sequence[Path]) -> tuple[CellKey, ...]:
+    """The files of the last table are small: who has rows there is complete."""
+    found: set[CellKey] = set()
+    for file in files:
+        try:
+            rows = pq.ParquetFile(file).read(columns=KEY_NAMES).to_pylist()
+        except (OSError, pa.ArrowException) as error:
+            raise DataError(
+                f"{file}: cannot be read, it is damaged ({error}); copy the run directory again, or measure again"
+            ) from error
+        found |= {CellKey(run, **row) for row in rows}
+    return tuple(sorted(found))
+
+
+def _check_cells(
+    cells: Sequence[CellKey],
+    brokers: Mapping[str, Broker],
+    starts: Sequence[Start] | None,
+    plans: Mapping[tuple[str, str], Any],
+    shown: Path,
+    *,
+    anything: bool,
+) -> None:
+    """Every recorded cell is explained; a run that was cut short may not have noted its last start yet.
+
+    anything: whether there has to be a cell at all.
+    """
+    if anything and not cells:
+        raise DataError(f"{shown}: no cell is complete, there is nothing to read; measure again")
+    known = None if starts is None else {(start.broker, start.start) for start in starts}
+    for key in cells:
+        if (key.experiment, key.cell) not in plans:
+            raise DataError(f"{shown}: {key} was recorded, but plan.json has no plan of it; measure again")
+        if key.broker not in brokers or (known is not None and (key.broker, key.start) not in known):
+            raise DataError(
+                f"{shown}: {key} of {key.broker} was recorded, but the manifest has no such start; measure again"
+            )
+
+
+def _missing(cells: Sequence[CellKey], run: str, schedule: Sequence[Any]) -> list[CellKey]:
+    present = set(cells)
+    place = f"manifest.json of {run}, schedule"
+    planned = [
+        CellKey(
+            run,
+            need(slot, "broker", str, place),
+            need(slot, "start", int, place),
+            need(slot, "experiment", str, place),
+            need(slot, "cell", str, place),
+        )
+        for slot in schedule
+    ]
+    return [key for key in planned if key not in present]
+
+
+def _partial_finding(
+    manifest: Mapping[str, Any], cells: Sequence[CellKey], missing: Sequence[CellKey]
+) -> tuple[Finding, ...]:
+    if manifest.get("outcome") == Outcome.COMPLETE and not missing:
+        return ()
+    measured = sum(key.experiment not in PREPARATION for key in cells)
+    return (
+        Finding(
+            what="the run is not complete",
+            measured=f"{measured} of {measured + len(missing)} cells, outcome {manifest.get('outcome') or 'absent'}",
+            limit="every scheduled cell, and all traffic audited",
+            advice="measure again; what came after the last complete cell is neither audited nor counted",
+            consequence=VerdictKind.UNVERIFIED,
+        ),
+    )

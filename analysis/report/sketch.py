@@ -1,0 +1,88 @@
+"""Boxes, lines and words -> SVG that is set into a page, for what is drawn by hand and not plotted. Knows no results.
+
+As in `drawing`: text stays text, and colours are the page's own, so that one sketch serves daylight, darkness and
+paper. Lengths are in px of the page at its full width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from html import escape
+
+WIDTH = 960
+
+#: Of a line of text, and of a letter of it, as a share of its size: a proportional font's lower-case mean, and some.
+LEADING, LETTER = 1.35, 0.56
+
+
+class Tone(StrEnum):
+    """Colours of the page."""
+
+    INK = "currentColor"
+    SOFT = "var(--soft)"
+    RULE = "var(--rule)"
+    SHADE = "var(--shade)"
+    PAGE = "var(--page)"
+    FIRST = "var(--series-1)"
+    SECOND = "var(--series-2)"
+
+
+class Anchor(StrEnum):
+    """Where the words stand to their place."""
+
+    START = "start"
+    MIDDLE = "middle"
+    END = "end"
+
+
+def svg(alt: str, height: float, elements: Iterable[str]) -> str:
+    """`alt`: what a reader who does not see it should know."""
+    head = f'<svg role="img" aria-label="{escape(alt)}" viewBox="0 0 {WIDTH} {height:g}" class="sketch">'
+    return "\n".join([head, *elements, "</svg>"])
+
+
+def text(
+    x: float, y: float, words: str, *, size: float = 13, anchor: Anchor = Anchor.START, tone: Tone = Tone.INK,
+    bold: bool = False,
+) -> str:  # fmt: skip
+    """One line; `y` is its base line."""
+    weight = "; font-weight: 600" if bold else ""
+    style = f"font-size: {size:g}px; text-anchor: {anchor}; fill: {tone}{weight}"
+    return f'<text x="{x:g}" y="{y:g}" style="{style}">{escape(words)}</text>'
+
+
+def lines(
+    x: float, y: float, words: Iterable[str], *, size: float = 12, anchor: Anchor = Anchor.START, tone: Tone = Tone.INK
+) -> str:
+    """Several lines below each other, the first on the base line `y`."""
+    return "\n".join(
+        text(x, y + number * size * LEADING, line, size=size, anchor=anchor, tone=tone)
+        for number, line in enumerate(words)
+    )
+
+
+def line(points: Iterable[tuple[float, float]], tone: Tone, *, width: float = 1, dashed: bool = False) -> str:
+    way = " ".join(f"{x:g},{y:g}" for x, y in points)
+    dashes = "; stroke-dasharray: 5 4" if dashed else ""
+    return f'<polyline points="{way}" style="fill: none; stroke: {tone}; stroke-width: {width:g}{dashes}"/>'
+
+
+def box(
+    x: float, y: float, width: float, height: float, *, fill: Tone = Tone.PAGE, edge: Tone = Tone.SOFT,
+    dashed: bool = False,
+) -> str:  # fmt: skip
+    dashes = "; stroke-dasharray: 5 4" if dashed else ""
+    style = f"fill: {fill}; stroke: {edge}; stroke-width: 1{dashes}"
+    return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="5" style="{style}"/>'
+
+
+def head(x: float, y: float, tone: Tone, *, to_the_left: bool = False) -> str:
+    """The head of an arrow whose point is at (x, y)."""
+    back = x + 10 if to_the_left else x - 10
+    return f'<polygon points="{x:g},{y:g} {back:g},{y - 4.5:g} {back:g},{y + 4.5:g}" style="fill: {tone}"/>'
+
+
+def width_of(words: str, size: float) -> float:
+    """About how wide a line of text becomes; a browser's font is not known here."""
+    return len(words) * size * LETTER

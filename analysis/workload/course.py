@@ -1,0 +1,78 @@
+"""The course of a run: every second of it, and what is under way at the end of the measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import accumulate, pairwise
+
+from pyspark.sql import Row
+
+from analysis.workload.counts import Counts
+from analysis.workload.load import Cell
+from analysis.workload.results import Second
+from workloads.periods import Period
+
+
+def backlog_by_destination(cell: Cell, counts: Counts) -> Mapping[str, int]:
+    """Copies under way at the end of the measurement, by subscriber and message; those without any left out."""
+    order = tuple(Period)
+    until = order.index(Period.MEASUREMENT)
+    copies = [one["copies"] for one in cell.plan["destinations"]]
+    found: dict[int, int] = {}
+    for (period, destination), row in counts.sent.items():
+        if period is not None and order.index(period) <= until:
+            found[destination] = found.get(destination, 0) + row["n"] * copies[destination]
+    for (period, destination, _), row in counts.heard.items():
+        if period is not None and order.index(period) <= until:
+            found[destination] = found.get(destination, 0) - row["n"]
+    names = [one["name"] for one in cell.plan["destinations"]]
+    return {names[to]: number for to, number in sorted(found.items(), key=lambda item: -item[1]) if number > 0}
+
+
+def seconds(
+    sent: Iterable[Mapping[str, int] | Row], heard: Iterable[Row], cpu: Mapping[int, float]
+) -> tuple[Second, ...]:
+    """Every second of the load, also those in which nothing happened; `cpu`: cores by second."""
+    sent_by = {row["second"]: row for row in sent}
+    heard_by = {row["second"]: row for row in heard}
+    last = max((*sent_by, *heard_by), default=-1)
+    every = range(last + 1)
+    flows = [
+        (sent_by[at]["copies"] if at in sent_by else 0) - (heard_by[at]["copies"] if at in heard_by else 0)
+        for at in every
+    ]
+    return tuple(
+        Second(
+            at,
+            sent_by[at]["n"] if at in sent_by else 0,
+            heard_by[at]["copies"] if at in heard_by else 0,
+            backlog,
+            cpu.get(at),
+            *(
+                (value / 1e6 for value in heard_by[at]["percentiles"][:2])
+                if at in heard_by and heard_by[at]["n"]
+                else (None, None)
+            ),
+        )
+        for at, backlog in zip(every, accumulate(flows), strict=True)
+    )
+
+
+def together(rows: Iterable[Row]) -> list[Mapping[str, int]]:
+    """What was sent in each second, over all steps."""
+    found: dict[int, dict[str, int]] = {}
+    for row in rows:
+        one = found.setdefault(row["second"], {"second": row["second"], "n": 0, "copies": 0})
+        one["n"] += row["n"]
+        one["copies"] += row["copies"]
+    return list(found.values())
+
+
+def cpu(samples: Iterable[Row], load_ns: int) -> Mapping[int, float]:
+    """Cores that the broker used, by second; empty where unknown. The samples are about a second apart."""
+    found = {}
+    for before, after in pairwise(samples):
+        used, took = (after["broker_cpu_ns"], before["broker_cpu_ns"]), after["at_ns"] - before["at_ns"]
+        if None not in used and took > 0:
+            found[((before["at_ns"] + after["at_ns"]) // 2 - load_ns) // 1_000_000_000] = (used[0] - used[1]) / took
+    return found

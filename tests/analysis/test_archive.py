@@ -1,0 +1,100 @@
+"""The archive: everything that a run has left behind, nothing else, and the same bytes each time."""
+
+import errno
+import os
+import tarfile
+
+import pytest
+
+from analysis import archive
+from analysis.errors import DataError
+
+SECRET = "hunter2-of-the-archive"
+
+FILES = (
+    "brokers/activemq-01/broker.log",
+    "brokers/activemq-01/configuration.txt",
+    "console.txt",
+    "disclosure.json",
+    "manifest.json",
+    "periods/activemq-01-specjms2007-vertical-b0005.parquet",
+    "plan.json",
+    "report.html",
+    "sent/activemq-01-specjms2007-vertical-b0005-w0.parquet",
+)
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A finished run's directory, with what must not be packed beside what must."""
+    folder = tmp_path / "results" / "20260101T000000000Z-specjms2007"
+    for name in reversed(FILES):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"content of {name}")
+    (folder / "plan.partial").write_text("half")
+    (folder / ".report.html.x1").write_text("half")
+    (folder / "link").symlink_to("/etc/hostname")
+    (folder.parent / "users.properties").write_text(SECRET)
+    (folder / "brokers" / "site").symlink_to(folder.parent)
+    (folder.parent / "latest").symlink_to(folder.name)
+    return folder
+
+
+def beside(run):
+    return sorted(path.name for path in run.parent.iterdir())
+
+
+def test_all_files_and_nothing_else(run):
+    """All files in the order of their names, below the run's own name; no link, nothing behind one, no half file."""
+    path = archive.pack(run)
+
+    assert path == run.with_name(f"{run.name}.tar.gz")
+    with tarfile.open(path) as packed:
+        entries = packed.getmembers()
+        assert tuple(entry.name for entry in entries) == tuple(f"{run.name}/{name}" for name in FILES)
+        assert all(
+            packed.extractfile(entry).read().decode() == f"content of {name}"
+            for entry, name in zip(entries, FILES, strict=True)
+        )
+        assert SECRET.encode() not in b"".join(packed.extractfile(entry).read() for entry in entries)
+
+
+def test_nothing_of_this_machine(run):
+    """No absolute path, no owner: the names of users and folders stay here."""
+    with tarfile.open(archive.pack(run)) as packed:
+        for entry in packed:
+            assert not entry.name.startswith(("/", "..")), entry.name
+            assert (entry.uid, entry.gid, entry.uname, entry.gname, entry.linkname) == (0, 0, "", "", "")
+    assert str(run.parent).encode() not in archive.pack(run).read_bytes()
+
+
+def test_the_same_bytes_again(run):
+    """Packing twice gives the same file, also by another name of the directory; the second takes the first's place."""
+    first = archive.pack(run).read_bytes()
+
+    assert archive.pack(run.parent / "latest").read_bytes() == first
+    assert sorted(path.name for path in run.parent.iterdir()) == [
+        run.name,
+        f"{run.name}.tar.gz",
+        "latest",
+        "users.properties",
+    ]
+
+
+def test_no_run_directory(tmp_path):
+    """A directory without a manifest is refused, with what was expected."""
+    with pytest.raises(DataError, match=r"no manifest\.json; expected a run directory"):
+        archive.pack(tmp_path)
+
+
+def test_whole_or_not_at_all(run, monkeypatch):
+    """A disk that is full leaves no archive and no pieces, and the refusal says what to do."""
+
+    def full(*_arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(archive, "_plain", full)
+    with pytest.raises(DataError, match="the archive cannot be written: No space left on device; make room"):
+        archive.pack(run)
+    assert beside(run) == [run.name, "latest", "users.properties"]

@@ -1,0 +1,93 @@
+"""pytest as a user runs it, in a process of its own, and the analysis behind it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+#: Far more than anything here takes, also beside other work.
+LIMIT_S = 240
+PYTEST = (sys.executable, "-m", "pytest")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that has ended."""
+
+    code: int
+    output: str
+    results: Path
+    took_s: float
+
+    @property
+    def run(self) -> Path:
+        """Its run directory, the only one."""
+        (only,) = (path for path in self.results.iterdir() if path.name != "latest")
+        return only
+
+
+def environment(**changes: str | None) -> dict[str, str]:
+    """Ours without what would change how pytest runs, and without a plugin that only developers have and that takes
+    as long to load as all else.
+    """
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
+    wanted = inherited | {"PYTEST_ADDOPTS": "-p no:hypothesispytest"} | changes
+    return {name: value for name, value in wanted.items() if value is not None}
+
+
+def command(*words: str, env: dict[str, str] | None = None, results: Path | None = None) -> Ended:
+    begin = time.monotonic()
+    words = (*words, "--results", str(results)) if results else words
+    done = subprocess.run(
+        words,
+        cwd=ROOT,
+        env=env or environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    return Ended(done.returncode, done.stdout, results or ROOT, time.monotonic() - begin)
+
+
+def analysis(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """`python -m analysis`, its two outputs apart."""
+    return subprocess.run(
+        [sys.executable, "-m", "analysis", *map(str, words)],
+        cwd=ROOT,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+
+
+def side_by_side(calls, at_a_time=2):
+    """Independent commands: {name: call} -> {name: what it returned}."""
+    with ThreadPoolExecutor(at_a_time) as pool:
+        started = {name: pool.submit(call) for name, call in calls.items()}
+        return {name: one.result() for name, one in started.items()}
+
+
+class Config:
+    """Options as pytest hands them over: from the command line, and as texts from the ini file."""
+
+    def __init__(self, given: dict[str, object], ini: dict[str, str]) -> None:
+        self._given, self._ini = given, ini
+
+    def getoption(self, key: str) -> object:
+        return self._given.get(key)
+
+    def getini(self, key: str) -> object:
+        return self._ini.get(key, "")

@@ -1,0 +1,49 @@
+"""A supply chain under load: does everything arrive, once, in time, at the rates that BASE asks for?
+
+The audit behind the last case says whether it did, test by test; a case itself fails where messages are still under way
+at the end of the drain, or anything went wrong in an event handler or a driver.
+"""
+
+import pytest
+
+from workloads.specjms2007 import cases
+
+
+@pytest.mark.workload(cases.VERTICAL)
+def test_vertical(perform):
+    """Ten supermarkets whose traffic grows with BASE: all of it is received before the drain ends."""
+    outcome = perform()
+
+    assert outcome.passed, outcome.explain()
+
+
+@pytest.mark.workload(cases.HORIZONTAL)
+def test_horizontal(perform):
+    """Supermarkets whose number grows with BASE: all of their traffic is received before the drain ends."""
+    outcome = perform()
+
+    assert outcome.passed, outcome.explain()
+
+
+@pytest.mark.workload(cases.FREEFORM)
+def test_freeform(perform):
+    """A topology of the user's own: all of its traffic is received before the drain ends."""
+    outcome = perform()
+
+    assert outcome.passed, outcome.explain()
+
+
+@pytest.mark.workload(*cases.INTERACTIONS)
+def test_interaction(perform):
+    """One interaction alone, at its share of the vertical topology: all of it is received before the drain ends."""
+    outcome = perform()
+
+    assert outcome.passed, outcome.explain()
+
+
+@pytest.mark.workload(cases.RECOVERABILITY)
+def test_recoverability(perform):
+    """A broker that is killed under load and started again has everything that it had promised to keep."""
+    outcome = perform()
+
+    assert outcome.passed, outcome.explain()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from analysis import archive
 from analysis.errors import DataError
 from analysis.results import RunResult, audit_json, fit_json, summary_json, worst
 from workloads.records import Kind
@@ -66,8 +67,8 @@ def _throughput(options: argparse.Namespace) -> Verbs:
         "predict": (predicted, predict.text, predict.predict_json),
         "report": (
             verdict.analysed,
-            lambda results: _written(results, options.output)[0],
-            lambda results: _written(results, options.output)[1],
+            lambda results: _written(results, options)[0],
+            lambda results: _written(results, options)[1],
         ),
     }
 
@@ -80,28 +81,39 @@ def _workload(options: argparse.Namespace) -> Verbs:
         "audit": (verdict.analysed, tables.audit, record.audit_json),
         "report": (
             verdict.analysed,
-            lambda results: _pages(results, options.output)[0],
-            lambda results: _pages(results, options.output)[1],
+            lambda results: _pages(results, options)[0],
+            lambda results: _pages(results, options)[1],
         ),
     }
 
 
-def _pages(results: Sequence[Any], output: Path | None) -> tuple[str, dict[str, Any]]:
+def _pages(results: Sequence[Any], options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     """The report of a workload and its disclosure as files; what to say of them, in words and as an object."""
     from analysis.report import supply_chain  # noqa: PLC0415 - matplotlib
     from analysis.workload import disclosure  # noqa: PLC0415
 
-    pages, disclosures = supply_chain.write(results, output), disclosure.write(results)
+    pages, disclosures = supply_chain.write(results, options.output), disclosure.write(results)
     lines = [f"report: {path}" for path in pages] + [f"disclosure: {path}" for path in disclosures]
-    return "\n".join(lines), supply_chain.record(results, pages) | {"disclosures": list(map(str, disclosures))}
+    record = supply_chain.record(results, pages) | {"disclosures": list(map(str, disclosures))}
+    return _with_archives("\n".join(lines), record, results, options)
 
 
-def _written(results: Sequence[RunResult], output: Path | None) -> tuple[str, dict[str, Any]]:
+def _written(results: Sequence[RunResult], options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     """The report as a file; what to say of it, in words and as an object."""
     from analysis.report import page  # noqa: PLC0415 - matplotlib
 
-    path = page.write(results, output)
-    return f"report: {path}", page.record(results, path)
+    path = page.write(results, options.output)
+    return _with_archives(f"report: {path}", page.record(results, path), results, options)
+
+
+def _with_archives(
+    text: str, record: dict[str, Any], results: Sequence[Any], options: argparse.Namespace
+) -> tuple[str, dict[str, Any]]:
+    """Behind the report, which is then in them: each run directory as one file, where that was asked for."""
+    if not options.archive:
+        return text, record
+    paths = [archive.pack(path) for path in dict.fromkeys(Path(result.path) for result in results)]
+    return "\n".join([text, *(f"archive: {path}" for path in paths)]), record | {"archives": list(map(str, paths))}
 
 
 _HELP = {
@@ -139,6 +151,9 @@ def _parser() -> argparse.ArgumentParser:
         )
     verbs.choices["report"].add_argument(
         "--output", type=Path, metavar="FILE", help="the HTML file, by default report.html in the (first) run directory"
+    )
+    verbs.choices["report"].add_argument(
+        "--archive", action="store_true", help="pack each run directory, report included, into RUN.tar.gz beside it"
     )
     return parser
 

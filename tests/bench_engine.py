@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -16,16 +17,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 from tabulate import tabulate
 
 from analysis.session import session
 from analysis.verdict import audited
 from fixtures import brokers, host
 from fixtures.brokers import Running
+from fixtures.load import performance
 from fixtures.load.arrivals import Arrivals
 from fixtures.load.coordinator import Workers
+from fixtures.load.handshake import Wanted, close_all, open_connections
 from fixtures.load.job import Client
 from fixtures.load.measure import CellRun, HostSpeed, Load, Surroundings
+from fixtures.load.performance import Performance, Setting
 from fixtures.load.publisher import BLOCK_FRAMES, send_frame
 from fixtures.recording.run_directory import RunDirectory
 from fixtures.wire.bulk import MESSAGES, FrameBlock, scan, stamp
@@ -34,9 +39,12 @@ from fixtures.wire.stomp import encode
 from microbench.test_replication import EXPERIMENT
 from tests.run_directories import write_events
 from workloads.model import PROFILES, Cell, Plan
-from workloads.records import Window
+from workloads.periods import Period
+from workloads.records import Kind, Window
+from workloads.scenario import Consumption
 from workloads.schedule import Slot
 from workloads.sendrules import Credit
+from workloads.specjms2007 import DESTINATIONS, compiled, topology
 
 TODAY = PROFILES["today"]
 LOAD = Load(windows=2, window_s=4.0, rule=Credit(1000), coalesce_us=1000, events=False)
@@ -45,6 +53,8 @@ CPUS = os.sched_getaffinity(0)
 #: Copies that one booking of the loop takes at 100 000 per s: four turns with a pause of 1 ms.
 COPIES_PER_BLOCK = 400
 EVENTS = 10_000_000
+#: Of the workload that reacts: as much as ActiveMQ takes of one core without a growing backlog. And queues in the ring.
+BASE, RING = 100, 91
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +164,86 @@ def memory(one: Bench) -> Iterator[Row]:
     yield Row("its growth over 30 s of load, MB", (sizes[-1] - sizes[0]) / 1e6, 5, True)
 
 
+def reacting(folder: Path) -> Iterator[Row]:
+    """Load CPU per message sent or received, all frames included: the workload, strict, and a loop of bare sockets.
+
+    Of both in turn the last of several; the broker does not wait for the disk, which is no matter of the load's.
+    """
+    (folder / "reacting").mkdir()
+    *load_cpus, broker_cpu = host.available_cpus()
+    running = brokers.start(brokers.parse("activemq,sync=never"), folder / "reacting", [broker_cpu])
+    try:
+        for _ in range(2):
+            engine_us = _performed_us(running, folder, load_cpus[0])
+            bare_us = _bare_us(running, load_cpus[0])
+    finally:
+        running.stop()
+    print(f"vertical BASE {BASE}, strict: {engine_us:.1f} us per message; bare sockets: {bare_us:.1f} us")
+    yield Row(f"load CPU per message sent or received, us, vertical BASE {BASE}", engine_us, 30, True)
+    yield Row("the same as a multiple of a bare socket loop's", engine_us / bare_us, 1.5, True)
+
+
+def _performed_us(running: Running, folder: Path, cpu: int) -> float:
+    directory = RunDirectory(folder, "reacting", {}, Kind.WORKLOAD)
+    setting = Setting(compiled.scenario(topology.vertical(BASE)), Consumption.STRICT)
+    workers = Workers(1, [cpu])
+    try:
+        slot = Slot("activemq", 1, "specjms2007", f"vertical-b{BASE:04d}")
+        with Performance(setting, slot, performance.Surroundings(workers, running, directory)) as cell:
+            cell.period(Period.WARM_UP, 20)
+            before = workers.control.live()
+            cell.period(Period.MEASUREMENT, 20)
+            after = workers.control.live()
+            if not cell.finish(60).drained:
+                raise SystemExit(f"vertical BASE {BASE} is more than the broker takes here")
+    finally:
+        workers.close()
+    messages = after.sent + after.dispatched - before.sent - before.dispatched
+    rows = pq.read_table(next((directory.path / "periods").glob("*.parquet"))).to_pylist()
+    return next(row["load_cpu_ns"] for row in rows if row["period"] == Period.MEASUREMENT) / 1e3 / messages
+
+
+def _bare_us(running: Running, cpu: int) -> float:
+    """A ring of queues: each message is passed on in a transaction, by frames that are the same every time."""
+    os.sched_setaffinity(0, {cpu})
+    ring = time.monotonic_ns()  # the last one left its messages behind
+    names = [f"/queue/{DESTINATIONS}.ring{ring}.{place}" for place in range(RING)]
+    strict = (("id", "0"), ("ack", "client-individual"), ("activemq.prefetchSize", "1"), ("receipt", "in"))
+    subscribe = [Frame("SUBSCRIBE", (("destination", name), *strict)) for name in names]
+    body = b"x" * 1800
+    wanted = [Wanted(place, (frame,)) for place, frame in enumerate(subscribe)]
+    connections = open_connections(wanted, running.endpoint, "/")
+    epoll = select.epoll()
+    sockets = {one.socket.fileno(): (one.socket, names[(one.number + 1) % RING].encode()) for one in connections}
+    tails = dict.fromkeys(sockets, b"")
+    try:
+        for one in connections:
+            epoll.register(one.socket.fileno(), select.EPOLLIN)
+        for one in connections[::4]:
+            frame = Frame("SEND", (("destination", names[one.number]), ("persistent", "true")), body)
+            one.socket.sendall(encode(frame))
+        messages, begin, end = 0, 0.0, time.monotonic() + 12
+        while (now := time.monotonic()) < end:
+            if not begin and now > end - 8:  # the first seconds are no steady state
+                messages, begin = 0, time.process_time()
+            for descriptor, _ in epoll.poll(0.01):
+                connection, there = sockets[descriptor]
+                *frames, tails[descriptor] = (tails[descriptor] + connection.recv(1 << 17)).split(b"\0")
+                for data in frames:
+                    if data.lstrip().startswith(b"MESSAGE"):
+                        at = data.find(b"\nack:") + 5
+                        messages += 2
+                        connection.send(
+                            b"BEGIN\ntransaction:t\n\n\0ACK\nid:%b\ntransaction:t\n\n\0"
+                            b"SEND\ndestination:%b\ntransaction:t\npersistent:true\ncontent-length:1800\n\n%b\0"
+                            b"COMMIT\ntransaction:t\nreceipt:t\n\n\0" % (data[at : data.find(b"\n", at)], there, body)
+                        )
+        return (time.process_time() - begin) * 1e6 / messages
+    finally:
+        epoll.close()
+        close_all(connections)
+
+
 def message(lane: int, seq: int, subscription: int) -> Frame:
     """A MESSAGE with the headers, and about the length, of ActiveMQ Classic's."""
     headers = (
@@ -232,6 +322,7 @@ def main() -> None:
             rows += against_stomp_py(one)
             rows += largest_cells(one)
             rows += memory(one)
+        rows += reacting(folder)
         rows.append(analysis(folder))
     print(
         tabulate(

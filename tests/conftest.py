@@ -1,8 +1,11 @@
-"""What tests of several parts share: how to read a run directory without the analysis."""
+"""What tests of several parts share: which of them share a process, and how to read a run directory without the
+analysis.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from functools import reduce
 from io import BytesIO
 from operator import add
@@ -11,11 +14,28 @@ from typing import Any
 
 import psutil
 import pyarrow.parquet as pq
+import pytest
 
 from workloads.lanes import LaneAudit, classify, classify_shared
 from workloads.records import TABLES, expected_pairs
 
 ROOT = Path(__file__).parents[1]
+
+#: Files whose tests take longest, in which order they begin, so that no worker is left with one of them at the end.
+LONGEST = ("test_measurement.py", "test_lifecycle.py", "test_container.py", "test_rabbitmq.py")
+
+# Spark's JVM lives for a minute here: what its second compiler would gain is less than what that takes.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With xdist a file stays in one process, and all that need Spark are in the same one, which starts it once."""
+    on_spark = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group("spark" if item.path in on_spark else str(item.path)))
+    last = len(LONGEST)
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: -1 if item.path in on_spark else places.get(item.path.name, last))
 
 
 def read_json(path: Path) -> Any:

@@ -34,9 +34,12 @@ class Ended:
 
 
 def environment(**changes: str | None) -> dict[str, str]:
-    """Ours, without what would change how pytest runs."""
+    """Ours without what would change how pytest runs, and without a plugin that only developers have and that takes
+    as long to load as all else.
+    """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
-    return {name: value for name, value in (inherited | changes).items() if value is not None}
+    wanted = inherited | {"PYTEST_ADDOPTS": "-p no:hypothesispytest"} | changes
+    return {name: value for name, value in wanted.items() if value is not None}
 
 
 def command(*words: str, env: dict[str, str] | None = None, results: Path | None = None) -> Ended:

@@ -14,10 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import ROOT
+from tests.sessions import environment
+
 #: Costs come back only from a broker and a load that have their CPUs for themselves.
 pytestmark = pytest.mark.alone
 
-ROOT = Path(__file__).resolve().parents[1]
 
 TIMES = {"t_rcv": 400e-6, "t_fltr": 6e-6, "t_tx": 60e-6}
 #: Copies per second: the roof that cells of high replication and few filters meet.
@@ -52,7 +54,13 @@ arrivals = ["poisson"]
 
 def run(*words: str, limit_s: float = 300) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [sys.executable, "-m", *words], cwd=ROOT, capture_output=True, text=True, timeout=limit_s, check=False
+        [sys.executable, "-m", *words],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=limit_s,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done

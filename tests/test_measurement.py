@@ -263,40 +263,55 @@ def test_a_window_is_a_round_of_pytest_benchmark(plain):
 # --- the real broker -----------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def real(tmp_path_factory):
-    """The smoke grid of every experiment on ActiveMQ, with its verdict: that all of it works, in a minute or two."""
+def real(results: Path, *words: str) -> Ended:
+    """Cells of the smoke grid on ActiveMQ, with their verdict."""
     try:
         brokers.prepare(brokers.parse("activemq"))
     except BrokerError as error:
         if os.environ.get("CI"):
             raise
         pytest.skip(str(error))
-    short = ("--grid", "smoke", "--window-seconds", "0.15")
-    return measure(tmp_path_factory.mktemp("real") / "results", "--broker", "activemq", *short)
+    return measure(results, "--broker", "activemq", "--grid", "smoke", "--window-seconds", "0.1", *words)
 
 
-def test_the_real_broker(real):
+#: The last cell of each experiment has most of what is particular to it.
+LAST = {name: {experiment.cells("smoke")[-1].id} for name, experiment in EXPERIMENTS.items()}
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        pytest.param(
+            LAST,
+            ("-k", " or ".join(f"(test_{name} and -{cell}])" for name, (cell,) in LAST.items())),
+            id="one of each experiment",
+        ),
+        pytest.param(CELLS, (), id="all", marks=pytest.mark.slow),
+    ],
+)
+def test_the_real_broker(tmp_path, cells, words):
     """ActiveMQ delivers every message of every experiment once, in order, and to nobody else; the verdict says so.
     It filters and does not route."""
-    assert real.code == 0, real.output
-    applicable = {(name, cell) for name, cells in CELLS.items() for cell in cells if name != "routing"}
-    assert f"{len(applicable) + 1} passed, {ALL_CELLS - len(applicable)} skipped" in real.output
-    manifest = check_complete(real.run, cells=len(applicable))
+    ended = real(tmp_path / "results", *words)
+
+    assert ended.code == 0, ended.output
+    applicable = {(name, cell) for name, chosen in cells.items() for cell in chosen if name != "routing"}
+    assert f"{len(applicable) + 1} passed, {len(cells['routing'])} skipped" in ended.output
+    manifest = check_complete(ended.run, cells=len(applicable))
 
     assert {(slot["experiment"], slot["cell"]) for slot in manifest["schedule"]} == applicable
     assert {(one["experiment"], one["cell"]) for one in manifest["not_applicable"]} == {
-        ("routing", cell) for cell in CELLS["routing"]
+        ("routing", cell) for cell in cells["routing"]
     }
-    assert all(audit.exact and audit.delivered for audit, _ in audits(real.run).values())
+    assert all(audit.exact and audit.delivered for audit, _ in audits(ended.run).values())
     broker = manifest["brokers"]["activemq"]
     assert (broker["product"], broker["version"], broker["provider"]) == ("activemq", "5.18.3", "jars")
     assert broker["cpu_known"]
     assert set(broker["cpus"]).isdisjoint(manifest["options"]["load_cpus"])
-    assert all(row["broker_cpu_ns"] > 0 for row in table_rows(real.run, "windows"))
-    assert "INFO" in (real.run / "brokers" / "activemq-01" / "broker.log").read_text()
-    assert re.search(r"^verdict: valid", real.output, re.MULTILINE)
-    assert str(real.run) in real.output
+    assert all(row["broker_cpu_ns"] > 0 for row in table_rows(ended.run, "windows"))
+    assert "INFO" in (ended.run / "brokers" / "activemq-01" / "broker.log").read_text()
+    assert re.search(r"^verdict: valid", ended.output, re.MULTILINE)
+    assert str(ended.run) in ended.output
 
 
 # --- a broker that is wrong ----------------------------------------------------------------------------------------

@@ -7,9 +7,20 @@ from dataclasses import replace
 
 import pytest
 
-from workloads.capabilities import Capabilities, Syntax, Transactions, unmet
+from workloads.capabilities import (
+    TOPIC_AND_QUEUE,
+    Capabilities,
+    Prefetch,
+    PrefetchUnit,
+    Syntax,
+    Transactions,
+    unmet,
+    unmet_by_scenario,
+)
 from workloads.model import PROFILES, AckMode, Destination, DestinationKind, Flow, Plan, Subscription, Template
+from workloads.scenario import Consumption
 from workloads.selectors import Equals
+from workloads.specjms2007 import compiled, topology
 
 EVERYTHING = Capabilities({kind: Syntax("{name}", "{name}") for kind in DestinationKind}, durable={"durable": "{name}"})
 MATCHING = Equals("P", "a")
@@ -105,3 +116,43 @@ def test_a_row_can_be_recorded():
     assert set(record) == set(Capabilities.__slots__)
     assert record["destinations"]["key"] == {"send": "{name}", "subscribe": "{name}", "any_word": "*"}
     assert record["transactions"] == "full"
+
+
+ALL = Capabilities(
+    TOPIC_AND_QUEUE,
+    durable={"name": "{name}"},
+    prefetch=Prefetch("ahead", PrefetchUnit.MESSAGES, "1"),
+)
+CHAINS = compiled.scenario(topology.vertical(1))
+#: Statistics only: neither transacted nor durable.
+STATISTICS = compiled.scenario(topology.vertical(1).only(5))
+
+
+@pytest.mark.parametrize(
+    ("scenario", "consumption", "row", "reason"),
+    [
+        (CHAINS, "strict", ALL, ""),
+        (CHAINS, "relaxed", replace(ALL, prefetch=None), ""),
+        (CHAINS, "strict", replace(ALL, prefetch=None), "no bound on the messages that are delivered ahead"),
+        (CHAINS, "strict", replace(ALL, durable=None), "no durable subscriptions"),
+        (CHAINS, "strict", replace(ALL, transactions=Transactions.SEND_ONLY), ""),
+        (CHAINS, "strict", replace(ALL, transactions=Transactions.NONE), "no transactions"),
+        (CHAINS, "strict", replace(ALL, version="1.1"), "no STOMP 1.2"),
+        (CHAINS, "strict", replace(ALL, destinations={}), "no queues; no topics"),
+        (
+            CHAINS,
+            "relaxed",
+            replace(ALL, ack_modes=frozenset({AckMode.AUTO})),
+            "no acknowledgement mode client-individual",
+        ),
+        (
+            STATISTICS,
+            "relaxed",
+            Capabilities(TOPIC_AND_QUEUE, ack_modes=frozenset(), transactions=Transactions.NONE),
+            "",
+        ),
+    ],
+)
+def test_what_a_scenario_needs(scenario, consumption, row, reason):
+    """What a broker's row lacks for a scenario is said in words, each once; what is not used is no need."""
+    assert unmet_by_scenario(scenario, Consumption(consumption), row) == reason

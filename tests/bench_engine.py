@@ -206,7 +206,8 @@ def _performed_us(running: Running, folder: Path, cpu: int) -> float:
 def _bare_us(running: Running, cpu: int) -> float:
     """A ring of queues: each message is passed on in a transaction, by frames that are the same every time."""
     os.sched_setaffinity(0, {cpu})
-    names = [f"/queue/{DESTINATIONS}.ring{place}" for place in range(RING)]
+    ring = time.monotonic_ns()  # the last one left its messages behind
+    names = [f"/queue/{DESTINATIONS}.ring{ring}.{place}" for place in range(RING)]
     strict = (("id", "0"), ("ack", "client-individual"), ("activemq.prefetchSize", "1"), ("receipt", "in"))
     subscribe = [Frame("SUBSCRIBE", (("destination", name), *strict)) for name in names]
     body = b"x" * 1800

@@ -9,12 +9,14 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+from analysis import archive
 from analysis.errors import DataError
 from analysis.results import RunResult, audit_json, fit_json, summary_json, worst
+from workloads.records import Kind
 from workloads.rules import VerdictKind
 
 
@@ -32,35 +34,86 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _answer(options: argparse.Namespace) -> tuple[str, VerdictKind]:
     """The text, or the JSON object that was asked for, and the verdict."""
-    from analysis import predict, tables, verdict  # noqa: PLC0415 - Spark and statsmodels: not for --help and usage errors
+    from analysis import directory  # noqa: PLC0415 - Spark and statsmodels: not for --help and usage errors
+
+    kind = directory.kind_of(options.run)
+    verbs = (_throughput if kind is Kind.THROUGHPUT else _workload)(options)
+    if options.verb not in verbs:
+        raise DataError(
+            f"{options.verb}: a run of a business workload has no model of a broker's times; its verbs are "
+            f"{', '.join(verbs)}"
+        )
+    analyse, text, record = verbs[options.verb]
+    results = analyse(options.run, master=options.spark_master, partial=options.partial)
+    said = json.dumps(record(results), indent=2, allow_nan=False) if options.json else text(results)
+    return said, worst(result.verdict for result in results)
+
+
+#: By verb: what analyses the runs, says it in words, and as a JSON object.
+Verbs: TypeAlias = Mapping[str, tuple[Callable[..., Any], Callable[[Any], str], Callable[[Any], dict[str, Any]]]]
+
+
+def _throughput(options: argparse.Namespace) -> Verbs:
+    from analysis import predict, tables, verdict  # noqa: PLC0415
 
     def predicted(paths: Sequence[Path], **reading: Any) -> tuple[predict.RunPredictions, ...]:
         question = predict.Question(options.n_fltr, options.replication, options.rate, options.extrapolate)
         return predict.predictions(verdict.fitted(paths, **reading), question)
 
-    verbs: dict[str, tuple[Any, Any, Any]] = {
+    return {
         "summary": (verdict.analysed, tables.summary, summary_json),
         "audit": (verdict.audited, tables.audit, audit_json),
         "fit": (verdict.fitted, tables.model, fit_json),
         "predict": (predicted, predict.text, predict.predict_json),
         "report": (
             verdict.analysed,
-            lambda results: _written(results, options.output)[0],
-            lambda results: _written(results, options.output)[1],
+            lambda results: _written(results, options)[0],
+            lambda results: _written(results, options)[1],
         ),
     }
-    analyse, text, record = verbs[options.verb]
-    results = analyse(options.run, master=options.spark_master, partial=options.partial)
-    kind = worst(result.verdict for result in results)
-    return (json.dumps(record(results), indent=2, allow_nan=False) if options.json else text(results)), kind
 
 
-def _written(results: Sequence[RunResult], output: Path | None) -> tuple[str, dict[str, Any]]:
+def _workload(options: argparse.Namespace) -> Verbs:
+    from analysis.workload import record, tables, verdict  # noqa: PLC0415
+
+    return {
+        "summary": (verdict.analysed, tables.summary, record.summary_json),
+        "audit": (verdict.analysed, tables.audit, record.audit_json),
+        "report": (
+            verdict.analysed,
+            lambda results: _pages(results, options)[0],
+            lambda results: _pages(results, options)[1],
+        ),
+    }
+
+
+def _pages(results: Sequence[Any], options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+    """The report of a workload and its disclosure as files; what to say of them, in words and as an object."""
+    from analysis.report import supply_chain  # noqa: PLC0415 - matplotlib
+    from analysis.workload import disclosure  # noqa: PLC0415
+
+    pages, disclosures = supply_chain.write(results, options.output), disclosure.write(results)
+    lines = [f"report: {path}" for path in pages] + [f"disclosure: {path}" for path in disclosures]
+    record = supply_chain.record(results, pages) | {"disclosures": list(map(str, disclosures))}
+    return _with_archives("\n".join(lines), record, results, options)
+
+
+def _written(results: Sequence[RunResult], options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     """The report as a file; what to say of it, in words and as an object."""
     from analysis.report import page  # noqa: PLC0415 - matplotlib
 
-    path = page.write(results, output)
-    return f"report: {path}", page.record(results, path)
+    path = page.write(results, options.output)
+    return _with_archives(f"report: {path}", page.record(results, path), results, options)
+
+
+def _with_archives(
+    text: str, record: dict[str, Any], results: Sequence[Any], options: argparse.Namespace
+) -> tuple[str, dict[str, Any]]:
+    """Behind the report, which is then in them: each run directory as one file, where that was asked for."""
+    if not options.archive:
+        return text, record
+    paths = [archive.pack(path) for path in dict.fromkeys(Path(result.path) for result in results)]
+    return "\n".join([text, *(f"archive: {path}" for path in paths)]), record | {"archives": list(map(str, paths))}
 
 
 _HELP = {
@@ -98,6 +151,9 @@ def _parser() -> argparse.ArgumentParser:
         )
     verbs.choices["report"].add_argument(
         "--output", type=Path, metavar="FILE", help="the HTML file, by default report.html in the (first) run directory"
+    )
+    verbs.choices["report"].add_argument(
+        "--archive", action="store_true", help="pack each run directory, report included, into RUN.tar.gz beside it"
     )
     return parser
 

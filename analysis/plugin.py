@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Generator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from analysis.errors import DataError
-from analysis.results import RunResult
+from analysis.results import Finding, worst
+from workloads.records import Kind
 from workloads.rules import VerdictKind
 
 #: The options of both halves stand in one group of `--help`.
@@ -24,7 +26,13 @@ GROUP = "brokerbench"
 #: The name under which the measuring half is registered.
 MEASUREMENT = "measurement"
 
+#: Of the items that measure: the throughput study's and those of a business workload.
+MARKERS = ("experiment", "workload")
+
 _TEXT = pytest.StashKey[str]()
+
+#: A run directory to be packed when the last word is said.
+_PACKED = pytest.StashKey[Path]()
 
 
 class VerdictError(Exception):
@@ -48,7 +56,7 @@ def pytest_collection_modifyitems(
 ) -> Generator[None, None, None]:
     """After everybody else has selected and ordered: what was measured is judged last, whatever -k says."""
     yield
-    measured = any(item.get_closest_marker("experiment") for item in items)
+    measured = any(item.get_closest_marker(name) for item in items for name in MARKERS)
     if measured and not _flag(config, "no_analysis"):
         items.append(VerdictItem.from_parent(session, name="verdict[run]", nodeid="verdict[run]"))
 
@@ -58,20 +66,32 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if _TEXT in config.stash and not config.option.collectonly:
         terminalreporter.section("what was measured")
         terminalreporter.write_line(config.stash[_TEXT])
+    if _PACKED in config.stash:
+        terminalreporter.write_line(f"archive: {_packed(config.stash[_PACKED])}")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the last item has to know: failed: of a workload, a test of its audit did, which no option forgives."""
+
+    verdict: VerdictKind
+    findings: tuple[Finding, ...]
+    failed: bool = False
 
 
 class VerdictItem(pytest.Item):
-    """Analyses the run directory of this session; fails where it cannot be read, and with --strict on its verdict."""
+    """Analyses the run directory of this session; fails where it cannot be read, where the audit of a workload failed,
+    and with --strict on its verdict."""
 
     def runtest(self) -> None:
         folder = getattr(self.config.pluginmanager.get_plugin(MEASUREMENT), "run_directory", None)
         if folder is None:
             pytest.skip("nothing was measured")
-        result = _analysed(folder, self.config.stash)
-        self.user_properties += [("verdict", str(result.verdict)), ("run_directory", str(folder))]
+        judged = _judged(folder, self.config.stash)
+        self.user_properties += [("verdict", str(judged.verdict)), ("run_directory", str(folder))]
         strict = _flag(self.config, "strict_verdict") or _flag(self.config, "strict")
-        if strict and result.verdict != VerdictKind.VALID:
-            raise VerdictError(_reasons(result))
+        if judged.failed or (strict and judged.verdict != VerdictKind.VALID):
+            raise VerdictError(_reasons(judged, folder))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """A refusal or a verdict is no crash: its message is enough."""
@@ -88,22 +108,58 @@ def _flag(config: pytest.Config, name: str) -> bool:
     return bool(config.getini(name) if given is None else given)
 
 
-def _analysed(folder: Path, stash: pytest.Stash) -> RunResult:
-    """The result; the tables are in the stash before the report is written, which closes them with its path."""
+def _judged(folder: Path, stash: pytest.Stash) -> Judged:
+    """The tables are in the stash before the report is written, which closes them with its path."""
     # The suite turns warnings into errors; those of the libraries below are about their own future, not about the run.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         # Spark and matplotlib: only once nothing is measured any more.
-        from analysis import session, tables, verdict  # noqa: PLC0415
-        from analysis.report import page  # noqa: PLC0415
+        from analysis.directory import kind_of  # noqa: PLC0415
 
-        (result,) = verdict.analysed([folder], master=session.DEFAULT_MASTER)
-        stash[_TEXT] = tables.summary([result])
-        stash[_TEXT] += f"\nreport: {page.write([result])}"
-        return result
+        return _KINDS[kind_of([folder])](folder, stash)
 
 
-def _reasons(result: RunResult) -> str:
-    serious = [finding for finding in result.every_finding if finding.consequence != VerdictKind.VALID]
+def _throughput(folder: Path, stash: pytest.Stash) -> Judged:
+    from analysis import session, tables, verdict  # noqa: PLC0415
+    from analysis.report import page  # noqa: PLC0415
+
+    (result,) = verdict.analysed([folder], master=session.DEFAULT_MASTER)
+    stash[_TEXT] = tables.summary([result])
+    stash[_TEXT] += f"\nreport: {page.write([result])}"
+    return Judged(result.verdict, tuple(result.every_finding))
+
+
+def _workload(folder: Path, stash: pytest.Stash) -> Judged:
+    from analysis import session  # noqa: PLC0415
+    from analysis.report import supply_chain  # noqa: PLC0415
+    from analysis.workload import disclosure, tables, verdict  # noqa: PLC0415
+
+    results = verdict.analysed([folder], master=session.DEFAULT_MASTER)
+    stash[_TEXT] = tables.summary(results)
+    for name, paths in (("report", supply_chain.write(results)), ("disclosure", disclosure.write(results))):
+        stash[_TEXT] += "".join(f"\n{name}: {path}" for path in paths)
+    if results[0].manifest["options"].get("archive"):
+        stash[_PACKED] = folder
+    findings = tuple(finding for result in results for finding in result.findings)
+    return Judged(
+        worst(result.verdict for result in results), findings, failed=any(not result.passes for result in results)
+    )
+
+
+_KINDS = {Kind.THROUGHPUT: _throughput, Kind.WORKLOAD: _workload}
+
+
+def _packed(folder: Path) -> str:
+    """Packed behind the last word, so that it is in the archive as well; in words where it cannot be."""
+    from analysis import archive  # noqa: PLC0415
+
+    try:
+        return str(archive.pack(folder))
+    except DataError as error:
+        return f"not written: {error}"
+
+
+def _reasons(judged: Judged, folder: Path) -> str:
+    serious = [finding for finding in judged.findings if finding.consequence != VerdictKind.VALID]
     lines = [f"- {finding.what}: {finding.measured} (limit: {finding.limit})" for finding in serious]
-    return "\n".join([f"verdict: {result.verdict}", *lines, f"run directory: {result.path}"])
+    return "\n".join([f"verdict: {judged.verdict}", *lines, f"run directory: {folder}"])

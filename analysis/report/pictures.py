@@ -50,7 +50,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One pair of axes. `levels`: lines across to compare with · `even`: x is linear, however wide it is ·
+    """One pair of axes. `levels`: lines across to compare with · `even`, `level`: x, y is linear, however wide it is ·
     `rows`: names of the places 0, 1, ... of a panel that lies on its side: its x runs downwards, its values to the
     right; `ratios`: these are ratios, on a logarithmic axis with a line at 1 · `borders`: places on the x axis where
     something begins, and its name."""
@@ -61,6 +61,7 @@ class Panel:
     series: tuple[Series, ...]
     levels: tuple[float, ...] = ()
     even: bool = False
+    level: bool = False
     rows: tuple[str, ...] = ()
     ratios: bool = False
     borders: tuple[tuple[float, str], ...] = ()
@@ -71,7 +72,7 @@ class Panel:
 
     @property
     def y_is_wide(self) -> bool:
-        return not self.levels and _wide([value for series in self.series for value in series.values])
+        return not (self.levels or self.level) and _wide([value for series in self.series for value in series.values])
 
 
 @dataclass(frozen=True, slots=True)

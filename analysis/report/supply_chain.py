@@ -18,7 +18,6 @@ from analysis.report.page import NAME, Figure, figure, slug, template, write_tex
 from analysis.report.sheets import Column, Row, Table
 from analysis.report.sut import diagram
 from analysis.results import JSON_SCHEMA, worst
-from analysis.workload import disclosure
 from analysis.workload.disclosure import NOT_APPLICABLE, figure_name, storage, withheld
 from analysis.workload.results import Recovery, WorkloadResult
 from workloads.rules import VerdictKind
@@ -76,15 +75,13 @@ class Chapter:
 
 
 def write(results: Sequence[WorkloadResult], output: Path | None = None) -> tuple[Path, ...]:
-    """Writes the page of these results, and into their run directories the disclosures; returns the page's path.
+    """Writes the page of these results; of one run with several kinds of results, a page for each kind beside it.
 
-    Of one run with several kinds of results there is a page for each kind. Raises DataError where results of several
-    runs do not belong on one page, and where a file cannot be written.
+    Raises DataError where results of several runs do not belong on one page, and where a page cannot be written.
     """
     kinds = _kinds(results)
     if len(kinds) > 1 and len({result.run for result in results}) > 1:
         raise DataError(_refusal(results))
-    disclosure.write(results)
     path = output or Path(results[0].path) / NAME
     written = []
     for kind, of_kind in kinds.items():

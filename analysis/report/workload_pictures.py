@@ -72,8 +72,7 @@ def backlog(result: WorkloadResult) -> Picture | None:
     line = _line(result.seconds, lambda at: at.backlog)
     if not line:
         return None
-    panel = Panel("", _SECONDS, "copies", (Series("", line=line),), even=True,
-                  borders=_borders(result))  # fmt: skip
+    panel = Panel("", _SECONDS, "copies", (Series("", line=line),), even=True, level=True, borders=_borders(result))
     return Picture(
         "backlog",
         "Backlog through the periods",
@@ -189,7 +188,16 @@ def _over_time(
         return None
     highest = max(y for one in series for _, y in one.line)
     near = label.endswith("ms") and highest > DELIVERY_TIME.limit / 10
-    return Panel(title, "s", label, series, levels=(DELIVERY_TIME.limit,) if near else (), even=True, borders=borders)
+    return Panel(
+        title,
+        "s",
+        label,
+        series,
+        levels=(DELIVERY_TIME.limit,) if near else (),
+        even=True,
+        level=not label.endswith("ms"),
+        borders=borders,
+    )
 
 
 def _line(seconds: Sequence[Second], of: Callable[[Second], float | None]) -> tuple[tuple[float, float], ...]:

@@ -33,7 +33,7 @@ _AUDIT_COLUMNS = (
     Column("rule", number=False),
     Column("where", number=False),
     Column("observed"),
-    Column("expected"),
+    Column("expected", "count"),
     Column("limit", number=False),
     Column("verdict", number=False),
 )

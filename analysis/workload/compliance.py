@@ -119,13 +119,14 @@ def findings(
                 VerdictKind.UNVERIFIED,
                 broker,
             )
-    if any(row.judgement is Judgement.FAIL for row in rows) and backlog:
+    behind = sum(backlog.values()) > sum(period.received_per_s for period in periods[:1])
+    if behind and any(row.judgement is Judgement.FAIL for row in rows):
         named = ", ".join(f"{name} {number}" for name, number in list(backlog.items())[:NAMED])
         more = f", and {len(backlog) - NAMED} more" if len(backlog) > NAMED else ""
         yield Finding(
             "backlog at the end of the measurement",
             f"{sum(backlog.values())} copies: {named}{more}",
-            "what is under way within a delivery time",
+            "what is received in a second",
             "where the largest stands, the broker or its consumer does not keep up",
             broker=broker,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 
 from pyspark.sql import Row
 
@@ -32,7 +32,10 @@ def backlog_by_destination(cell: Cell, counts: Counts) -> Mapping[str, int]:
 def seconds(
     sent: Iterable[Mapping[str, int] | Row], heard: Iterable[Row], cpu: Mapping[int, float]
 ) -> tuple[Second, ...]:
-    """Every second of the load, also those in which nothing happened; `cpu`: cores by second."""
+    """Every second of the load, also those in which nothing happened; `cpu`: cores by second.
+
+    What was sent before the first of them, while the load's processes were let go, is in the backlog from there on.
+    """
     sent_by = {row["second"]: row for row in sent}
     heard_by = {row["second"]: row for row in heard}
     last = max((*sent_by, *heard_by), default=-1)
@@ -41,6 +44,8 @@ def seconds(
         (sent_by[at]["copies"] if at in sent_by else 0) - (heard_by[at]["copies"] if at in heard_by else 0)
         for at in every
     ]
+    early = sum(row["copies"] for at, row in sent_by.items() if at < 0)
+    early -= sum(row["copies"] for at, row in heard_by.items() if at < 0)
     return tuple(
         Second(
             at,
@@ -54,7 +59,7 @@ def seconds(
                 else (None, None)
             ),
         )
-        for at, backlog in zip(every, accumulate(flows), strict=True)
+        for at, backlog in zip(every, islice(accumulate(flows, initial=early), 1, None), strict=True)
     )
 
 

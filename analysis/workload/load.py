@@ -95,10 +95,17 @@ def cells(runs: Sequence[Run], keys: Sequence[CellKey]) -> tuple[Cell, ...]:
     """The complete cells of the runs; `keys` are those of the frames."""
     complete = {key: run for run in runs for key in run.cells}
     return tuple(
-        Cell(number, key, run, run.plan(key), run.topologies[key.experiment, key.cell])
+        Cell(number, key, run, _plan(run, key), run.topologies[key.experiment, key.cell])
         for number, key in enumerate(keys)
         if (run := complete.get(key)) is not None
     )
+
+
+def _plan(run: Run, key: CellKey) -> Mapping[str, Any]:
+    """The cell's entry; what a transaction holds together is its broker's own, and a run may have several brokers."""
+    plan = run.plan(key)
+    known = (run.manifest["brokers"].get(key.broker) or {}).get("capabilities") or {}
+    return {**plan, "transactions": known.get("transactions", plan["transactions"])}
 
 
 def comparable(runs: Sequence[Run]) -> None:

@@ -51,9 +51,7 @@ def _record(results: Sequence[WorkloadResult], more: Any) -> dict[str, Any]:
                 "passes": result.passes,
                 "first_failure": result.first_failure,
                 "p90_ms": result.p90_ms,
-                "broker_cpu": None if result.measured is None else result.measured.broker_cpu,
-                "load_cpu": None if result.measured is None else result.measured.load_cpu,
-                "load_us_per_message": None if result.measured is None else result.measured.load_us_per_message,
+                **{name: None if result.measured is None else getattr(result.measured, name) for name in _MEASURED},
                 "verdict": result.verdict,
                 "compliant": result.compliant,
                 **more(result),
@@ -74,6 +72,9 @@ def _record(results: Sequence[WorkloadResult], more: Any) -> dict[str, Any]:
             {"run": run, "path": str(path)} for run, path in dict.fromkeys((one.run, one.path) for one in results)
         ],
     }
+
+
+_MEASURED = ("seconds", "sent_per_s", "received_per_s", "broker_cpu", "load_cpu", "load_us_per_message")
 
 
 def _tests(result: WorkloadResult) -> list[dict[str, Any]]:

@@ -53,7 +53,7 @@ def _header(result: WorkloadResult) -> Iterator[str]:
         [
             f"{result.key.broker}: {result.broker_title}, start {result.key.start}",
             f"{result.consumption} consumption, transactions {result.transactions}, {result.plan['arrivals']} arrivals",
-            f"store {result.store}",
+            f"store: {result.store}",
             periods,
         ]
     )
@@ -143,8 +143,8 @@ def _period(period: PeriodResult) -> str:
     )
     return (
         f"The {period.period}, {period.seconds:.1f} s: {period.sent_per_s:.1f} sent/s, {period.received_per_s:.1f} "
-        f"received/s, {period.received_kb_per_s:.1f} KB/s received; broker {cpu}, load {period.load_cpu:.2f} "
-        f"cores{each}{store}; starts late p90/p99 {_two(period.lateness)} ms"
+        f"received/s, {period.received_kb_per_s:.1f} KB/s received{store};\n"
+        f"broker {cpu}, load {period.load_cpu:.2f} cores{each}; starts late p90/p99 {_two(period.lateness)} ms"
     )
 
 
@@ -230,7 +230,7 @@ def verdict(result: WorkloadResult) -> str:
         others = f"; in all {len(result.failed)} rows of {', '.join(names)}" if len(result.failed) > 1 else ""
         lines.append(f"first to fail: {first.rule.name}, {first.scope}: {first.why or observed(first)}{others}")
         backlog = list(result.backlog_by_destination.items())
-        if backlog:
+        if result.measured and sum(result.backlog_by_destination.values()) > result.measured.received_per_s:
             named = ", ".join(f"{number} for {name}" for name, number in backlog[:MOST_BACKLOGS])
             total = sum(result.backlog_by_destination.values())
             lines.append(f"backlog at the end of the measurement: {total} copies, {named}")

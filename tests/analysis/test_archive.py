@@ -1,13 +1,19 @@
 """The archive: everything that a run has left behind, nothing else, and the same bytes each time."""
 
 import errno
+import json
 import os
 import tarfile
 
 import pytest
 
-from analysis import archive
+from analysis import archive, directory
+from analysis.__main__ import main
 from analysis.errors import DataError
+from analysis.workload import verdict
+from tests.analysis import workload_results
+from workloads.records import Kind
+from workloads.specjms2007.topology import vertical
 
 SECRET = "hunter2-of-the-archive"
 
@@ -98,3 +104,18 @@ def test_whole_or_not_at_all(run, monkeypatch):
     with pytest.raises(DataError, match="the archive cannot be written: No space left on device; make room"):
         archive.pack(run)
     assert beside(run) == [run.name, "latest", "users.properties"]
+
+
+def test_packed_behind_its_report(tmp_path, monkeypatch, capsys):
+    """`report RUN --archive` writes report and disclosure, then packs them with the rest, and says where."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "manifest.json").write_text("{}")
+    result = workload_results.result(vertical(5).only(4), path=folder)
+    monkeypatch.setattr(directory, "kind_of", lambda _paths: Kind.WORKLOAD)
+    monkeypatch.setattr(verdict, "analysed", lambda _paths, **_reading: (result,))
+
+    assert main(["report", str(folder), "--archive", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["archives"] == [str(tmp_path / "run.tar.gz")]
+    with tarfile.open(tmp_path / "run.tar.gz") as packed:
+        assert packed.getnames() == ["run/disclosure.json", "run/manifest.json", "run/report.html"]

@@ -35,7 +35,7 @@ MS_NS = 10**6
 
 #: From a delivery to its answer, and from a COMMIT to its receipt; a broker that is to be killed is slow, so that
 #: some transactions are in doubt.
-ANSWER_NS, COMMIT_NS, SLOW_COMMIT_NS = MS_NS // 10, MS_NS // 2, 50 * MS_NS
+ANSWER_NS, COMMIT_NS, SLOW_COMMIT_NS = MS_NS // 10, MS_NS // 2, 200 * MS_NS
 
 #: From the kill of a broker until handlers are connected again.
 OUTAGE_NS = 8 * SECOND_NS
@@ -383,7 +383,8 @@ class _Simulation:
         if self._dead(now_ns):
             if message.outgoing.persistent:
                 back_ns = self._done.killed_ns + OUTAGE_NS + (now_ns - self._done.killed_ns)
-                self._at(back_ns, self._receive, message, handler, body_bytes)
+                event = self._again if redelivered else self._receive
+                self._at(back_ns, event, message, handler, body_bytes)
             return
         transacted = handler.transacted
         settled_ns = now_ns + ANSWER_NS + self._commit_ns if transacted else now_ns + ANSWER_NS
@@ -404,7 +405,7 @@ class _Simulation:
             }
         )
         if undone:
-            back_ns = self._done.killed_ns + OUTAGE_NS + (now_ns - self._done.killed_ns + 100 * MS_NS)
+            back_ns = self._done.killed_ns + OUTAGE_NS + (now_ns - self._done.killed_ns + self._commit_ns)
             self._at(back_ns, self._again, message, handler, body_bytes)
         answers = [
             one for one in handler.answers if one.only_from is None or message.fields[one.only_from] == message.sender

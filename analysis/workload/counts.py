@@ -108,7 +108,8 @@ def counts(spark: SparkSession, ledger: Ledger, data: Frames) -> Mapping[int, Co
         for row in rows:
             if row["cell_id"] in by_cell:
                 by_cell[row["cell_id"]][name].append(row)
-    return {cell.number: _of_cell(cell, asked, by_cell[cell.number]) for cell in ledger.cells}
+    lost = asked.lost([cell for cell in ledger.cells if _short(cell, by_cell[cell.number])])
+    return {cell.number: _of_cell(cell, by_cell[cell.number], lost) for cell in ledger.cells}
 
 
 def _exact(cells: Sequence[Cell]) -> bool:
@@ -116,7 +117,7 @@ def _exact(cells: Sequence[Cell]) -> bool:
     return sum(received.values()) <= EXACT_ROWS
 
 
-def _of_cell(cell: Cell, asked: _Asked, tables: Mapping[str, Rows]) -> Counts:
+def _of_cell(cell: Cell, tables: Mapping[str, Rows], lost: Rows) -> Counts:
     sent = [row for row in tables["sent"] if row["destination"] is not None]
     took = tables["times"]
     in_period = [row for row in took if row["second"] is None and row["period"] != _NO_PERIOD]
@@ -138,7 +139,7 @@ def _of_cell(cell: Cell, asked: _Asked, tables: Mapping[str, Rows]) -> Counts:
         disorder={row["handler"]: row for row in tables["disorder"]},
         executions={(_period(row), row["interaction"]): row for row in tables["executions"]},
         in_doubt=sum(row["in_doubt"] for row in tables["unsettled"]),
-        lost=asked.lost(cell) if _short(cell, sent, tables["heard"]) else {},
+        lost={(row["destination"], row["audience"]): row for row in lost if row["cell_id"] == cell.number},
         seconds_sent=[row for row in tables["sent"] if row["second"] is not None],
         seconds_heard=[row for row in took if row["second"] is not None],
         samples=tables["samples"],
@@ -175,13 +176,14 @@ def _pace(cell: Cell, rows: Rows) -> Mapping[tuple[Period, int], Pace]:
     return found
 
 
-def _short(cell: Cell, sent: Rows, heard: Rows) -> bool:
+def _short(cell: Cell, tables: Mapping[str, Rows]) -> bool:
     """Whether an audience got fewer copies than there were messages for it."""
     due: Counter[int] = Counter()
     got: Counter[tuple[int, int]] = Counter()
-    for row in sent:
-        due[row["destination"]] += row["n"]
-    for row in heard:
+    for row in tables["sent"]:
+        if row["destination"] is not None:
+            due[row["destination"]] += row["n"]
+    for row in tables["heard"]:
         got[row["destination"], row["audience"]] += row["n"]
     return any(got[to, audience] != due[to] for (to, _), audience in cell.audiences.items())
 
@@ -357,22 +359,31 @@ class _Asked:
             .collect()
         )
 
-    def lost(self, cell: Cell) -> Mapping[tuple[int, int], Row]:
+    def lost(self, cells: Sequence[Cell]) -> Rows:
         """Copies that did not come. One that came to a wrong handler is found there, and is not lost as well."""
-        audiences = {(cell.number, destination, audience) for (destination, _), audience in cell.audiences.items()}
-        columns = "cell_id int, destination int, audience int"
-        due = self._ledger.sent.where(F.col("cell_id") == cell.number).join(
-            frame(self._spark, sorted(audiences), columns), ["cell_id", "destination"]
+        if not cells:
+            return []
+        numbers = [cell.number for cell in cells]
+        audiences = {
+            (cell.number, destination, audience)
+            for cell in cells
+            for (destination, _), audience in cell.audiences.items()
+        }
+        due = self._ledger.sent.where(F.col("cell_id").isin(*numbers)).join(
+            frame(self._spark, sorted(audiences), "cell_id int, destination int, audience int"),
+            ["cell_id", "destination"],
         )
         strays = self._ledger.copies.where("audience is null and destination is not null")
-        missing = due.join(self._ledger.heard.select(*MESSAGE, "audience"), [*MESSAGE, "audience"], "left_anti").join(
-            strays.select(*MESSAGE), list(MESSAGE), "left_anti"
+        return (
+            due.join(self._ledger.heard.select(*MESSAGE, "audience"), [*MESSAGE, "audience"], "left_anti")
+            .join(strays.select(*MESSAGE), list(MESSAGE), "left_anti")
+            .groupBy("cell_id", "destination", "audience")
+            .agg(
+                F.count("*").alias("n"),
+                F.min(F.struct("sent_ns", "producer", "position", "execution")).alias("example"),
+            )
+            .collect()
         )
-        rows = missing.groupBy("destination", "audience").agg(
-            F.count("*").alias("n"),
-            F.min(F.struct("sent_ns", "producer", "position", "execution")).alias("example"),
-        )
-        return {(row["destination"], row["audience"]): row for row in rows.collect()}
 
     def _in_period(self, table: DataFrame, instant: str) -> DataFrame:
         found = within(table, self._ledger.periods, instant, "left")

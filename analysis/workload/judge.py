@@ -328,8 +328,15 @@ def _repeated(rows: Sequence[AuditRow]) -> Iterator[AuditRow]:
 def _message(cell: Cell, example: Any) -> str:
     if example is None:
         return ""
-    sender = cell.name(example["producer"]) if example["producer"] in cell.producers else f"of {example['producer']}"
-    return f"message {example['position']} of {sender}, {_execution(example['execution'])}"
+    return f"message {example['position']} of {sender(cell, example['producer'])}, {_execution(example['execution'])}"
+
+
+def sender(cell: Cell, producer: int) -> str:
+    """A driver by what it starts, a handler by what it answers."""
+    if producer not in cell.producers:
+        return f"producer {producer}"
+    handler = producer < len(cell.plan["handlers"])
+    return f"the {'handler' if handler else 'driver'} {cell.name(producer)}"
 
 
 def _execution(number: int) -> str:

@@ -7,13 +7,14 @@ transactions). A transaction in doubt is one whose COMMIT nobody saw confirmed: 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import Row
+from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
-from analysis.workload.judge import Material
-from analysis.workload.ledger import Ledger
+from analysis.workload.judge import Material, sender
+from analysis.workload.ledger import Ledger, frame
 from analysis.workload.load import Cell
 from analysis.workload.results import AuditRow, Judgement, Recovery
 from workloads.periods import Period
@@ -23,33 +24,60 @@ from workloads.specjms2007.executions import Execution, cast
 from workloads.specjms2007.interactions import Step
 
 
-def recovered(material: Material, ledger: Ledger) -> tuple[Recovery, tuple[AuditRow, ...]]:
-    """Of a cell whose broker was killed."""
-    cell = material.cell
-    killed_ns = material.periods[Period.KILLED]["begin_ns"]
-    heard = ledger.heard.where((F.col("cell_id") == cell.number) & F.col("persistent"))
-    before = F.col("received_ns") < killed_ns
-    stored = heard.where((F.col("sent_ns") < killed_ns) & (F.col("last_received_ns") >= killed_ns))
-    after = stored.agg(
-        F.count("*").alias("stored"),
+@dataclass(frozen=True, slots=True)
+class Promises:
+    """Of the cells whose broker was killed. stored: what came afterwards of what was sent before · unmarked: by
+    destination, what came again without a mark · answers, triggers: messages of transactions in doubt."""
+
+    stored: Sequence[Row]
+    unmarked: Sequence[Row]
+    answers: Sequence[Row]
+    triggers: Sequence[Row]
+
+
+def promises(spark: SparkSession, ledger: Ledger) -> Promises:
+    """Asked once for all such cells."""
+    killed = [
+        (cell.number, ledger.spans[cell.number][Period.KILLED][0]) for cell in ledger.cells if cell.plan["killed"]
+    ]
+    if not killed:
+        return Promises((), (), (), ())
+    heard = ledger.heard.where("persistent").join(frame(spark, killed, "cell_id int, killed_ns long"), "cell_id")
+    before = F.col("received_ns") < F.col("killed_ns")
+    stored = heard.where("sent_ns < killed_ns and last_received_ns >= killed_ns")
+    totals = stored.groupBy("cell_id").agg(
+        F.count("*").alias("n"),
         F.sum(before.cast("int")).alias("again"),
         F.max("last_received_ns").alias("last_ns"),
-    ).collect()[0]
+    )
     unmarked = (
         stored.where(before & (F.col("unmarked") > 1))
-        .groupBy("destination")
+        .groupBy("cell_id", "destination")
         .agg(F.count("*").alias("n"), F.min(F.struct("sent_ns", "producer", "position")).alias("example"))
-        .collect()
     )
-    unsettled = ledger.unsettled
-    answers = [] if unsettled is None else unsettled.where(F.col("cell_id") == cell.number).collect()
-    triggers = heard.where(F.col("settled") < F.col("deliveries")).collect()
-    doubtful, broken = _transactions(cell, answers, triggers)
-    seconds = ((after["last_ns"] or material.periods[Period.KILLED]["end_ns"]) - killed_ns) / 1e9
-    recovery = Recovery(seconds, after["stored"], after["again"] or 0, doubtful)
-    return recovery, (
+    return Promises(
+        totals.collect(),
+        unmarked.collect(),
+        [] if ledger.unsettled is None else ledger.unsettled.collect(),
+        heard.where("settled < deliveries").collect(),
+    )
+
+
+def recovered(material: Material, promises: Promises) -> tuple[Recovery, tuple[AuditRow, ...]]:
+    """Of a cell whose broker was killed."""
+    cell, span = material.cell, material.periods[Period.KILLED]
+
+    def mine(rows: Sequence[Row]) -> list[Row]:
+        return [row for row in rows if row["cell_id"] == cell.number]
+
+    stored, again, last_ns = 0, 0, span["end_ns"]
+    for row in mine(promises.stored):
+        stored, again, last_ns = row["n"], row["again"], max(last_ns, row["last_ns"])
+    doubtful, broken = _transactions(cell, mine(promises.answers), mine(promises.triggers))
+    seconds = (last_ns - span["begin_ns"]) / 1e9
+    return Recovery(seconds, stored, again, doubtful), (
         _row(rules.RECOVERY, "run", seconds, f"{seconds:.0f} s after the kill the last stored message came"),
-        *_flags(material, unmarked),
+        *_flags(material, mine(promises.unmarked)),
         _row(rules.ATOMIC, "run", len(broken), "; ".join(broken[:3])),
     )
 
@@ -68,7 +96,7 @@ def _flags(material: Material, unmarked: Sequence[Row]) -> Iterator[AuditRow]:
     for kind in sorted({str(step.kind) for step in cell.steps if step.mode.persistent} & set(marked)):
         rows = [row for row in unmarked if cell.plan["destinations"][row["destination"]]["kind"] == kind]
         first = min((row["example"] for row in rows), default=None)
-        why = "" if first is None else f"first message {first['position']} of {cell.name(first['producer'])}"
+        why = "" if first is None else f"first message {first['position']} of {sender(cell, first['producer'])}"
         yield _row(rules.REDELIVERED, f"every {kind}", sum(row["n"] for row in rows), why)
 
 
@@ -88,7 +116,7 @@ def _transactions(cell: Cell, answers: Sequence[Row], triggers: Sequence[Row]) -
         if producer in drivers:
             number += len(rows)
         broken += [
-            f"{row['got']} of {row['copies']} copies of a message of {cell.name(producer)}"
+            f"{row['got']} of {row['copies']} copies of a message of {sender(cell, producer)}"
             for row in rows
             if 0 < row["got"] < row["copies"]
         ]

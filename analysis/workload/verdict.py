@@ -15,7 +15,7 @@ from analysis.session import session
 from analysis.workload import compliance, course, judge, recovery
 from analysis.workload.counts import Counts, counts, instants, times
 from analysis.workload.judge import Flow, Material
-from analysis.workload.ledger import Ledger, ledger
+from analysis.workload.ledger import ledger
 from analysis.workload.load import Cell, Run, cells, comparable, open_runs
 from analysis.workload.results import (
     HandlerResult,
@@ -57,8 +57,8 @@ def _analysed(spark: SparkSession, runs: Sequence[Run]) -> tuple[WorkloadResult,
             for number, of_cell in periods.items()
         }
         with ledger(spark, data, found, spans) as book:
-            counted = counts(spark, book, data)
-            return tuple(_result(cell, book, counted[cell.number], periods[cell.number]) for cell in found)
+            counted, kept = counts(spark, book, data), recovery.promises(spark, book)
+            return tuple(_result(cell, counted[cell.number], kept, periods[cell.number]) for cell in found)
 
 
 def _check_periods(cell: Cell, periods: Mapping[Period, Any]) -> None:
@@ -70,7 +70,9 @@ def _check_periods(cell: Cell, periods: Mapping[Period, Any]) -> None:
         )
 
 
-def _result(cell: Cell, book: Ledger, counted: Counts, periods: Mapping[Period, Mapping[str, Any]]) -> WorkloadResult:
+def _result(
+    cell: Cell, counted: Counts, kept: recovery.Promises, periods: Mapping[Period, Mapping[str, Any]]
+) -> WorkloadResult:
     load_ns = min(row["begin_ns"] for row in periods.values())
     cores = course.cpu(counted.samples, load_ns)
     whole = [row for row in counted.seconds_heard if row["step"] is None]
@@ -86,7 +88,7 @@ def _result(cell: Cell, book: Ledger, counted: Counts, periods: Mapping[Period, 
     rows = judge.audit(material, flows)
     killed: Recovery | None = None
     if material.killed:
-        killed, more = recovery.recovered(material, book)
+        killed, more = recovery.recovered(material, kept)
         rows = (*rows, *more)
     backlog = course.backlog_by_destination(cell, counted)
     findings: list[Finding] = [

@@ -153,7 +153,7 @@ def _count(material: Material, one: Flow, period: Period, rule: Rule, observed: 
     if edges > rule.limit * one.expected_started:
         rate = float(material.cell.topology.started_per_s(one.number))
         why = (
-            f"too short: {one.expected_started:.1f} executions are expected, of which the {edges} that a border may cut "
+            f"too short: {one.expected_started:.1f} executions are expected, of which the {edges} that an edge may cut "
             f"are more than {rule.limit:.0%}; judged from {edges / rule.limit / rate:.0f} s on"
         )
         return AuditRow(rule, scope, deviation, Judgement.NOT_JUDGED, expected, why, period)

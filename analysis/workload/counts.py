@@ -154,7 +154,7 @@ def _drivers(rows: Rows) -> Mapping[int, Starts]:
     found: dict[int, Starts] = {}
     for row in rows:
         if row["producer"] is not None:
-            one = Starts(row["n"], row["first"], row["last"], row["last_planned_ns"] or 0, row["planned"])
+            one = Starts(row["starts"], row["first"], row["last"], row["last_planned_ns"] or 0, row["planned"])
             other = found.get(row["producer"], Starts(0, one.first, one.last, one.last_planned_ns, 0))
             found[row["producer"]] = Starts(
                 one.n + other.n,
@@ -172,7 +172,7 @@ def _pace(cell: Cell, rows: Rows) -> Mapping[tuple[Period, int], Pace]:
         if row["producer"] is not None and row["period"] != _NO_PERIOD:
             at = Period(row["period"]), cell.steps[cell.producers[row["producer"]]["step"]].interaction
             other = found.get(at, Pace(0, 0))
-            found[at] = Pace(other.n + row["n"], other.misses + (row["misses"] or 0))
+            found[at] = Pace(other.n + row["starts"], other.misses + (row["misses"] or 0))
     return found
 
 
@@ -228,6 +228,7 @@ class _Asked:
             .withColumn("took_ns", late)
             .rollup("cell_id", "period", "producer")
             .agg(
+                F.count("*").alias("starts"),
                 F.min("execution").alias("first"),
                 F.max("execution").alias("last"),
                 F.max("planned_ns").alias("last_planned_ns"),

@@ -6,6 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests import workload_runs
+from tests.workload_runs import Fault, Planted
+from workloads.periods import Lengths
+from workloads.specjms2007.topology import vertical
+
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +40,7 @@ MEASUREMENT = """
 
     def pytest_configure(config):
         config.addinivalue_line("markers", "experiment(name): measured")
+        config.addinivalue_line("markers", "workload(name): performed")
         config.pluginmanager.register(Measurement(), "measurement")
 """
 
@@ -106,6 +112,32 @@ def test_an_invalid_run_fails_only_where_that_was_asked_for(session, arguments, 
         assert "raise VerdictError" not in result.stdout.str()
 
 
+@pytest.mark.usefixtures("spark")
+def test_a_workload_whose_audit_failed_fails_always(session, runs):
+    """Without --strict as well; tables, report and disclosure are there all the same, and the archive if asked for."""
+    run = workload_runs.workload_run(
+        vertical(1).only(4),
+        lengths=Lengths(warm_up_s=1, measurement_s=4, drain_s=1),
+        planted=Planted(Fault.LOSE, "inventoryInfo"),
+        options={"archive": True},
+    )
+    run.write(runs / "workload")
+    result = session("workload")
+
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "- everything received fails: *",
+            "*what was measured*",
+            "This workload is derived from the published SPECjms2007 papers*",
+            "verdict: invalid*",
+            f"report: {runs / 'workload' / 'report.html'}",
+            f"disclosure: {runs / 'workload' / 'disclosure.json'}",
+            f"archive: {runs / 'workload'}.tar.gz",
+        ]
+    )
+
+
 def test_a_run_that_is_refused_fails_always(session):
     """A directory that cannot support a verdict is a failure, also without --strict, with what to do."""
     result = session("killed")
@@ -132,6 +164,12 @@ def test_no_analysis_leaves_the_item_out(session):
 
     result.assert_outcomes(passed=3)
     assert "what was measured" not in result.stdout.str()
+
+
+def test_a_workload_s_cases_are_judged_as_well(pytester, session):
+    """The verdict follows the items of either kind."""
+    pytester.makepyfile(test_cases="import pytest\n@pytest.mark.workload('vertical')\ndef test_performs():\n    pass\n")
+    session(None, "-k", "performs").assert_outcomes(passed=1, skipped=1, deselected=3)
 
 
 def test_ordinary_tests_have_no_verdict(session):

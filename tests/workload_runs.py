@@ -27,6 +27,9 @@ from workloads.specjms2007.compiled import scenario as compiled
 from workloads.specjms2007.described import EXPERIMENT, cell_record
 from workloads.specjms2007.topology import Topology, vertical
 
+#: What a message's stamp says of it, in the columns of both tables.
+STAMPED = ("producer", "position", "execution", "step", "sent_ns")
+
 #: The instant at which the load begins.
 BEGIN_NS = 10**12
 
@@ -120,24 +123,10 @@ def workload_run(
     broker is killed in the middle of what would be the measurement, and is back 8 s later · plan: further or other keys
     of the cell's entry in plan.json.
     """
-    topology = topology or vertical(10)
-    run = rd.RunDirectory(
-        rd.manifest(
-            kind=str(Kind.WORKLOAD),
-            brokers={
-                broker: rd.broker_facts(
-                    options={"store": "kahadb", "sync": "always"}, capabilities={"transactions": "full"}
-                )
-            },
-            starts=[{"broker": broker, "start": start}],
-            options={"profile": "strict", "workers": 1, **(options or {})},
-        ),
-        [],
-        {table: [] for table in WORKLOAD_TABLES},
-    )
+    run = empty_run(broker, start, **(options or {}))
     add_cell(
         run,
-        topology,
+        topology or vertical(10),
         planted=planted,
         lengths=lengths,
         repeat=repeat,
@@ -150,6 +139,24 @@ def workload_run(
         **plan,
     )
     return run
+
+
+def empty_run(broker: str = "activemq", start: int = 1, **options: Any) -> rd.RunDirectory:
+    """A complete run without a cell."""
+    return rd.RunDirectory(
+        rd.manifest(
+            kind=str(Kind.WORKLOAD),
+            brokers={
+                broker: rd.broker_facts(
+                    options={"store": "kahadb", "sync": "always"}, capabilities={"transactions": "full"}
+                )
+            },
+            starts=[{"broker": broker, "start": start}],
+            options={"profile": "strict", "workers": 1, **options},
+        ),
+        [],
+        {table: [] for table in WORKLOAD_TABLES},
+    )
 
 
 def add_cell(

@@ -5,13 +5,11 @@ Casts repeat, so that a table of one period's casts is all that is needed: the e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from analysis.workload.ids import Laws
 from analysis.workload.load import Cell
 from workloads.specjms2007.executions import Execution, cast, cast_period
 from workloads.specjms2007.interactions import Party, Step
@@ -33,14 +31,6 @@ TEMPLATE = pa.schema(
 
 #: Body sizes by column.
 SIZES = pa.schema([("cell_id", pa.int32()), ("step", pa.int32()), ("column", pa.int32()), ("due_bytes", pa.int32())])
-
-#: An execution taken apart; `column` is its sizes'.
-TAKEN_APART = "cell_id int, execution long, interaction int, origin int, number long, phase long, column int"
-
-_NUMBER_BITS, _ORIGIN_BITS = 40, 20
-
-#: (cell, interaction) -> executions after which its casts repeat, and the draws at which its columns begin.
-Laws: TypeAlias = Mapping[tuple[int, int], tuple[int, tuple[int, ...]]]
 
 
 def senders(topology: Topology, step: Step, parties: Mapping[Party, int]) -> tuple[int, ...]:
@@ -94,37 +84,3 @@ def laws(cells: Sequence[Cell]) -> Laws:
             period = cast_period(cell.topology, interaction)
             found[cell.number, interaction] = period, tuple(begin for begin in begins if begin < 2**64)
     return found
-
-
-def taking_apart(laws: Laws) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """For mapInArrow: rows of (cell_id, execution) -> TAKEN_APART; ids that are no execution's keep column -1."""
-
-    def take_apart(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            cell, execution = (column.to_numpy() for column in batch.columns)
-            interaction = execution >> (_NUMBER_BITS + _ORIGIN_BITS)
-            origin = execution >> _NUMBER_BITS & (1 << _ORIGIN_BITS) - 1
-            number = execution & (1 << _NUMBER_BITS) - 1
-            draw = splitmix64(execution)
-            phase, column = np.full(len(execution), -1), np.full(len(execution), -1)
-            for (of_cell, of_interaction), (period, begins) in laws.items():
-                mine = (cell == of_cell) & (interaction == of_interaction)
-                phase[mine] = number[mine] % period
-                column[mine] = sum((draw[mine] >= np.uint64(begin)).astype(np.int64) for begin in begins)
-            arrays = (cell, execution, interaction, origin, number, phase, column)
-            types = (pa.int32(), pa.int64(), pa.int32(), pa.int32(), pa.int64(), pa.int64(), pa.int32())
-            yield pa.RecordBatch.from_arrays(
-                [pa.array(array).cast(type_) for array, type_ in zip(arrays, types, strict=True)],
-                names=[column.split()[0] for column in TAKEN_APART.split(", ")],
-            )
-
-    return take_apart
-
-
-def splitmix64(positions: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """`workloads.scenario.splitmix64`, for many at once."""
-    with np.errstate(over="ignore"):
-        state = positions.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        state = (state ^ state >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-        state = (state ^ state >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-        return state ^ state >> np.uint64(31)

@@ -33,13 +33,12 @@ Rows: TypeAlias = Sequence[Row]
 
 @dataclass(frozen=True, slots=True)
 class Starts:
-    """Of one driver; first, last: executions · last_planned_ns: the latest plan recorded · planned: starts with one."""
+    """Of one driver; first, last: executions · last_planned_ns: the latest plan that was recorded."""
 
     n: int
     first: int
     last: int
     last_planned_ns: int
-    planned: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +153,13 @@ def _drivers(rows: Rows) -> Mapping[int, Starts]:
     found: dict[int, Starts] = {}
     for row in rows:
         if row["producer"] is not None:
-            one = Starts(row["starts"], row["first"], row["last"], row["last_planned_ns"] or 0, row["planned"])
-            other = found.get(row["producer"], Starts(0, one.first, one.last, one.last_planned_ns, 0))
+            one = Starts(row["starts"], row["first"], row["last"], row["last_planned_ns"])
+            other = found.get(row["producer"], Starts(0, one.first, one.last, one.last_planned_ns))
             found[row["producer"]] = Starts(
                 one.n + other.n,
                 min(one.first, other.first),
                 max(one.last, other.last),
                 max(one.last_planned_ns, other.last_planned_ns),
-                one.planned + other.planned,
             )
     return found
 
@@ -232,7 +230,6 @@ class _Asked:
                 F.min("execution").alias("first"),
                 F.max("execution").alias("last"),
                 F.max("planned_ns").alias("last_planned_ns"),
-                F.count("planned_ns").alias("planned"),
                 F.sum((F.col("took_ns") > F.col("gap_ns")).cast("int")).alias("misses"),
                 *self._times(),
             )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
@@ -19,10 +19,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 
 from analysis.directory import STRANGER, Frames, refuse_strangers
 from analysis.errors import DataError
-from analysis.workload import casting
+from analysis.workload import casting, ids
 from analysis.workload.load import Cell
 from workloads.periods import Period
 from workloads.records import PART_POSITIONS
+from workloads.specjms2007.executions import NUMBER_BITS, Execution
 
 MESSAGE = ("cell_id", "producer", "position")
 EXECUTION = ("cell_id", "execution")
@@ -30,6 +31,10 @@ ENTRY = (*EXECUTION, "step", "sender", "destination")
 
 #: The periods in which something is measured.
 MEASURED = (Period.MEASUREMENT, Period.REPEAT)
+
+
+#: Cell -> (interaction, origin) -> the largest number of an execution that was started there.
+Most: TypeAlias = Mapping[int, Mapping[tuple[int, int], int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +101,15 @@ def _ledger(
     keep: Any,
 ) -> Ledger:
     written = keep(_written(spark, data.tables["sent"], cells))
-    settled = _check_written(written, data.tables["sent"], cells)
+    settled, most = _check_written(written, data.tables["sent"], cells)
     copies = keep(_copies(spark, data.tables["received"], written, cells))
     heard = keep(_heard(copies, [cell.number for cell in cells if cell.plan["killed"]]))
     counted, unsettled = _counted(written, heard, settled=settled)
     starts = counted.where("is_driver")
     apart = keep(
-        starts.select(*EXECUTION).distinct().mapInArrow(casting.taking_apart(casting.laws(cells)), casting.TAKEN_APART)
+        starts.select(*EXECUTION).distinct().mapInArrow(ids.taking_apart(casting.laws(cells)), ids.TAKEN_APART)
     )
-    executions = keep(_executions(_expected(spark, apart, cells), counted, copies, heard))
+    executions = keep(_executions(_expected(spark, apart, cells, most), counted, copies, heard))
     rows = [(cell, str(period), *span) for cell, of_cell in spans.items() for period, span in of_cell.items()]
     periods = frame(spark, rows, "cell_id int, period string, begin_ns long, end_ns long")
     return Ledger(cells, counted, unsettled, starts, copies, heard, executions, periods, spans)
@@ -157,12 +162,13 @@ def _written(spark: SparkSession, sent: DataFrame, cells: Sequence[Cell]) -> Dat
     )
 
 
-def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[Cell]) -> bool:
-    """Who sent must be in the plan, and his positions 0, 1, 2, ...: all that follows relies on it.
+def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[Cell]) -> tuple[bool, Most]:
+    """Who sent must be in the plan, and his positions 0, 1, 2, ...; what a driver starts must be its own.
 
-    Returns whether nothing is in doubt.
+    Returns whether nothing is in doubt, and the largest numbers of executions. All that follows relies on both.
     """
     numbers = {cell.number: cell for cell in cells}
+    most: dict[int, dict[tuple[int, int], int]] = {cell.number: {} for cell in cells}
     rows = (
         written.withColumn("part", F.floor(F.col("position") / PART_POSITIONS))
         .withColumn("place", F.col("position") % PART_POSITIONS)
@@ -173,6 +179,9 @@ def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[Cell]) -
             F.max("place").alias("last"),
             F.countDistinct("place").alias("distinct"),
             F.count("settled_ns").alias("settled"),
+            F.count("planned_ns").alias("planned"),
+            F.min("execution").alias("lowest"),
+            F.max("execution").alias("highest"),
             F.sum((F.col("sender").isNull() | F.col("copies").isNull()).cast("int")).alias("unknown"),
         )
         .collect()
@@ -191,7 +200,17 @@ def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[Cell]) -
                 f"{where}: {row['messages']} messages have positions {row['first']} to {row['last']}, expected 0, 1, "
                 "2, ... without a gap; the record of what was sent is not whole: measure again"
             )
-    return all(row["settled"] == row["messages"] for row in rows)
+        one = numbers[row["cell_id"]].producers[row["producer"]]
+        if "rate_per_s" in one:
+            interaction = numbers[row["cell_id"]].steps[one["step"]].interaction
+            number = row["highest"] - Execution(interaction, one["sender"], 0).id
+            if row["planned"] != row["messages"] or row["highest"] - row["lowest"] > number or number >> NUMBER_BITS:
+                raise DataError(
+                    f"{where}: starts without a planned instant, or executions that are not its own; the record is not "
+                    "whole: measure again"
+                )
+            most[row["cell_id"]][interaction, one["sender"]] = number
+    return all(row["settled"] == row["messages"] for row in rows), most
 
 
 def _copies(spark: SparkSession, received: DataFrame, written: DataFrame, cells: Sequence[Cell]) -> DataFrame:
@@ -287,12 +306,8 @@ def _counted(written: DataFrame, heard: DataFrame, *, settled: bool) -> tuple[Da
     return certain.unionByName(unsettled.where("got > 0").drop("got")), unsettled
 
 
-def _expected(spark: SparkSession, apart: DataFrame, cells: Sequence[Cell]) -> DataFrame:
+def _expected(spark: SparkSession, apart: DataFrame, cells: Sequence[Cell], most: Most) -> DataFrame:
     """All messages that the executions should have had: their casts met in a join."""
-    rows = apart.where("phase >= 0").groupBy("cell_id", "interaction", "origin").agg(F.max("number").alias("most"))
-    most: dict[int, dict[tuple[int, int], int]] = {cell.number: {} for cell in cells}
-    for row in rows.collect():
-        most[row["cell_id"]][row["interaction"], row["origin"]] = row["most"]
     templates = pa.concat_tables([casting.templates(cell, most[cell.number]) for cell in cells])
     return (
         apart.join(F.broadcast(spark.createDataFrame(templates)), ["cell_id", "interaction", "origin", "phase"])

@@ -229,11 +229,8 @@ class WorkloadResult:
 
     @property
     def first_failure(self) -> str | None:
-        """The test, the place and the example, in the order of the rules."""
-        if not self.failed:
-            return None
-        row = self.failed[0]
-        return f"{row.rule.name}, {row.scope}: {row.why or row.observed}"
+        """The test and the place, in the order of the rules."""
+        return f"{self.failed[0].rule.name}, {self.failed[0].scope}" if self.failed else None
 
     @property
     def tests(self) -> tuple[Test, ...]:

@@ -25,7 +25,7 @@ from workloads.specjms2007.sizes import Column
 from workloads.specjms2007.topology import Topology
 
 #: Bits of an id, from the highest: interaction, starting location, number; a positive 64-bit integer.
-_ORIGIN_BITS, _NUMBER_BITS = 20, 40
+_ORIGIN_BITS, NUMBER_BITS = 20, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +38,21 @@ class Execution:
 
     def __post_init__(self) -> None:
         if not (
-            self.interaction in SCRIPTS
-            and 0 <= self.origin < 1 << _ORIGIN_BITS
-            and 0 <= self.number < 1 << _NUMBER_BITS
+            self.interaction in SCRIPTS and 0 <= self.origin < 1 << _ORIGIN_BITS and 0 <= self.number < 1 << NUMBER_BITS
         ):
             raise WorkloadError(
                 f"no execution: interaction {self.interaction}, origin {self.origin}, number {self.number}; expected "
-                f"1 to {len(SCRIPTS)}, an index below 2**{_ORIGIN_BITS}, a number below 2**{_NUMBER_BITS}"
+                f"1 to {len(SCRIPTS)}, an index below 2**{_ORIGIN_BITS}, a number below 2**{NUMBER_BITS}"
             )
 
     @property
     def id(self) -> int:
-        return (self.interaction << _ORIGIN_BITS | self.origin) << _NUMBER_BITS | self.number
+        return (self.interaction << _ORIGIN_BITS | self.origin) << NUMBER_BITS | self.number
 
     @classmethod
     def of(cls, execution_id: int) -> Execution:
         """The execution with this id; raises WorkloadError where there is none."""
-        place, number = divmod(execution_id, 1 << _NUMBER_BITS)
+        place, number = divmod(execution_id, 1 << NUMBER_BITS)
         interaction, origin = divmod(place, 1 << _ORIGIN_BITS)
         return cls(interaction, origin, number)
 

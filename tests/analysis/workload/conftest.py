@@ -1,4 +1,4 @@
-"""One analysis of many recorded runs: each with one fault, or none; Spark is asked once for all of them."""
+"""One analysis of many recorded cells: each with one fault, or none; Spark is asked once for all of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from analysis.workload import verdict
+from tests import run_directories as rd
 from tests import workload_runs as wr
 from tests.workload_runs import Fault, Planted
 from workloads.periods import Lengths
@@ -56,85 +57,78 @@ def shared(topology: Topology) -> Topology:
     )
 
 
-def recorded(**changes):
-    return wr.workload_run(changes.pop("topology", SMALL), lengths=changes.pop("lengths", LENGTHS), **changes)
-
-
-def killed():
+def killed(run, name):
     """A broker so slow that some messages are stored, and some transactions open, when it is killed."""
-    return recorded(killed=True, delivery_ms=lambda _at_s: 400.0)
+    wr.add_cell(run, SMALL, lengths=LENGTHS, cell=name, killed=True, delivery_ms=lambda _at_s: 400.0)
 
 
-def _unmarked():
+def back_ns(run, name):
+    """When the broker answers again."""
+    (row,) = run.rows("periods", cell=name, period="killed")
+    return row["end_ns"]
+
+
+def unmarked(run, name):
     """What comes again after the broker's end is not marked so."""
-    run = killed()
-    for row in run.tables["received"]:
+    killed(run, name)
+    for row in run.rows("received", cell=name):
         row["redelivered"] = 0
-    return run
 
 
-def _forgotten():
-    """A stored message is gone when the broker is back."""
-    run = killed()
-    back_ns = next(row["end_ns"] for row in run.tables["periods"] if row["period"] == "killed")
-    stored = [row for row in run.tables["received"] if row["received_ns"] >= back_ns and row["sent_ns"] < back_ns]
-    leaves = [run.plans[0]["steps"].index(name) for name in ("shipConf", "inventoryInfo", "invoice")]
-    run.tables["received"].remove(next(row for row in stored if row["step"] in leaves and not row["redelivered"]))
-    return run
+def forgotten(run, name):
+    """A stored message is gone when the broker is back; one that nobody answers."""
+    killed(run, name)
+    back = back_ns(run, name)
+    leaves = [run.plans[-1]["steps"].index(step) for step in ("shipConf", "inventoryInfo", "invoice")]
+    stored = [
+        row for row in run.rows("received", cell=name, redelivered=0) if row["received_ns"] >= back > row["sent_ns"]
+    ]
+    run.tables["received"].remove(next(row for row in stored if row["step"] in leaves))
 
 
-def _torn():
+def torn(run, name):
     """An answer of a transaction in doubt arrives, and its trigger all the same comes again."""
-    run = killed()
-    doubtful = next(row for row in run.tables["sent"] if row["settled_ns"] is None and row["planned_ns"] is None)
-    plan = run.plans[0]
-    taker = next(one for one in plan["handlers"] if doubtful["destination"] in one["subscriptions"])
-    copied = ("producer", "position", "execution", "step", "sent_ns", "body_bytes")
-    at_ns = next(row["end_ns"] for row in run.tables["periods"] if row["period"] == "killed")
+    killed(run, name)
+    doubtful = next(row for row in run.rows("sent", cell=name, settled_ns=None) if row["planned_ns"] is None)
+    taker = next(one for one in run.plans[-1]["handlers"] if doubtful["destination"] in one["subscriptions"])
+    back = back_ns(run, name)
     run.tables["received"].append(
-        {
-            **{name: run.tables["received"][-1][name] for name in ("broker", "start", "experiment", "cell")},
-            **{name: doubtful[name] for name in copied},
-            "handler": taker["number"],
-            "arrival": 10**6,
-            "received_ns": at_ns,
-            "settled_ns": at_ns + 1,
-            "redelivered": 0,
-        }
+        {column: doubtful[column] for column in (*rd.KEYS, *wr.STAMPED, "body_bytes")}
+        | {"handler": taker["number"], "arrival": 10**6, "received_ns": back, "settled_ns": back + 1, "redelivered": 0}
     )
-    return run
 
 
+def cell(topology=SMALL, **changes):
+    return lambda run, name: wr.add_cell(run, topology, **{"lengths": LENGTHS, "cell": name, **changes})
+
+
+#: By the cell's name: what records it.
 MADE = {
-    "perfect": recorded,
-    **{
-        str(fault): lambda fault=fault, step=step: recorded(planted=Planted(fault, step))
-        for fault, step in FAULTS.items()
-    },
-    "flooded": lambda: recorded(delivery_ms=lambda at_s: 5 + 150 * max(0.0, at_s - 33)),
-    "repeat": lambda: recorded(repeat=True),
-    "poisson": lambda: recorded(arrivals=Arrivals.POISSON),
-    "shared": lambda: recorded(topology=shared(SMALL)),
-    "short": lambda: recorded(lengths=Lengths(warm_up_s=2, measurement_s=5, drain_s=20)),
+    "perfect": cell(),
+    **{str(fault): cell(planted=Planted(fault, step)) for fault, step in FAULTS.items()},
+    "flooded": cell(delivery_ms=lambda at_s: 5 + 150 * max(0.0, at_s - 33)),
+    "repeat": cell(repeat=True),
+    "poisson": cell(arrivals=Arrivals.POISSON),
+    "shared": cell(shared(SMALL)),
+    "short": cell(lengths=Lengths(warm_up_s=2, measurement_s=5, drain_s=20)),
     "killed": killed,
-    "unmarked": _unmarked,
-    "forgotten": _forgotten,
-    "torn": _torn,
+    "unmarked": unmarked,
+    "forgotten": forgotten,
+    "torn": torn,
 }
 
 
 @pytest.fixture(scope="package")
-def recordings(tmp_path_factory) -> Path:
-    """A folder with all of MADE, by name."""
-    folder = tmp_path_factory.mktemp("workloads")
+def recording(tmp_path_factory) -> Path:
+    """A run directory with a cell for each of MADE."""
+    run = wr.empty_run()
     for name, make in MADE.items():
-        make().write(folder / name)
-    return folder
+        make(run, name)
+    return run.write(tmp_path_factory.mktemp("workload") / "run")
 
 
 @pytest.fixture(scope="package")
-def results(recordings, spark):
-    """What the analysis says of each, by name."""
+def results(recording, spark):
+    """What the analysis says of each cell, by its name."""
     del spark
-    found = verdict.analysed([recordings / name for name in MADE], master="")
-    return {result.run: result for result in found}
+    return {result.key.cell: result for result in verdict.analysed([recording], master="")}

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.workload.casting import senders, splitmix64, templates
+from analysis.workload.casting import senders, templates
+from analysis.workload.ids import splitmix64
 from analysis.workload.load import Cell
 from tests.workload_runs import workload_run
 from tests.workloads.specjms2007.topologies import CONTROLLED, topologies

@@ -57,7 +57,7 @@ def test_a_slow_driver_is_named_by_its_rate_first(results):
     """Its messages are missing too, and its starts late; the first test to fail is the input rate."""
     result = results["slow"]
 
-    assert result.first_failure.startswith("input rate, interaction 4: 4")
+    assert result.first_failure == "input rate, interaction 4"
     assert result.failed[0].observed == pytest.approx(-0.2, abs=0.02)
 
 
@@ -132,7 +132,7 @@ def test_a_broker_that_falls_behind_is_no_steady_state(results):
     assert rules.BACKLOG in failing(result)
     assert rules.DELIVERY not in failing(result)  # the drain was long enough
     assert sum(result.backlog_by_destination.values()) > 20
-    assert result.first_failure.startswith("messages sent, interaction 1: 2")
+    assert result.first_failure == "messages sent, interaction 1"
 
 
 def test_recovery_is_timed_and_its_transactions_are_whole(results):

@@ -12,8 +12,8 @@ from workloads.specjms2007 import DISCLAIMER
 
 
 @pytest.fixture(scope="module")
-def rows(recordings):
-    return {name: table_rows(recordings / "perfect", name) for name in ("sent", "received", "periods", "samples")}
+def rows(recording):
+    return {name: table_rows(recording, name, cell="perfect") for name in ("sent", "received", "periods", "samples")}
 
 
 @pytest.fixture(scope="module")
@@ -125,10 +125,10 @@ def test_one_line_per_test(results):
     assert [line for line in lines if line.startswith("- delivery time, SM2 orderConf")]
 
 
-def test_the_result_is_of_the_recorded_plan(results, recordings):
+def test_the_result_is_of_the_recorded_plan(results, recording):
     """Plan and manifest are carried along as they were written, for the disclosure."""
     result = results["perfect"]
 
-    assert result.plan == read_json(recordings / "perfect" / "plan.json")["cells"][0]
+    assert result.plan == read_json(recording / "plan.json")["cells"][0]
     assert result.store == "store=kahadb, sync=always: synced"
     assert [span.period for span in result.spans] == [Period.WARM_UP, Period.MEASUREMENT, Period.DRAIN]

@@ -13,10 +13,11 @@ from analysis.workload.load import comparable, open_runs
 from tests import run_directories as rd
 from tests import workload_runs as wr
 from tests.analysis.workload.conftest import SMALL
+from tests.workload_runs import Fault, Planted
 from workloads.periods import Lengths
 from workloads.specjms2007.topology import horizontal, vertical
 
-TINY = Lengths(warm_up_s=0.2, measurement_s=0.5, drain_s=1)
+TINY = Lengths(warm_up_s=0.2, measurement_s=1.2, drain_s=1)
 
 
 def tiny(topology=SMALL, **changes):
@@ -174,10 +175,11 @@ def test_rows_that_cannot_be_are_refused(tmp_path, change, words):
 
 
 @pytest.mark.usefixtures("spark")
-def test_the_command_line(recordings, capsys):
-    """`audit --json` of a run that failed: one object, exit code 1 with --strict."""
-    assert main(["audit", str(recordings / "lose"), "--json", "--strict"]) == 1
+def test_the_command_line(tmp_path, capsys):
+    """`audit --json`: one object, of a run that failed; exit code 1 with --strict."""
+    tiny(planted=Planted(Fault.LOSE, "inventoryInfo", nth=1)).write(tmp_path / "run")
 
+    assert main(["audit", str(tmp_path / "run"), "--json", "--strict"]) == 1
     said = json.loads(capsys.readouterr().out)
     assert [cell["passes"] for cell in said["cells"]] == [False]
     assert said["verdict"] == "invalid"

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 import os
+import time
+from collections.abc import Sequence
 from functools import reduce
 from io import BytesIO
 from operator import add
@@ -79,6 +81,14 @@ def in_words_of_a_truth(audit: LaneAudit, sent: int) -> dict[str, int]:
     """An audit as the reference broker states what it did."""
     names = ("delivered", "lost", "duplicated", "reordered", "misdelivered")
     return {"received": sent} | {name: getattr(audit, name) for name in names}
+
+
+def all_gone(pids: Sequence[int], limit_s: float = 10.0) -> bool:
+    """Whether these processes have ended, or do within the limit."""
+    end = time.monotonic() + limit_s
+    while not (gone := all(map(is_gone, pids))) and time.monotonic() < end:
+        time.sleep(0.02)
+    return gone
 
 
 def is_gone(pid: int) -> bool:

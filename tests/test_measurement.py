@@ -22,7 +22,7 @@ from fixtures import brokers, host
 from fixtures.errors import BrokerError
 from fixtures.options import WantedThroughput
 from fixtures.start import Settings
-from tests.conftest import ROOT, in_words_of_a_truth, is_gone, read_json, recorded_audit, row_counts, table_rows
+from tests.conftest import ROOT, all_gone, in_words_of_a_truth, read_json, recorded_audit, row_counts, table_rows
 from tests.experiments import EXPERIMENTS
 from tests.sessions import PYTEST, Config, Ended, analysis, command, environment, side_by_side
 from workloads.errors import WorkloadError
@@ -617,10 +617,7 @@ def test_nothing_is_left_of_a_broken_measurement(breaks, name):
 
     assert ended.code != 0
     assert len(ended.pids) == 2
-    end = time.monotonic() + 10
-    while not all(map(is_gone, ended.pids)) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert all(map(is_gone, ended.pids))
+    assert all_gone(ended.pids)
 
 
 @pytest.mark.parametrize("name", BREAKS)
@@ -730,4 +727,4 @@ def test_a_broker_that_stops_delivering(tmp_path):
 
     assert ended.code == pytest.ExitCode.TESTS_FAILED
     assert re.search(r"delivered nothing for 10 s \(limit 10 s\)[^\n]*\nThe end of its log:", ended.output)
-    assert all(map(is_gone, ended.pids))
+    assert all_gone(ended.pids)

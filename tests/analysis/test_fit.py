@@ -182,7 +182,7 @@ def test_lack_of_fit_needs_repetitions():
     assert lack_of_fit_f([np.array([1.0, 1.0])] * 5, [1.0] * 5, 3) is None
 
 
-@pytest.mark.parametrize(("starts", "runs"), [(1, 200), (3, 100), (5, 60)])
+@pytest.mark.parametrize(("starts", "runs"), [(1, 200), pytest.param(3, 100, marks=pytest.mark.slow), (5, 60)])
 def test_intervals_cover_the_truth(starts, runs):
     """95 % intervals contain the parameters in 92 to 98 % of runs, within what so few runs can show (3 sigma)."""
     row = coverage("quick", starts, runs)

@@ -70,7 +70,7 @@ def test_items_are_selected_by_their_names(collected, words):
 
 def test_collecting_estimates_the_time(collected):
     """--co says how much will be run, in which periods, and how long that takes."""
-    size = r"11 cells at BASE 5 x 2 starts of reference; warm-up 30 s, measurement 60 s, drain at most 60 s; strict"
+    size = r"11 cells at BASE 5 x 2 starts of reference; warm-up 30 s, measurement 90 s, drain at most 60 s; strict"
     found = re.search(size + r" consumption; about (\d+) min", collected["everything"].output)
     repeated = re.search(r"60 s and once more, drain .* about (\d+) min", collected["specjms2007 and vertical"].output)
 

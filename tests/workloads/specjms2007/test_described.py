@@ -184,7 +184,7 @@ def test_a_cells_entry_is_json_and_says_what_was_to_run():
     assert (record["experiment"], record["workload"], record["cell"]) == ("specjms2007",) * 2 + ("vertical-b0005",)
     assert (record["consumption"], record["transactions"], record["arrivals"]) == ("strict", "send-only", "constant")
     assert (record["base"], record["seed"], record["repeat"], record["killed"]) == (5, 3, True, False)
-    assert record["lengths"] == {"name": "short", "warm_up_s": 30, "measurement_s": 60, "drain_s": 60}
+    assert record["lengths"] == {"name": "short", "warm_up_s": 30, "measurement_s": 90, "drain_s": 60}
     assert rebuilt(record["topology"]) == topology
     assert record["steps"] == [step.message for step in topology.steps]
     assert len(record["destinations"]) == 56 + 103

@@ -14,16 +14,19 @@ from workloads.periods import Period
 
 
 def backlog_by_destination(cell: Cell, counts: Counts) -> Mapping[str, int]:
-    """Copies under way at the end of the measurement, by subscriber and message; those without any left out."""
+    """Copies under way at the end of the measurement, by destination; those without any left out.
+
+    What was sent or came before the first period, while the load's processes were let go, counts as well.
+    """
     order = tuple(Period)
     until = order.index(Period.MEASUREMENT)
     copies = [one["copies"] for one in cell.plan["destinations"]]
     found: dict[int, int] = {}
     for (period, destination), row in counts.sent.items():
-        if period is not None and order.index(period) <= until:
+        if period is None or order.index(period) <= until:
             found[destination] = found.get(destination, 0) + row["n"] * copies[destination]
     for (period, destination, _), row in counts.heard.items():
-        if period is not None and order.index(period) <= until:
+        if period is None or order.index(period) <= until:
             found[destination] = found.get(destination, 0) - row["n"]
     names = [one["name"] for one in cell.plan["destinations"]]
     return {names[to]: number for to, number in sorted(found.items(), key=lambda item: -item[1]) if number > 0}

@@ -8,6 +8,7 @@ from textwrap import fill
 
 from analysis.results import NotApplicable, reasons, worst
 from analysis.tables import cut, findings, headline, table, verdict_line
+from analysis.workload.disclosure import figure_name, withheld
 from analysis.workload.results import AuditRow, Judgement, PeriodResult, Test, Times, WorkloadResult
 from workloads.rules import VerdictKind
 from workloads.specjms2007 import DISCLAIMER, rules
@@ -47,7 +48,8 @@ def _all(results: Sequence[WorkloadResult], parts: Callable[[WorkloadResult], It
 
 
 def _header(result: WorkloadResult) -> Iterator[str]:
-    yield headline(f"supply-chain BASE ({result.topology}): {result.base}, {result.key.cell} of {result.run}")
+    yield headline(f"{result.key.cell} of {result.run}")
+    reason = withheld(result)
     periods = ", ".join(f"{span.period} {span.seconds:.1f} s" for span in result.spans)
     yield "\n".join(
         [
@@ -55,6 +57,7 @@ def _header(result: WorkloadResult) -> Iterator[str]:
             f"{result.consumption} consumption, transactions {result.transactions}, {result.plan['arrivals']} arrivals",
             f"store: {result.store}",
             periods,
+            f"{figure_name(result)}: {f'none, {reason}' if reason else result.base}",
         ]
     )
 

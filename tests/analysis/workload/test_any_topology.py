@@ -1,0 +1,47 @@
+"""Whatever the topology: a load and a broker that do everything right pass the audit."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import Phase, example, given, settings
+from hypothesis import strategies as st
+
+from analysis.workload import verdict
+from tests import workload_runs as wr
+from tests.workloads.specjms2007.topologies import topologies
+from workloads.periods import Lengths
+from workloads.specjms2007.topology import Topology, vertical
+
+
+def slower(topology: Topology) -> Topology:
+    """The same with at most four starts per second and driver, so that a few seconds are few messages."""
+    rates = {number: one.rate_per_s for number, one in topology.interactions.items()}
+    scale = min(Fraction(1), Fraction(4) / max(rates.values()))
+    interactions = {
+        number: type(one)(one.script, one.rate_per_s * scale, one.size_law)
+        for number, one in topology.interactions.items()
+    }
+    return Topology(
+        topology.name,
+        topology.base,
+        topology.locations,
+        interactions,
+        topology.families,
+        topology.families_per_supplier,
+        topology.handlers_per_queue,
+    )
+
+
+@pytest.mark.usefixtures("spark")
+@settings(max_examples=1, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@example([vertical(1).only(4), vertical(1).only(3), vertical(1).only(2)])  # of the second nothing is started so soon
+@given(st.lists(topologies().map(slower), min_size=4, max_size=4))
+def test_a_perfect_record_passes(tmp_path_factory, several):
+    """No test fails, and every execution that was started is complete."""
+    run = wr.empty_run()
+    for number, topology in enumerate(several):
+        wr.add_cell(run, topology, cell=f"cell-{number}", lengths=Lengths(1, 2, 2))
+
+    for result in verdict.analysed([run.write(tmp_path_factory.mktemp("any") / "run")], master=""):
+        assert [(row.rule.name, row.scope, row.why) for row in result.failed] == []
+        assert all(one.completed == one.started for one in result.measured.interactions)

@@ -30,6 +30,7 @@ LONGEST = ("test_measurement.py", "test_lifecycle.py", "test_container.py", "tes
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist's own writes the groups into the names of the items
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With xdist a file stays in one process, and all that need Spark are in the same one, which starts it once."""
     on_spark = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}

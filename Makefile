@@ -16,7 +16,7 @@ bench: .venv
 
 # Tests that measure need the machine for themselves; the others do not mind company.
 test: .venv
-	$(BIN)/pytest -m "not slow and not alone" -n 3 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/pytest -m "not slow and not alone" -n 3 --no-loadscope-reorder
 	$(BIN)/pytest -m "not slow and alone"
 
 test-all: .venv

@@ -23,6 +23,9 @@ from workloads.records import TABLES, expected_pairs
 
 ROOT = Path(__file__).parents[1]
 
+#: Folders whose tests need Spark, each for one process.
+ON_SPARK = ("tests/analysis/workload/", "tests/analysis/")
+
 #: Files whose tests take longest, in which order they begin, so that no worker is left with one of them at the end.
 LONGEST = ("test_measurement.py", "test_lifecycle.py", "test_container.py", "test_rabbitmq.py")
 
@@ -31,13 +34,27 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With xdist a file stays in one process, and all that need Spark are in the same one, which starts it once."""
-    on_spark = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group("spark" if item.path in on_spark else str(item.path)))
-    last = len(LONGEST)
+    """What takes longest begins first, so that no worker of xdist is left with it at the end."""
     places = {name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: -1 if item.path in on_spark else places.get(item.path.name, last))
+    items.sort(key=lambda item: -1 if group_of(item.nodeid) in ON_SPARK else places.get(item.path.name, len(LONGEST)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With xdist a file stays in one process, and the files of a group do, which starts Spark once for all of them."""
+    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 - users run the tests without it
+
+    class ByGroup(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(nodeid)
+
+    return ByGroup(config, log)
+
+
+def group_of(nodeid: str) -> str:
+    """The group that a test belongs to: the longest folder of ON_SPARK that its file is in, else its file."""
+    file = nodeid.partition("::")[0]
+    return next((folder for folder in ON_SPARK if file.startswith(folder)), file)
 
 
 def read_json(path: Path) -> Any:

@@ -342,7 +342,7 @@ def test_the_report_of_three_brokers(result):
 
 def test_labels_that_differ_in_punctuation_have_their_own_anchors():
     """Two brokers, one letter for letter like the other."""
-    assert page._slug("activemq:6.1.7") != page._slug("activemq:6,1.7") != page._slug("activemq-6-1-7")
+    assert page.slug("activemq:6.1.7") != page.slug("activemq:6,1.7") != page.slug("activemq-6-1-7")
 
 
 def test_a_constant_above_300_that_is_in_doubt():

@@ -78,8 +78,8 @@ def test_nothing_is_left_out():
     assert [(one["period"], one["begin_s"]) for one in said["periods"]["spans"]] == [
         ("warm-up", 0.0),
         ("measurement", 30.0),
-        ("repeat", 90.0),
-        ("drain", 150.0),
+        ("repeat", 120.0),
+        ("drain", 210.0),
     ]
 
 

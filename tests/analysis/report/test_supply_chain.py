@@ -120,7 +120,7 @@ def test_every_interaction_message_and_period(whole):
     for step in RESULT.measured.steps:
         for period in (Period.MEASUREMENT, Period.REPEAT):
             assert f"{step.message} {period} {step.sent:,} {step.received:,}" in parsed.text
-    assert "repeat from 90.0 s on, 60.0 s" in parsed.text
+    assert "repeat from 120.0 s on, 90.0 s" in parsed.text
     assert "measured over 60 s only" in parsed.text
     assert "store=kahadb, sync=always: synced" in parsed.text
 
@@ -172,7 +172,7 @@ def test_the_borders_of_the_periods():
     """The backlog's picture has a line and a name where each period begins."""
     (panel,) = workload_pictures.backlog(RESULT).panels
 
-    assert panel.borders == ((0.0, "warm-up"), (30.0, "measurement"), (90.0, "repeat"), (150.0, "drain"))
+    assert panel.borders == ((0.0, "warm-up"), (30.0, "measurement"), (120.0, "repeat"), (210.0, "drain"))
 
 
 def test_a_long_run_keeps_its_peaks():

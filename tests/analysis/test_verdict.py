@@ -403,7 +403,7 @@ def test_many_findings_stay_readable():
     alike = [Finding(f"cell {number} lies off the fit", f"{number} %", "5 %", "look at it") for number in range(40)]
     other = Finding("a loss", "1", "0", "nothing may be believed", VerdictKind.INVALID)
 
-    (text,) = tables._findings([other, *alike])
+    (text,) = tables.findings([other, *alike])
 
     assert "- a loss: 1 (limit: 0). Nothing may be believed. [invalid]" in text
     assert "- 40 alike (limit: 5 %). Look at it." in text

@@ -121,7 +121,7 @@ def test_every_interaction_message_and_period(whole):
         for period in (Period.MEASUREMENT, Period.REPEAT):
             assert f"{step.message} {period} {step.sent:,} {step.received:,}" in parsed.text
     assert "repeat from 120.0 s on, 90.0 s" in parsed.text
-    assert "measured over 60 s only" in parsed.text
+    assert "measured over 90 s only" in parsed.text
     assert "store=kahadb, sync=always: synced" in parsed.text
 
 

@@ -7,14 +7,13 @@ broker, console output, tables of all periods, disclosure and report. The same d
 from __future__ import annotations
 
 import gzip
-import os
 import tarfile
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
 from analysis.errors import DataError
+from analysis.whole import written_whole
 
 #: The tables are compressed already, and are by far the most of it.
 _LEVEL = 1
@@ -32,25 +31,13 @@ def pack(run: Path) -> Path:
         raise DataError(f"{run}: no manifest.json; expected a run directory, such as results/latest")
     target = folder.with_name(f"{folder.name}.tar.gz")
     try:
-        _replace(target, folder)
+        with written_whole(target) as file:
+            _write(file, folder)
     except OSError as error:
         raise DataError(
             f"{target}: the archive cannot be written: {error.strerror}; make room beside the run directory"
         ) from error
     return target
-
-
-def _replace(target: Path, folder: Path) -> None:
-    """Under another name first: an archive that is there is complete."""
-    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-        try:
-            _write(cast("IO[bytes]", file), folder)
-            file.flush()
-            os.fchmod(file.fileno(), 0o644)
-            Path(file.name).replace(target)
-        except BaseException:
-            Path(file.name).unlink()
-            raise
 
 
 def _write(file: IO[bytes], folder: Path) -> None:

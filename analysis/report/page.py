@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +16,7 @@ from analysis.report.pictures import Group, Picture
 from analysis.report.sheets import Table
 from analysis.results import JSON_SCHEMA, Comparison, FitResult, RunResult, worst
 from analysis.tables import AUDIT_VERDICTS, VERDICTS, nowhere
+from analysis.whole import written_whole
 from workloads.rules import VerdictKind
 
 #: The file's name where its user gives none; it then stands in the first run directory.
@@ -96,7 +95,8 @@ def write(results: Sequence[RunResult], output: Path | None = None) -> Path:
 def write_text(path: Path, text: str) -> None:
     """A page as a file, whole or not at all. Raises DataError where it cannot be."""
     try:
-        _replace(path, text)
+        with written_whole(path) as file:
+            file.write(text.encode())
     except OSError as error:
         raise DataError(
             f"{path}: the report cannot be written: {error.strerror}; name another file with "
@@ -134,21 +134,6 @@ def template(name: str) -> Template:
         keep_trailing_newline=True,
     )
     return environment.get_template(name)
-
-
-def _replace(path: Path, text: str) -> None:
-    """Under another name first: who reads the file while it is written sees the old one, or none."""
-    with tempfile.NamedTemporaryFile(
-        "w", dir=path.parent, prefix=f".{path.name}.", encoding="utf-8", delete=False
-    ) as file:
-        try:
-            file.write(text)
-            file.flush()
-            os.fchmod(file.fileno(), 0o644)
-            Path(file.name).replace(path)
-        except BaseException:
-            Path(file.name).unlink()
-            raise
 
 
 def _overall(results: Sequence[RunResult]) -> str:

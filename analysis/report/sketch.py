@@ -33,7 +33,6 @@ class Anchor(StrEnum):
 
     START = "start"
     MIDDLE = "middle"
-    END = "end"
 
 
 def svg(alt: str, height: float, elements: Iterable[str]) -> str:

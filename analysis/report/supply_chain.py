@@ -18,7 +18,7 @@ from analysis.report.page import NAME, Figure, figure, slug, template, write_tex
 from analysis.report.sheets import Column, Row, Table
 from analysis.report.sut import diagram
 from analysis.results import JSON_SCHEMA, worst
-from analysis.workload.disclosure import NOT_APPLICABLE, figure_name, storage, withheld
+from analysis.workload.disclosure import NOT_APPLICABLE, storage, withheld
 from analysis.workload.results import Recovery, WorkloadResult
 from workloads.rules import VerdictKind
 from workloads.specjms2007 import DISCLAIMER
@@ -155,7 +155,7 @@ def _chapter(anchor: str, result: WorkloadResult) -> Chapter:
         result=result,
         title=tuple(_title(result)),
         meaning=MEANING[result.verdict],
-        figure_name=figure_name(result),
+        figure_name=result.figure_name,
         figure=f"no figure: {reason}" if reason else str(result.base),
         audit=workload_sheets.audit(result),
         recovery=tuple(_recovery(result.recovery)) if result.recovery else (),

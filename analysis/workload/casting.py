@@ -79,8 +79,6 @@ def laws(cells: Sequence[Cell]) -> Laws:
     found = {}
     for cell in cells:
         for interaction, one in cell.topology.interactions.items():
-            first, second, _ = one.size_law.probabilities
-            begins = tuple(-(-share.numerator * 2**64 // share.denominator) for share in (first, first + second))
             period = cast_period(cell.topology, interaction)
-            found[cell.number, interaction] = period, tuple(begin for begin in begins if begin < 2**64)
+            found[cell.number, interaction] = period, tuple(begin for begin in one.size_law.begins if begin < 2**64)
     return found

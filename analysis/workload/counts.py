@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 
 from analysis.directory import STRANGER, Frames, refuse_strangers
 from analysis.errors import DataError
+from analysis.workload.ids import INTERACTION_AT
 from analysis.workload.ledger import MESSAGE, Ledger, frame, within
 from analysis.workload.load import Cell
 from analysis.workload.results import Times
@@ -322,7 +323,7 @@ class _Asked:
         wrong = F.col("wrong_size") > 0
         marked = (
             self._in_period(self._ledger.executions, "sent_ns")
-            .withColumn("interaction", F.shiftrightunsigned("execution", 60).cast("int"))
+            .withColumn("interaction", F.shiftrightunsigned("execution", INTERACTION_AT).cast("int"))
             .withColumn("complete", complete)
             .withColumn("took_ns", F.when(F.col("complete"), F.col("received_ns") - F.col("sent_ns")))
         )

@@ -8,15 +8,14 @@ The same result gives the same object: nothing in it depends on when it was writ
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from analysis.errors import DataError
+from analysis.whole import written_whole
 from analysis.workload.results import AuditRow, Judgement, PeriodResult, WorkloadResult
 from workloads.model import DestinationKind
 from workloads.rules import VerdictKind
@@ -68,11 +67,6 @@ class Storage:
     said: str
 
 
-def figure_name(result: WorkloadResult) -> str:
-    """Our own; it is never called by the name of a SPEC metric."""
-    return f"supply-chain BASE ({result.topology})"
-
-
 def withheld(result: WorkloadResult) -> str:
     """Why the result has no figure; nothing where it has one."""
     interactions = result.plan["topology"]["interactions"]
@@ -118,7 +112,7 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
         "disclaimer": DISCLAIMER,
         "schema": SCHEMA,
         "figure": {
-            "name": figure_name(result),
+            "name": result.figure_name,
             "value": None if reason else result.base,
             "withheld": reason or None,
             "spec_metric": False,
@@ -164,7 +158,8 @@ def write(results: Sequence[WorkloadResult]) -> tuple[Path, ...]:
         path = Path(result.path) / (NAME if alone else _name(result))
         text = json.dumps(disclosure(result), indent=1, allow_nan=False) + "\n"
         try:
-            _replace(path, text)
+            with written_whole(path) as file:
+                file.write(text.encode())
         except OSError as error:
             raise DataError(
                 f"{path}: the disclosure cannot be written: {error.strerror}; make room there, or make it writable"
@@ -176,20 +171,6 @@ def write(results: Sequence[WorkloadResult]) -> tuple[Path, ...]:
 def _name(result: WorkloadResult) -> str:
     key = result.key
     return re.sub(r"[^\w.-]", "_", f"disclosure-{key.broker}-{key.start:02d}-{key.cell}") + ".json"
-
-
-def _replace(path: Path, text: str) -> None:
-    with tempfile.NamedTemporaryFile(
-        "w", dir=path.parent, prefix=f".{path.name}.", encoding="utf-8", delete=False
-    ) as file:
-        try:
-            file.write(text)
-            file.flush()
-            os.fchmod(file.fileno(), 0o644)
-            Path(file.name).replace(path)
-        except BaseException:
-            Path(file.name).unlink()
-            raise
 
 
 def _broker(result: WorkloadResult) -> Mapping[str, Any]:

@@ -12,7 +12,10 @@ import pyarrow as pa
 #: An execution; `phase` is its place in the period after which casts repeat, `column` that of its sizes.
 TAKEN_APART = "cell_id int, execution long, interaction int, origin int, phase long, column int"
 
+#: As `Execution.id` has them: importing that would make each of those processes slower to start than this work takes.
 _NUMBER_BITS, _ORIGIN_BITS = 40, 20
+#: The interaction's number begins at this bit of an id.
+INTERACTION_AT = _NUMBER_BITS + _ORIGIN_BITS
 
 #: (cell, interaction) -> executions after which its casts repeat, and the draws at which its columns begin.
 Laws: TypeAlias = Mapping[tuple[int, int], tuple[int, tuple[int, ...]]]
@@ -24,7 +27,7 @@ def taking_apart(laws: Laws) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa
     def take_apart(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             cell, execution = (column.to_numpy() for column in batch.columns)
-            interaction = execution >> (_NUMBER_BITS + _ORIGIN_BITS)
+            interaction = execution >> INTERACTION_AT
             origin = execution >> _NUMBER_BITS & (1 << _ORIGIN_BITS) - 1
             number = execution & (1 << _NUMBER_BITS) - 1
             draw = splitmix64(execution)

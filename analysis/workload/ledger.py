@@ -29,9 +29,6 @@ MESSAGE = ("cell_id", "producer", "position")
 EXECUTION = ("cell_id", "execution")
 ENTRY = (*EXECUTION, "step", "sender", "destination")
 
-#: The periods in which something is measured.
-MEASURED = (Period.MEASUREMENT, Period.REPEAT)
-
 
 #: Cell -> (interaction, origin) -> the largest number of an execution that was started there.
 Most: TypeAlias = Mapping[int, Mapping[tuple[int, int], int]]

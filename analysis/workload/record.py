@@ -20,7 +20,7 @@ def summary_json(results: Sequence[WorkloadResult]) -> dict[str, Any]:
     return _record(
         results,
         lambda result: {
-            "figure": f"supply-chain BASE ({result.topology})",
+            "figure": result.figure_name,
             "consumption": result.consumption,
             "transactions": result.transactions,
             "store": result.store,

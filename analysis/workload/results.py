@@ -11,6 +11,7 @@ from typing import Any
 from analysis.results import CellKey, Finding, NotApplicable
 from workloads.periods import Period
 from workloads.rules import Rule, VerdictKind
+from workloads.specjms2007 import FIGURE
 
 
 class Judgement(StrEnum):
@@ -192,7 +193,7 @@ class Span:
 class WorkloadResult:
     """A cell of a workload.
 
-    topology: its name · figure: our own figure's name, see `workloads.specjms2007` · deviations: from the published
+    topology: its name · deviations: from the published
     rules, in words; there is always one at least · compliant: the audit passes and nothing but having client and server
     on one host deviates · plan: the cell's entry of plan.json · seconds_by_step: by message's name, for percentiles
     over time · spans: all periods · store: where persistent messages were kept, and whether synced, in words ·
@@ -221,6 +222,11 @@ class WorkloadResult:
     spans: tuple[Span, ...] = ()
     store: str = ""
     not_applicable: tuple[NotApplicable, ...] = ()
+
+    @property
+    def figure_name(self) -> str:
+        """Of our own figure."""
+        return FIGURE.format(topology=self.topology)
 
     @property
     def passes(self) -> bool:

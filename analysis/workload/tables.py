@@ -8,7 +8,7 @@ from textwrap import fill
 
 from analysis.results import NotApplicable, reasons, worst
 from analysis.tables import cut, findings, headline, table, verdict_line
-from analysis.workload.disclosure import figure_name, withheld
+from analysis.workload.disclosure import withheld
 from analysis.workload.results import AuditRow, Judgement, PeriodResult, Test, Times, WorkloadResult
 from workloads.rules import VerdictKind
 from workloads.specjms2007 import DISCLAIMER, rules
@@ -57,7 +57,7 @@ def _header(result: WorkloadResult) -> Iterator[str]:
             f"{result.consumption} consumption, transactions {result.transactions}, {result.plan['arrivals']} arrivals",
             f"store: {result.store}",
             periods,
-            f"{figure_name(result)}: {f'none, {reason}' if reason else result.base}",
+            f"{result.figure_name}: {f'none, {reason}' if reason else result.base}",
         ]
     )
 

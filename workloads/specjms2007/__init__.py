@@ -31,6 +31,9 @@ from __future__ import annotations
 #: All destinations are below it: brokers are set up so that nothing there makes a handler's connection wait.
 DESTINATIONS = "bench.specjms2007"
 
+#: Of our own figure; it is never called by the name of a SPEC metric.
+FIGURE = "supply-chain BASE ({topology})"
+
 #: Stands before every result. The run and reporting rules ask for text to this effect (section 2.2.2).
 DISCLAIMER = (
     "This workload is derived from the published SPECjms2007 papers; it is not the SPECjms2007 benchmark, and its "

@@ -66,7 +66,7 @@ def scenario(topology: Topology) -> Scenario:
             float(driver.phase),
             driver.execution(0).id,
             tuple(_casts(topology, driver.message.step, agent.location.index)),
-            _limits(topology, driver.message.step),
+            topology.interactions[driver.message.step.interaction].size_law.begins,
         )
         for agent in everybody
         for driver in agent.drivers
@@ -84,8 +84,3 @@ def _casts(topology: Topology, step: Step, origin: int) -> Iterator[tuple[int, .
     for number in range(cast_period(topology, step.interaction)):
         found = cast(topology, Execution(step.interaction, origin, number))
         yield tuple(found.get(party, 0) for party in PARTIES)
-
-
-def _limits(topology: Topology, step: Step) -> tuple[int, ...]:
-    first, second, _ = topology.interactions[step.interaction].size_law.probabilities
-    return tuple(int(-(-share * 2**64 // 1)) for share in (first, first + second))

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import TypeAlias
 
 from workloads.errors import WorkloadError
@@ -96,10 +97,15 @@ class SizeLaw:
         sizes = zip(self.probabilities, self.body_bytes(message), strict=True)
         return sum((probability * size for probability, size in sizes), Fraction())
 
-    def column(self, draw: int) -> Column:
-        """The column that a draw, evenly distributed over 0 to 2**64 - 1, falls in."""
+    @property
+    def begins(self) -> tuple[int, int]:
+        """The smallest draws, evenly distributed over 0 to 2**64 - 1, that fall in columns 1 and 2."""
         first, second, _ = self.probabilities
-        return (draw >= first * 2**64) + (draw >= (first + second) * 2**64)
+        return ceil(first * 2**64), ceil((first + second) * 2**64)
+
+    def column(self, draw: int) -> Column:
+        """The column that such a draw falls in."""
+        return sum(draw >= begin for begin in self.begins)
 
 
 #: Table 2, column "Message Sizing Parameters".

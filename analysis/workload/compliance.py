@@ -165,7 +165,8 @@ def _in_doubt(material: Material, recovery: Recovery | None) -> Iterator[Finding
     elif material.counts.in_doubt:
         yield Finding(
             "transactions in doubt",
-            f"{material.counts.in_doubt} messages of transactions that nobody confirmed, and that nobody received",
+            f"{sum(material.counts.in_doubt.values())} messages of transactions that nobody confirmed, and that nobody "
+            "received",
             "0, where no connection broke",
             "look into the broker's log; they count neither as sent nor as lost",
             VerdictKind.UNVERIFIED,

@@ -57,8 +57,8 @@ class Counts:
     drivers: by driver, all starts · pace: (period, interaction) · lateness: by period · drawn: (period, driver), starts
     planned in it, of Poisson arrivals only · sent: (period, destination) · heard: (period, destination, audience) ·
     overall, steps, handlers: period and number, of what was received in a period · amiss, disorder: by handler, where
-    there is any · executions: (period, interaction) by the instant of their start · in_doubt: messages that count for
-    nothing · lost: (destination, audience), where there is any.
+    there is any · executions: (period, interaction) by the instant of their start · in_doubt: (period, destination),
+    messages that count for nothing, where there is any · lost: (destination, audience), where there is any.
     """
 
     drivers: Mapping[int, Starts]
@@ -73,7 +73,7 @@ class Counts:
     amiss: Mapping[int, Row]
     disorder: Mapping[int, Row]
     executions: Mapping[tuple[Period | None, int], Row]
-    in_doubt: int
+    in_doubt: Mapping[tuple[Period | None, int], int]
     lost: Mapping[tuple[int, int], Row]
     seconds_sent: Rows
     seconds_heard: Rows
@@ -138,7 +138,7 @@ def _of_cell(cell: Cell, tables: Mapping[str, Rows], lost: Rows) -> Counts:
         amiss={row["handler"]: row for row in tables["amiss"]},
         disorder={row["handler"]: row for row in tables["disorder"]},
         executions={(_period(row), row["interaction"]): row for row in tables["executions"]},
-        in_doubt=sum(row["in_doubt"] for row in tables["unsettled"]),
+        in_doubt={(_period(row), row["destination"]): row["n"] for row in tables["unsettled"]},
         lost={(row["destination"], row["audience"]): row for row in lost if row["cell_id"] == cell.number},
         seconds_sent=[row for row in tables["sent"] if row["second"] is not None],
         seconds_heard=[row for row in took if row["second"] is not None],
@@ -353,8 +353,9 @@ class _Asked:
         if self._ledger.unsettled is None:
             return []
         return (
-            self._ledger.unsettled.groupBy("cell_id")
-            .agg(F.sum((F.col("got") == 0).cast("int")).alias("in_doubt"))
+            self._in_period(self._ledger.unsettled.where("got = 0"), "sent_ns")
+            .groupBy("cell_id", "period", "destination")
+            .agg(F.count("*").alias("n"))
             .collect()
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import accumulate, islice, pairwise
 
@@ -16,18 +17,18 @@ from workloads.periods import Period
 def backlog_by_destination(cell: Cell, counts: Counts) -> Mapping[str, int]:
     """Copies under way at the end of the measurement, by destination; those without any left out.
 
-    What was sent or came before the first period, while the load's processes were let go, counts as well.
+    What was sent or came before the first period, while the load's processes were let go, counts as well; so does what
+    is in doubt, since a broker that confirms nothing more has it, or its connection.
     """
     order = tuple(Period)
-    until = order.index(Period.MEASUREMENT)
+    until = (None, *order[: order.index(Period.MEASUREMENT) + 1])
     copies = [one["copies"] for one in cell.plan["destinations"]]
-    found: dict[int, int] = {}
-    for (period, destination), row in counts.sent.items():
-        if period is None or order.index(period) <= until:
-            found[destination] = found.get(destination, 0) + row["n"] * copies[destination]
+    found: Counter[int] = Counter()
+    sent = [(at, row["n"]) for at, row in counts.sent.items()]
+    for (period, destination), number in (*sent, *counts.in_doubt.items()):
+        found[destination] += number * copies[destination] if period in until else 0
     for (period, destination, _), row in counts.heard.items():
-        if period is None or order.index(period) <= until:
-            found[destination] = found.get(destination, 0) - row["n"]
+        found[destination] -= row["n"] if period in until else 0
     names = [one["name"] for one in cell.plan["destinations"]]
     return {names[to]: number for to, number in sorted(found.items(), key=lambda item: -item[1]) if number > 0}
 

@@ -1,0 +1,308 @@
+"""A user's own command against a broker that is wrong in one way: exactly the right test fails, and names the place.
+
+All of it is real: the engine's load on the suite's test broker, the records, the audit, what stands on the screen, the
+disclosures and the exit code. What the broker did is known from its own truth, and where it did it from the records.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from tests.conftest import read_json, table_rows
+from tests.sessions import PYTEST, command, side_by_side
+from workloads.specjms2007 import rules
+from workloads.specjms2007.executions import Execution
+from workloads.specjms2007.interactions import SCRIPTS
+from workloads.specjms2007.topology import Location
+
+#: Each supermarket has a distribution centre of its own, and starts an execution every two seconds: what is cut off in
+#: the second half of the measurement holds up nobody else. 48 executions are enough for their counts to be judged.
+CHAINS = """
+[locations]
+supermarkets = { per_base = 2.4 }
+distribution_centres = { per_base = 2.4 }
+headquarters = 1
+
+[interaction_1]
+rate_per_s = 0.5
+"""
+
+#: One driver, so that only its own commits hold it up: a start every 50 ms.
+DRIVER = """
+[locations]
+supermarkets = 1
+
+[interaction_4]
+rate_per_s = 20
+"""
+
+#: A chain has six copies and three transactions that answer: these take the order of the 40th of some 48 chains, and
+#: nothing else.
+SOUND, LOSE, DUPLICATE, MISROUTE, CUT = (
+    "reference",
+    "reference:lose=235",
+    "reference:duplicate=235",
+    "reference:misroute=235",
+    "reference:cut=118",
+)
+#: These two on interaction 4, where messages of a driver follow each other.
+SWAP, STALL = "reference:swap=50", "reference:stall=60s@1s"
+#: Every message: where some are late, others overtake them, which is a fault of another kind.
+LATE = "reference:late=1,delay=5500ms"
+#: A commit takes 15 ms of the 50 between two starts: behind a stall of 24 gaps a driver needs 34 to be up to its plan.
+SLOW = "reference:t_rcv=15ms,stall=1200ms@9400ms"
+
+#: What is selected, and the periods; late messages are steady once the warm-up is longer than the delay.
+SESSIONS = {
+    "chains": (
+        (SOUND, LOSE, DUPLICATE, MISROUTE, CUT, SWAP, STALL),
+        CHAINS,
+        ("-k", "specjms2007 and (freeform and not (swap or stall) or interaction_4 and (swap or stall))"),
+        ("--base", "10", "--warmup-seconds", "0", "--measurement-seconds", "4", "--drain-seconds", "2"),
+    ),
+    "driver": (
+        (LATE, SLOW),
+        DRIVER,
+        ("-k", "specjms2007 and freeform"),
+        ("--base", "1", "--warmup-seconds", "9", "--measurement-seconds", "5", "--drain-seconds", "10"),
+    ),
+}
+SESSION = {broker: name for name, (brokers, *_) in SESSIONS.items() for broker in brokers}
+
+#: By the broker: the only test that fails, and where the broker's truth counts what it did.
+FAULTS = {
+    LOSE: (rules.DELIVERY, ("messages", "lost")),
+    DUPLICATE: (rules.DUPLICATES, ("messages", "duplicated")),
+    MISROUTE: (rules.LOCATION, ("messages", "misdelivered")),
+    SWAP: (rules.ORDER, ("messages", "reordered")),
+    CUT: (rules.CHAINS, ("transactions", "cut")),
+    LATE: (rules.DELIVERY_TIME, None),
+    SLOW: (rules.PACING, None),
+}
+
+PUBLISHED = (rules.INPUT_RATE, rules.SENT, rules.RECEIVED, rules.PACING, rules.DELIVERY_TIME, rules.DELIVERY)
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    """Both sessions, with everything behind them that a user gets."""
+    folder = tmp_path_factory.mktemp("faults")
+
+    def session(name):
+        brokers, topology, selected, lengths = SESSIONS[name]
+        file = folder / f"{name}.toml"
+        file.write_text(topology)
+        named = [word for broker in brokers for word in ("--broker", broker)]
+        words = (*PYTEST, "workloads", *selected, *named, "--freeform", str(file), *lengths)
+        return command(*words, results=folder / name)
+
+    return side_by_side({name: lambda name=name: session(name) for name in SESSIONS})
+
+
+@pytest.fixture
+def seen(ended):
+    """What there is of one broker, by its name."""
+    return lambda broker: Seen(ended[SESSION[broker]], broker)
+
+
+class Seen:
+    """One broker's cell: its disclosure, what stands on the screen about it, the records, and the broker's truth."""
+
+    def __init__(self, session, broker):
+        self.run = session.run
+        (self.disclosure,) = (
+            one
+            for one in map(read_json, self.run.glob("disclosure*.json"))
+            if one["test_info"]["cell"]["broker"] == broker
+        )
+        self.key = {name: value for name, value in self.disclosure["test_info"]["cell"].items() if name != "run"}
+        (self.plan,) = (one for one in read_json(self.run / "plan.json")["cells"] if one["cell"] == self.key["cell"])
+        (self.screen,) = (
+            part for part in re.split(r"\n(?=\S+ of \S+\n=+\n)", session.output) if f"\n{broker}: reference, " in part
+        )
+        name = re.sub(r"[^a-z0-9.-]", "_", broker)
+        self.truth = read_json(self.run / "brokers" / f"{name}-01" / "truth.json")
+
+    def rows(self, table):
+        return table_rows(self.run, table, **self.key)
+
+    def audit(self, verdict):
+        return [row for row in self.disclosure["audit"] if row["verdict"] == verdict]
+
+    def producer(self, number):
+        one = next(one for one in (*self.plan["handlers"], *self.plan["drivers"]) if one["number"] == number)
+        return f"{one['place']} {self.plan['steps'][one['step']]}"
+
+    def message(self, row):
+        """As the audit names it."""
+        kind = "handler" if row["producer"] < len(self.plan["handlers"]) else "driver"
+        return f"message {row['position']} of the {kind} {self.producer(row['producer'])}, {execution(row)}"
+
+    def consumers(self, destination):
+        return [one["number"] for one in self.plan["handlers"] if destination in one["subscriptions"]]
+
+
+def execution(row):
+    one = Execution.of(row["execution"])
+    origin = Location(SCRIPTS[one.interaction].starter.role, one.origin)
+    return f"execution {one.number} of interaction {one.interaction} at {origin}"
+
+
+def identity(row):
+    return row["producer"], row["position"]
+
+
+# Where a fault was done, by the records alone: the place, and words that name the message or the execution.
+
+
+def lost(seen):
+    got = set(map(identity, seen.rows("received")))
+    (row,) = (row for row in seen.rows("sent") if identity(row) not in got)
+    (handler,) = seen.consumers(row["destination"])
+    return seen.producer(handler), seen.message(row)
+
+
+def came_twice(seen):
+    times = Counter(map(identity, seen.rows("received")))
+    row = next(row for row in seen.rows("received") if times[identity(row)] > 1)
+    return seen.producer(row["handler"]), seen.message(row)
+
+
+def strayed(seen):
+    destinations = {identity(row): row["destination"] for row in seen.rows("sent")}
+    (row,) = (row for row in seen.rows("received") if row["handler"] not in seen.consumers(destinations[identity(row)]))
+    return seen.producer(row["handler"]), seen.message(row)
+
+
+def overtaken(seen):
+    last = Counter()
+    for row in sorted(seen.rows("received"), key=lambda row: row["arrival"]):
+        lane = row["producer"], row["handler"]
+        if row["position"] < last[lane]:
+            return seen.producer(row["handler"]), seen.message(row)
+        last[lane] = row["position"]
+    raise AssertionError("nothing was overtaken")
+
+
+def unanswered(seen):
+    (row,) = (row for row in seen.rows("received") if row["settled_ns"] is None)
+    interaction = Execution.of(row["execution"]).interaction
+    taken = seen.plan["steps"][row["step"]]
+    answer = next(step.message for step in SCRIPTS[interaction].steps if step.after == taken and step.mode.transacted)
+    return f"interaction {interaction}", f"{execution(row)}: nobody sent {answer}"
+
+
+def measured(seen, instant):
+    (period,) = (row for row in seen.rows("periods") if row["period"] == "measurement")
+    return lambda row: period["begin_ns"] <= row[instant] < period["end_ns"]
+
+
+def late(seen):
+    count = sum(map(measured(seen, "received_ns"), seen.rows("received")))
+    return "SM1 inventoryInfo", f" ms at the 90th percentile of {count} messages"
+
+
+def behind(seen):
+    starts = list(filter(measured(seen, "sent_ns"), seen.rows("sent")))
+    misses = sum(row["sent_ns"] - row["planned_ns"] > 50e6 for row in starts)
+    return "interaction 4", f"{misses} of {len(starts)} starts were more than one mean gap late"
+
+
+WHERE = {
+    LOSE: lost,
+    DUPLICATE: came_twice,
+    MISROUTE: strayed,
+    SWAP: overtaken,
+    CUT: unanswered,
+    LATE: late,
+    SLOW: behind,
+}
+
+
+def test_a_sound_broker_fails_no_test(seen):
+    """The control: the same load on the same broker without a fault passes what is judged; five seconds do not show a
+    steady state, which the verdict says. The published tests are judged.
+    """
+    one = seen(SOUND)
+
+    assert one.audit("fail") == []
+    assert one.disclosure["test_info"]["verdict"] == "unverified"
+    assert {row["test"] for row in one.audit("not judged")} <= {"steady throughput", "steady backlog", "delivery time"}
+    assert {rule.name for rule in PUBLISHED} <= {row["test"] for row in one.audit("pass")}
+
+
+@pytest.mark.parametrize("broker", FAULTS)
+def test_exactly_the_right_test_fails_and_names_the_place(seen, broker):
+    """One row fails, at the place and with the message or the execution that the records have; all others pass, or say
+    why they are not judged. A lost order and five messages that nobody sent for it are one missing message.
+    """
+    rule, _ = FAULTS[broker]
+    one = seen(broker)
+    scope, words = WHERE[broker](one)
+
+    assert [(row["test"], row["scope"]) for row in one.audit("fail")] == [(rule.name, scope)]
+    (row,) = one.audit("fail")
+    assert words in row["why"]
+    assert all(row["why"] for row in one.audit("not judged"))
+    assert {rule.name for rule in PUBLISHED} <= {row["test"] for row in (*one.audit("pass"), row)}
+    assert one.disclosure["test_info"]["verdict"] == "invalid"
+
+
+@pytest.mark.parametrize("broker", FAULTS)
+def test_the_number_is_what_was_put_in(seen, broker):
+    """What the audit counts is what the broker's own truth says that it did, once; a late message was as late."""
+    one = seen(broker)
+    (row,) = one.audit("fail")
+    _, counted = FAULTS[broker]
+
+    if counted is not None:
+        part, name = counted
+        assert row["observed"] == one.truth[part][name] == 1
+    elif broker == LATE:
+        assert 5500 <= row["observed"] < 6500
+    else:
+        assert 0.2 < row["observed"] < 0.8
+        assert one.truth["service"]["stalls"] == 1
+
+
+@pytest.mark.parametrize("broker", FAULTS)
+def test_the_screen_names_it(seen, broker):
+    """One line of the table fails; the row stands below it with its reason, and again beside the verdict."""
+    one = seen(broker)
+    (row,) = one.audit("fail")
+
+    assert [line for line in one.screen.splitlines() if re.search(r"  FAIL( \(\d+\))?$", line)] == [
+        line for line in one.screen.splitlines() if line.startswith(f"{row['test']}  ")
+    ]
+    assert f"- {row['test']}, {row['scope']}: {row['why']}" in one.screen
+    assert "verdict: invalid - a test of the audit failed" in one.screen
+    assert f"first to fail: {row['test']}, {row['scope']}: {row['why']}" in one.screen
+
+
+def test_the_exit_code_says_so(ended):
+    """It is the audit's where every case by itself has passed; a case fails by itself where something does not come."""
+    assert [one.code for one in ended.values()] == [1, 1]
+    assert "1 failed, 2 passed" in ended["driver"].output
+    assert "FAILED verdict[run] - verdict: invalid" in ended["driver"].output
+    failed = set(re.findall(r"^FAILED \S+\[(\S+)-s1-", ended["chains"].output, re.MULTILINE))
+    assert failed == {LOSE, CUT, STALL}
+
+
+def test_a_broker_that_stops_answering(seen):
+    """It ends in a verdict, within the limits: starts are missing first, and so are their messages, sent and received;
+    what drivers have sent and nobody has confirmed is the backlog, destination by destination.
+    """
+    one = seen(STALL)
+    period = {row["period"]: (row["end_ns"] - row["begin_ns"]) / 1e9 for row in one.rows("periods")}
+    places = {f"bench.specjms2007.SM{number}.inventoryInfo" for number in range(1, 11)}
+
+    assert [row["test"] for row in one.audit("fail")] == ["input rate", "messages sent", "messages received"]
+    assert one.disclosure["test_info"]["verdict"] == "invalid"
+    assert one.disclosure["backlog_at_the_end_of_the_measurement"] == dict.fromkeys(places, 1)
+    assert period["drain"] < 3
+    assert "first to fail: input rate, interaction 4: " in one.screen
+    assert "backlog at the end of the measurement: 10 copies, 1 for bench.specjms2007." in one.screen
+    assert "10 messages of transactions that nobody confirmed" in " ".join(one.screen.split())

@@ -27,7 +27,13 @@ ROOT = Path(__file__).parents[1]
 ON_SPARK = ("tests/analysis/workload/", "tests/analysis/")
 
 #: Files whose tests take longest, in which order they begin, so that no worker is left with one of them at the end.
-LONGEST = ("test_measurement.py", "test_lifecycle.py", "test_container.py", "test_rabbitmq.py")
+LONGEST = (
+    "test_measurement.py",
+    "test_lifecycle.py",
+    "test_container.py",
+    "test_rabbitmq.py",
+    "test_workload_faults.py",
+)
 
 # Spark's JVM lives for a minute here: what its second compiler would gain is less than what that takes.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")

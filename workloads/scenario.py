@@ -14,6 +14,7 @@ and its *position*, which counts what that producer has sent.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
@@ -91,8 +92,9 @@ class Handler:
 class Driver:
     """Starts chains at a rate, on a connection of its own; start k has the execution `first_execution + k`.
 
-    phase: the first start, in gaps, 0 to 1 · fields: of start k those at k modulo their number · column_limits: a draw
-    of 64 bits below the first of them is column 0, below the second column 1, and so on.
+    phase: the first start, in gaps, 0 to 1: start k is due (k + phase) gaps after the begin of the load · fields: of
+    start k those at k modulo their number · column_limits: a draw of 64 bits below the first of them is column 0, below
+    the second column 1, and so on.
     """
 
     number: int
@@ -109,12 +111,7 @@ class Driver:
         return self.first_execution + start
 
     def column(self, start: int) -> int:
-        draw = splitmix64(self.execution(start))
-        return sum(draw >= limit for limit in self.column_limits)
-
-    def due_ns(self, start: int) -> int:
-        """The planned instant of a start of constant arrivals, from the begin of the load."""
-        return round((start + self.phase) / self.rate_per_s * 10**9)
+        return bisect_right(self.column_limits, splitmix64(self.execution(start)))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import Any
 from analysis.errors import DataError
 from analysis.report import sheets, workload_pictures, workload_sheets
 from analysis.report.flow import flow
+from analysis.report.grid import grid
 from analysis.report.page import NAME, Figure, figure, slug, template, write_text
 from analysis.report.sheets import Column, Row, Table
 from analysis.report.sut import diagram
@@ -38,13 +39,17 @@ _PHASES = {"warm_up_s": "warm-up", "measurement_s": "measurement", "drain_s": "d
 
 @dataclass(frozen=True, slots=True)
 class InteractionShown:
-    """What is shown of one interaction: its flow as SVG, its messages over time, and in tables."""
+    """What is shown of one interaction: its flow as SVG, its messages over time, the same by destination as SVG with
+    what is left out of it, and its messages in tables.
+    """
 
     anchor: str
     number: int
     title: str
     flow: str
     delivery: Figure | None
+    grid: str
+    left_out: str
     steps: Table | None
 
 
@@ -209,13 +214,15 @@ def _phases(result: WorkloadResult) -> Iterator[tuple[str, str]]:
 
 def _interaction(anchor: str, result: WorkloadResult, topology: Topology, number: int) -> InteractionShown:
     script = topology.interactions[number].script
-    picture = workload_pictures.delivery(result, number, [step.message for step in script.steps])
+    messages = [step.message for step in script.steps]
+    picture = workload_pictures.delivery(result, number, messages)
     return InteractionShown(
         slug(f"{anchor}-interaction-{number}"),
         number,
         script.title,
         flow(topology, number),
         None if picture is None else figure(anchor, picture),
+        *grid(result, messages),
         workload_sheets.steps(result.periods, number),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -25,6 +25,9 @@ _ACCURACY = 10_000
 
 _RANKS = (0.5, 0.9, 0.99)
 _NS_PER_MS = 1e6
+
+#: Into so many slices a run is cut at most, for percentiles over time of each destination.
+SLICES = 40
 
 #: Of instants in no period.
 _NO_PERIOD = ""
@@ -77,7 +80,14 @@ class Counts:
     lost: Mapping[tuple[int, int], Row]
     seconds_sent: Rows
     seconds_heard: Rows
+    slices: Rows
     samples: Rows
+
+
+def slice_seconds(spans: Collection[tuple[int, int]]) -> int:
+    """Whole seconds of a slice, of a run whose periods begin and end at these instants in ns."""
+    length_ns = max(end for _, end in spans) - min(begin for begin, _ in spans)
+    return -(-length_ns // (SLICES * 1_000_000_000))
 
 
 def times(row: Row | None) -> Times:
@@ -120,7 +130,7 @@ def _exact(cells: Sequence[Cell]) -> bool:
 def _of_cell(cell: Cell, tables: Mapping[str, Rows], lost: Rows) -> Counts:
     sent = [row for row in tables["sent"] if row["destination"] is not None]
     took = tables["times"]
-    in_period = [row for row in took if row["second"] is None and row["period"] != _NO_PERIOD]
+    in_period = [row for row in took if row["period"] not in {None, _NO_PERIOD}]
     return Counts(
         drivers=_drivers(tables["pace"]),
         pace=_pace(cell, tables["pace"]),
@@ -142,6 +152,7 @@ def _of_cell(cell: Cell, tables: Mapping[str, Rows], lost: Rows) -> Counts:
         lost={(row["destination"], row["audience"]): row for row in lost if row["cell_id"] == cell.number},
         seconds_sent=[row for row in tables["sent"] if row["second"] is not None],
         seconds_heard=[row for row in took if row["second"] is not None],
+        slices=[row for row in took if row["slice"] is not None],
         samples=tables["samples"],
     )
 
@@ -276,10 +287,13 @@ class _Asked:
         )
 
     def times(self) -> Rows:
-        """Delivery times, from sending to receipt, by period, and in it by step and handler; by second, and step."""
+        """Delivery times, from sending to receipt: by period, and in it by step and handler; by second, and step; by
+        slice and destination.
+        """
         return (
             self._by_second(self._in_period(self._ledger.heard, "received_ns"), "received_ns")
             .withColumn("took_ns", F.col("received_ns") - F.col("sent_ns"))
+            .withColumn("slice", F.floor(F.col("second") / F.col("slice_s")).cast("int"))
             .groupingSets(
                 [
                     ["cell_id", "period"],
@@ -287,12 +301,15 @@ class _Asked:
                     ["cell_id", "period", "handler"],
                     ["cell_id", "second"],
                     ["cell_id", "second", "step"],
+                    ["cell_id", "slice", "destination"],
                 ],
                 "cell_id",
                 "period",
                 "handler",
                 "second",
                 "step",
+                "slice",
+                "destination",
             )
             .agg(
                 F.sum("heard").alias("copies"),
@@ -392,9 +409,10 @@ class _Asked:
     def _by_second(self, table: DataFrame, instant: str) -> DataFrame:
         """From the begin of the load."""
         begins = [
-            (number, min(begin for begin, _ in of_cell.values())) for number, of_cell in self._ledger.spans.items()
+            (number, min(begin for begin, _ in of_cell.values()), slice_seconds(of_cell.values()))
+            for number, of_cell in self._ledger.spans.items()
         ]
-        return table.join(frame(self._spark, begins, "cell_id int, load_ns long"), "cell_id").withColumn(
+        return table.join(frame(self._spark, begins, "cell_id int, load_ns long, slice_s int"), "cell_id").withColumn(
             "second", F.floor((F.col(instant) - F.col("load_ns")) / 1_000_000_000).cast("int")
         )
 

@@ -181,6 +181,18 @@ class Second:
 
 
 @dataclass(frozen=True, slots=True)
+class Slice:
+    """What a destination delivered in one slice of the run, in ms from sending to receipt; see `slice_s`."""
+
+    message: str
+    destination: str
+    begin_s: float
+    copies: int
+    p50_ms: float
+    p90_ms: float
+
+
+@dataclass(frozen=True, slots=True)
 class Span:
     """A period of the run, its begin counted from that of the load."""
 
@@ -193,10 +205,10 @@ class Span:
 class WorkloadResult:
     """A cell of a workload.
 
-    topology: its name · deviations: from the published
-    rules, in words; there is always one at least · compliant: the audit passes and nothing but having client and server
-    on one host deviates · plan: the cell's entry of plan.json · seconds_by_step: by message's name, for percentiles
-    over time · spans: all periods · store: where persistent messages were kept, and whether synced, in words ·
+    topology: its name · deviations: from the published rules, in words; there is always one at least · compliant: the
+    audit passes and nothing but having client and server on one host deviates · plan: the cell's entry of plan.json ·
+    seconds_by_step: by message's name, for percentiles over time · slices, slice_s: the same by destination, in slices
+    of so many seconds · spans: all periods · store: where persistent messages were kept, and whether synced, in words ·
     not_applicable: cells of this run that a broker cannot do · manifest: all of it.
     """
 
@@ -216,6 +228,8 @@ class WorkloadResult:
     verdict: VerdictKind
     seconds: tuple[Second, ...]
     seconds_by_step: Mapping[str, tuple[Second, ...]]
+    slices: tuple[Slice, ...]
+    slice_s: int
     backlog_by_destination: Mapping[str, int]
     plan: Mapping[str, Any]
     manifest: Mapping[str, Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from analysis.errors import DataError
 from analysis.results import Finding, reasons, verdict
 from analysis.session import session
 from analysis.workload import compliance, course, judge, recovery
-from analysis.workload.counts import Counts, counts, instants, times
+from analysis.workload.counts import Counts, counts, instants, slice_seconds, times
 from analysis.workload.judge import Flow, Material
 from analysis.workload.ledger import ledger
 from analysis.workload.load import Cell, Run, cells, comparable, open_runs
@@ -23,6 +23,7 @@ from analysis.workload.results import (
     PeriodResult,
     Recovery,
     Second,
+    Slice,
     Span,
     StepResult,
     WorkloadResult,
@@ -74,6 +75,7 @@ def _result(
     cell: Cell, counted: Counts, kept: recovery.Promises, periods: Mapping[Period, Mapping[str, Any]]
 ) -> WorkloadResult:
     load_ns = min(row["begin_ns"] for row in periods.values())
+    slice_s = slice_seconds([(row["begin_ns"], row["end_ns"]) for row in periods.values()])
     cores = course.cpu(counted.samples, load_ns)
     whole = [row for row in counted.seconds_heard if row["step"] is None]
     sent = course.together(counted.seconds_sent)
@@ -114,6 +116,8 @@ def _result(
         verdict=verdict(findings),
         seconds=seconds,
         seconds_by_step=_by_step(cell, counted),
+        slices=tuple(_slices(cell, counted, slice_s)),
+        slice_s=slice_s,
         backlog_by_destination=backlog,
         plan=cell.plan,
         manifest=cell.run.manifest,
@@ -135,6 +139,21 @@ def _by_step(cell: Cell, counted: Counts) -> Mapping[str, tuple[Second, ...]]:
         )
         for number, step in enumerate(cell.steps)
     }
+
+
+def _slices(cell: Cell, counted: Counts, slice_s: int) -> Iterator[Slice]:
+    """By destination and time; what came before the load's begin is in none."""
+    for row in sorted(counted.slices, key=lambda row: (row["destination"], row["slice"])):
+        if row["slice"] >= 0 and row["n"]:
+            p50, p90, _ = (value / 1e6 for value in row["percentiles"])
+            yield Slice(
+                cell.steps[cell.destination_steps[row["destination"]]].message,
+                cell.plan["destinations"][row["destination"]]["name"],
+                row["slice"] * slice_s,
+                row["copies"],
+                p50,
+                p90,
+            )
 
 
 def _period(material: Material, flows: Mapping[tuple[Period, int], Flow], period: Period) -> PeriodResult:

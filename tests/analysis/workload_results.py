@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from analysis.workload.results import (
     Judgement,
     PeriodResult,
     Second,
+    Slice,
     Span,
     StepResult,
     Times,
@@ -61,6 +63,9 @@ HOST = {
 }
 
 #: With the whole disk's caution: clients and server on one host.
+#: Of the percentiles over time of each destination.
+SLICE_S = 5
+
 DEVIATION = "clients and server share one host (section 3.9)"
 
 
@@ -150,6 +155,8 @@ def result(
             row.step.message: _seconds(seconds or int(at), float(row.volume.received_per_s), p50_ms, place)
             for place, row in enumerate(by_interaction(topology), 2)
         },
+        slices=tuple(_slices(topology, int(at), p50_ms)),
+        slice_s=SLICE_S,
         backlog_by_destination={},
         plan=plan,
         manifest=manifest,
@@ -277,3 +284,14 @@ def _seconds(number: int, rate_per_s: float, p50_ms: float, seed: int) -> tuple[
         )
         for second in range(number)
     )
+
+
+def _slices(topology: Topology, length_s: int, p50_ms: float) -> Iterator[Slice]:
+    """Of every destination, the later the slower."""
+    of = compiled(topology)
+    messages = {to: one.outgoing.step for one in of.drivers for to in one.outgoing.destinations}
+    messages |= {to: one.outgoing.step for on in of.handlers for one in on.answers for to in one.outgoing.destinations}
+    for number, destination in enumerate(of.destinations):
+        for begin in range(0, length_s, SLICE_S):
+            slow = p50_ms * (1 + number / 10 + begin / 100)
+            yield Slice(of.steps[messages[number]], destination.name, begin, 5, slow, 1.7 * slow)

@@ -3,12 +3,15 @@
 import re
 import shutil
 import subprocess
+import xml.etree.ElementTree as ET
+from collections import defaultdict
 from dataclasses import replace
 
 import pytest
 
 from analysis.errors import DataError
 from analysis.report import supply_chain, workload_pictures, workload_sheets
+from analysis.report.grid import grid
 from analysis.workload.results import Judgement, Recovery
 from tests.analysis import workload_results as wr
 from tests.analysis.pages import Page
@@ -105,7 +108,7 @@ def test_pictures_have_words(whole):
     parsed = Page(whole)
     drawings = [attributes for tag, attributes in parsed.tags if tag == "svg"]
 
-    assert len(drawings) == 2 * len(SCRIPTS) + 4
+    assert len(drawings) == 3 * len(SCRIPTS) + 4
     assert all(one["role"] == "img" and len(one["aria-label"]) > 20 for one in drawings)
     assert whole.count("<figcaption><strong>") == len(drawings)
     sizes = [float(size) for size in re.findall(r"font(?:-size)?: (?:\w+ )?([\d.]+)px", whole)]
@@ -206,6 +209,37 @@ def test_a_message_that_nobody_received():
     picture = workload_pictures.delivery(replace(of, seconds_by_step=seconds), 2, ["offer", "invoice"])
     assert [panel.title for panel in picture.panels] == ["offer"]
     assert picture.missing == ("invoice",)
+
+
+def test_delivery_times_of_each_destination():
+    """A row for each destination, the slowest first; a cell says its numbers, and one above the limit stands out."""
+    of = wr.result(vertical(5).only(4))
+    slow, *others = of.slices
+    svg, left_out = grid(replace(of, slices=(replace(slow, p90_ms=5001.0), *others)), [slow.message])
+
+    labels = [element.text for element in ET.fromstring(svg).iter("text") if "text-anchor: end" in element.get("style")]
+    slowest = defaultdict(float)
+    for one in others:
+        if one.destination != slow.destination:
+            slowest[one.destination] = max(slowest[one.destination], one.p90_ms)
+    assert labels[0] == " ".join(slow.destination.split(".")[-2:])
+    last = min(slowest, key=lambda name: slowest[name])
+    assert labels[-1] == " ".join(last.split(".")[-2:])
+    assert len(labels) == 1 + len(slowest)
+    assert left_out == ""
+    wrong = [cell[0].text for cell in ET.fromstring(svg).iter("rect") if "--invalid" in cell.get("style")]
+    assert wrong == ["above", f"{labels[0]}, 0 to 5 s: p50 {slow.p50_ms:,.1f} ms, p90 5,001.0 ms of 5 copies"]
+
+
+def test_more_destinations_than_a_picture_holds():
+    """The slowest are shown, and how many there are is said; of messages that nobody received there is no picture."""
+    of = wr.result(horizontal(60).only(4))
+    (message,) = {one.message for one in of.slices}
+
+    svg, left_out = grid(of, [message])
+    assert svg.count("text-anchor: end") == 40
+    assert left_out == "Of 60 destinations the 40 slowest."
+    assert grid(of, ["nobody's"]) == ("", "")
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,12 @@
 """What a result says in numbers, against numpy on the very rows."""
 
 import json
+from collections import defaultdict
 
 import numpy as np
 import pytest
 
-from analysis.workload import record, tables
+from analysis.workload import counts, record, tables
 from tests.conftest import read_json, table_rows
 from workloads.periods import Period
 from workloads.specjms2007 import DISCLAIMER
@@ -78,6 +79,29 @@ def test_the_course_of_the_run_adds_up(results, rows):
     assert min(one.backlog for one in seconds) >= 0
     by_step = results["perfect"].seconds_by_step.values()
     assert sum(one.received for course in by_step for one in course) == len(rows["received"])
+
+
+def test_what_each_destination_delivered_over_time(results, rows):
+    """Every copy is in the slice in which it came, with the percentiles that numpy finds among those of its
+    destination.
+    """
+    result = results["perfect"]
+    names = [one["name"] for one in result.plan["destinations"]]
+    begin_ns = min(row["begin_ns"] for row in rows["periods"])
+    sent = {(row["producer"], row["position"]): row["destination"] for row in rows["sent"]}
+    took = defaultdict(list)
+    for row in rows["received"]:
+        place = (row["received_ns"] - begin_ns) // (result.slice_s * 10**9) * result.slice_s
+        name = names[sent[row["producer"], row["position"]]]
+        took[name, place].append((row["received_ns"] - row["sent_ns"]) / 1e6)
+
+    assert len({begin for _, begin in took}) <= counts.SLICES
+    assert {(one.destination, one.begin_s): one.copies for one in result.slices} == {
+        key: len(of) for key, of in took.items()
+    }
+    for one in result.slices:
+        of = took[one.destination, one.begin_s]
+        assert (one.p50_ms, one.p90_ms) == pytest.approx(np.percentile(of, [50, 90]))
 
 
 def test_the_disclaimer_stands_before_every_result(results):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from textwrap import fill, shorten
+from textwrap import fill
 
 from analysis.results import NotApplicable, reasons, worst
 from analysis.tables import cut, findings, headline, table, verdict_line
@@ -234,7 +234,8 @@ def warnings(found: Warnings) -> str:
     said = " and ".join(f"{count:,} {severity}{'s' * (count > 1)}" for severity, count in counts.items() if count)
     more = f", {found.others:,} more not kept" if found.others else ""
     worst = max(found.messages, key=lambda one: (one.severity is Severity.ERROR, one.count))
-    return shorten(f"warnings: {said}{more}; {worst.source}: {worst.text}", _WIDTH)
+    line = f"warnings: {said}{more}; {worst.source}: {worst.text}"
+    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 4]} ..."
 
 
 def verdict(result: WorkloadResult) -> str:

@@ -42,7 +42,9 @@ def environment(**changes: str | None) -> dict[str, str]:
     return {name: value for name, value in wanted.items() if value is not None}
 
 
-def command(*words: str, env: dict[str, str] | None = None, results: Path | None = None) -> Ended:
+def command(
+    *words: str, env: dict[str, str] | None = None, results: Path | None = None, limit_s: float = LIMIT_S
+) -> Ended:
     begin = time.monotonic()
     words = (*words, "--results", str(results)) if results else words
     done = subprocess.run(
@@ -53,7 +55,7 @@ def command(*words: str, env: dict[str, str] | None = None, results: Path | None
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=LIMIT_S,
+        timeout=limit_s,
         check=False,
     )
     return Ended(done.returncode, done.stdout, results or ROOT, time.monotonic() - begin)

@@ -425,9 +425,6 @@ ONE = (*REFERENCE, "-k", "f0000-r001")
 REFUSED: dict[str, tuple[Sequence[str], str]] = {
     "a broker that nobody knows": (("--broker", "rabbit"), r"unknown broker 'rabbit': expected one of activemq"),
     "an unknown grid": (("--grid", "huge"), r"--grid: expected one of smoke, .* or a FILE.toml, got 'huge'"),
-    "an unknown grid in the ini file": (("-o", "grid=huge"), r"--grid: expected one of smoke, .*, got 'huge'"),
-    "a word for a number in the ini file": ((*ONE, "-o", "windows=many"), r"ini key windows: 'many'"),
-    "receipts that the profile has not": ((*ONE, "--loop", "receipt"), r"--loop receipt: .*use --profile paper"),
     "a broker that does not answer": (
         ("--broker", f"stomp://bench:{SECRETS[1]}@127.0.0.1:1"),
         r"127\.0\.0\.1:1: no connection: .*refused",
@@ -436,8 +433,6 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
         (*ONE, "--broker-cpus", CPU, "--load-cpus", CPU),
         r"broker and load need CPUs of their own, .*--broker-cpus .*--load-cpus",
     ),
-    "a CPU that is not there": ((*ONE, "--load-cpus", "4711"), r"not available here: 4711; expected some of \d"),
-    "more workers than CPUs": ((*ONE, "--workers", "999"), r"--workers: expected 1 to \d+, one per load CPU, got 999"),
     "results that are a file": ((*ONE, "--results", "FILE"), r"FILE.* cannot be written: .*--results DIR"),
     "xdist": ((*ONE, "-n", "1"), r"ERROR: pytest-xdist would run cells beside each other: measure without -n"),
     "tracing": (ONE, r"coverage or a debugger traces the interpreter"),
@@ -497,6 +492,10 @@ IMPOSSIBLE = {
     "--coalesce-us": ({"coalesce_us": -1}, r"--coalesce-us: expected 0 to \d+, got -1"),
     "--coalesce-us, too long": ({"coalesce_us": 10**9}, r"--coalesce-us: expected 0 to \d+, got 1000000000"),
     "--workers": ({"workers": 0}, r"--workers: expected 1 to \d+"),
+    "--workers, too many": ({"workers": 999}, r"--workers: expected 1 to \d+, one per load CPU, got 999"),
+    "--grid": ({"grid": "huge"}, r"--grid: expected one of smoke, .* or a FILE\.toml, got 'huge'"),
+    "--loop": ({"loop": "receipt"}, r"--loop receipt: .*use --profile paper"),
+    "--load-cpus": ({"load_cpus": "4711"}, r"not available here: 4711; expected some of \d"),
     "--broker-cpus": ({"broker_cpus": "one"}, r"expected numbers and ranges such as"),
     "--broker-cpus, all": (
         {"broker_cpus": ",".join(map(str, host.available_cpus()))},
@@ -524,6 +523,12 @@ def test_an_impossible_option_is_refused(given, why, source):
     else:
         with pytest.raises(WorkloadError, match=why):
             checked({"broker": ["reference"]}, ini)
+
+
+def test_a_word_for_a_number_is_refused():
+    """In the ini file; on the command line pytest itself reads numbers."""
+    with pytest.raises(WorkloadError, match="ini key windows: 'many'"):
+        checked({"broker": ["reference"]}, {"windows": "many"})
 
 
 def test_the_command_line_goes_before_the_ini_file():

@@ -72,8 +72,9 @@ class Capabilities:
     so · crash_marked: the kinds of destinations whose messages are marked so also where the broker itself had died, the
     queues being those of a business workload, the topics' subscriptions durable · stored: whether persistent messages
     outlive the process · synced: whether what it has confirmed is on the disk by then, None where nobody knows ·
-    heart_beats: whether it writes, and wants to be written to, as CONNECT asks for · logins: whether it checks them ·
-    strict: whether it ends a connection whose bytes are not STOMP.
+    atomic: whether a transaction takes effect as a whole also where the broker dies, by the time of its COMMIT's
+    receipt · heart_beats: whether it writes, and wants to be written to, as CONNECT asks for · logins: whether it
+    checks them · strict: whether it ends a connection whose bytes are not STOMP.
     """
 
     destinations: Mapping[DestinationKind, Syntax]
@@ -91,6 +92,7 @@ class Capabilities:
     crash_marked: frozenset[DestinationKind] = frozenset()
     stored: bool = True
     synced: bool | None = None
+    atomic: bool = True
     heart_beats: bool = True
     logins: bool = True
     strict: bool = True

@@ -2,7 +2,10 @@
 
     results/<UTC time>-<label>/
         manifest.json     `kind`, what ran where, with which options; `outcome` once it ended; `not_applicable`: a
-                          list of {broker, experiment, cell, reason} of what a broker cannot do and nobody scheduled
+                          list of {broker, experiment, cell, reason} of what a broker cannot do and nobody scheduled;
+                          `warnings`: a list of {broker, start, source, messages, others}, one for each log of a broker
+                          and for what else warned, with messages {severity, text, count, first} and the number of
+                          others, which were too many to be kept
         plan.json         what should have happened, per (experiment, cell)
         sends/            one Parquet file per (broker, start, experiment, cell, worker)
         deliveries/       likewise
@@ -57,6 +60,17 @@ class Outcome(StrEnum):
     COMPLETE = "complete"
     INTERRUPTED = "interrupted"
     FAILED = "failed"
+
+
+#: The source of warnings that are in no log of a broker.
+LOAD = "load"
+
+
+class Severity(StrEnum):
+    """Of what a broker's log says, or a library of the load."""
+
+    WARNING = "warning"
+    ERROR = "error"
 
 
 class Type(StrEnum):

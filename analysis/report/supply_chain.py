@@ -63,6 +63,7 @@ class Chapter:
     meaning: str
     figure_name: str
     figure: str
+    warnings: Table | None
     audit: Table
     recovery: tuple[tuple[str, str], ...]
     phases: tuple[tuple[str, str], ...]
@@ -162,6 +163,7 @@ def _chapter(anchor: str, result: WorkloadResult) -> Chapter:
         meaning=MEANING[result.verdict],
         figure_name=result.figure_name,
         figure=f"no figure: {reason}" if reason else str(result.base),
+        warnings=workload_sheets.warnings(result.warnings),
         audit=workload_sheets.audit(result),
         recovery=tuple(_recovery(result.recovery)) if result.recovery else (),
         phases=tuple(_phases(result)),

@@ -18,9 +18,11 @@ from analysis.workload.results import (
     PeriodResult,
     StepResult,
     Times,
+    Warnings,
     WorkloadResult,
 )
 from workloads.periods import Period
+from workloads.records import Severity
 from workloads.rules import Rule
 
 #: Rows of one kind that are shown; of an audit's failures, per test.
@@ -37,6 +39,27 @@ _AUDIT_COLUMNS = (
     Column("limit", number=False),
     Column("verdict", number=False),
 )
+
+
+def warnings(found: Warnings) -> Table | None:
+    """Every message that was kept, errors first; None where there are none."""
+    if not found.messages:
+        return None
+    columns = (
+        Column("message", number=False),
+        Column("severity", number=False),
+        Column("times"),
+        Column("first", number=False),
+        Column("from", number=False),
+    )
+    ordered = sorted(found.messages, key=lambda one: one.severity is not Severity.ERROR)
+    more = f"; {found.others:,} further ones differ from all of these, and were not kept" if found.others else ""
+    return Table(
+        f"Warnings of this start, in whichever cell they came; what differs in numbers only is one{more}",
+        columns,
+        tuple(Row((one.text, one.severity, f"{one.count:,}", one.first or NOTHING, one.source)) for one in ordered),
+    )
+
 
 _KINDS = {Judgement.PASS: "", Judgement.FAIL: "invalid", Judgement.NOT_JUDGED: "greyed"}
 

@@ -65,12 +65,15 @@ def _delivery(material: Material) -> Iterator[str]:
             Transactions.NONE: "there are no transactions",
         }
         yield f"{words[Transactions(plan['transactions'])]} (sections 4.2.2 and 4.3)"
+    facts = _facts(material)
+    row = facts.get("capabilities") or {}
+    if any(mode.transacted for mode in modes) and not row.get("atomic", True):
+        yield "a COMMIT is confirmed before the queues have its messages, and may take effect in part (section 4.3)"
     if plan["consumption"] != Consumption.STRICT:
         yield "a message may be delivered before the one ahead of it is acknowledged (section 4.2.1)"
-    facts = _facts(material)
     if any(mode.persistent for mode in modes) and _synced(material) is not True:
         yield f"persistent messages are not certain to be on the disk when they are confirmed: {store(material)} (5.1)"
-    marked = (facts.get("capabilities") or {}).get("crash_marked")
+    marked = row.get("crash_marked")
     kinds = {str(step.kind) for step in material.cell.steps if step.mode.persistent}
     if marked is not None and (unmarked := sorted(kinds - set(marked))):
         yield f"what a {' or '.join(unmarked)} delivers again after a broker's end is not marked so (section 4.2.2)"

@@ -143,6 +143,7 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
         "recovery": None if result.recovery is None else asdict(result.recovery),
         "audit": [_audit_row(row) for row in result.audit],
         "findings": [asdict(finding) for finding in result.findings],
+        "warnings": asdict(result.warnings) | {"messages": [asdict(one) for one in result.warnings.messages]},
         "not_applicable": [dict(zip(("section", "what", "why"), row, strict=True)) for row in NOT_APPLICABLE],
     }
 

@@ -11,11 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from analysis.directory import Recorded, named, recorded
+from analysis.directory import Recorded, named, need, recorded
 from analysis.errors import DataError
 from analysis.results import CellKey
+from analysis.workload.results import Warned, Warnings
 from workloads.errors import WorkloadError
-from workloads.records import Kind
+from workloads.records import LOAD, Kind, Severity
 from workloads.specjms2007.described import rebuilt
 from workloads.specjms2007.interactions import Step
 from workloads.specjms2007.topology import Topology
@@ -106,6 +107,25 @@ def _plan(run: Run, key: CellKey) -> Mapping[str, Any]:
     plan = run.plan(key)
     known = (run.manifest["brokers"].get(key.broker) or {}).get("capabilities") or {}
     return {**plan, "transactions": known.get("transactions", plan["transactions"])}
+
+
+def warnings(run: Run, key: CellKey) -> Warnings:
+    """Those of the cell's start. Raises DataError where an entry of the manifest is not one."""
+    place = f"{run.path}/manifest.json, warnings"
+    logs, messages, others = [], [], 0
+    for one in need({"warnings": [], **run.manifest}, "warnings", list, place):
+        if (need(one, "broker", str, place), need(one, "start", int, place)) == (key.broker, key.start):
+            logs.append(need(one, "source", str, place))
+            messages += [_warned(logs[-1], record, place) for record in need(one, "messages", list, place)]
+            others += need(one, "others", int, place)
+    return Warnings(any(source != LOAD for source in logs), tuple(messages), others)
+
+
+def _warned(source: str, record: Any, place: str) -> Warned:
+    severity, text, first = (need(record, key, str, place) for key in ("severity", "text", "first"))
+    if severity not in tuple(Severity):
+        raise DataError(f"{place}: severity {severity!r}, expected one of {', '.join(Severity)}")
+    return Warned(source, Severity(severity), text, need(record, "count", int, place), first)
 
 
 def comparable(runs: Sequence[Run]) -> None:

@@ -28,6 +28,7 @@ def summary_json(results: Sequence[WorkloadResult]) -> dict[str, Any]:
             "tests": _tests(result),
             "recovery": None if result.recovery is None else asdict(result.recovery),
             "deviations": list(result.deviations),
+            "warnings": asdict(result.warnings),
             "backlog_at_end": dict(result.backlog_by_destination),
         },
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 from analysis.results import CellKey, Finding, NotApplicable
 from workloads.periods import Period
+from workloads.records import Severity
 from workloads.rules import Rule, VerdictKind
 from workloads.specjms2007 import FIGURE
 
@@ -202,6 +203,33 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Warned:
+    """What the log of the broker's start, or a library of the load, warned of, and how often.
+
+    source: which log · text: the first one; those that differ in numbers only are counted with it · first: its instant,
+    as it stands there.
+    """
+
+    source: str
+    severity: Severity
+    text: str
+    count: int
+    first: str
+
+
+@dataclass(frozen=True, slots=True)
+class Warnings:
+    """Of a start. logged: whether the broker's log is known · others: messages beyond those that the run has kept."""
+
+    logged: bool
+    messages: tuple[Warned, ...] = ()
+    others: int = 0
+
+    def count(self, severity: Severity) -> int:
+        return sum(one.count for one in self.messages if one.severity is severity)
+
+
+@dataclass(frozen=True, slots=True)
 class WorkloadResult:
     """A cell of a workload.
 
@@ -209,7 +237,8 @@ class WorkloadResult:
     audit passes and nothing but having client and server on one host deviates · plan: the cell's entry of plan.json ·
     seconds_by_step: by message's name, for percentiles over time · slices, slice_s: the same by destination, in slices
     of so many seconds · spans: all periods · store: where persistent messages were kept, and whether synced, in words ·
-    not_applicable: cells of this run that a broker cannot do · manifest: all of it.
+    not_applicable: cells of this run that a broker cannot do · manifest: all of it · warnings: of
+    the start, whichever cell they came in.
     """
 
     run: str
@@ -236,6 +265,7 @@ class WorkloadResult:
     spans: tuple[Span, ...] = ()
     store: str = ""
     not_applicable: tuple[NotApplicable, ...] = ()
+    warnings: Warnings = Warnings(logged=False)
 
     @property
     def figure_name(self) -> str:

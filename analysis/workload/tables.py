@@ -9,7 +9,8 @@ from textwrap import fill
 from analysis.results import NotApplicable, reasons, worst
 from analysis.tables import cut, findings, headline, table, verdict_line
 from analysis.workload.disclosure import withheld
-from analysis.workload.results import AuditRow, Judgement, PeriodResult, Test, Times, WorkloadResult
+from analysis.workload.results import AuditRow, Judgement, PeriodResult, Test, Times, Warnings, WorkloadResult
+from workloads.records import Severity
 from workloads.rules import VerdictKind
 from workloads.specjms2007 import DISCLAIMER, rules
 
@@ -220,8 +221,21 @@ def _times(times: Times) -> list[str]:
 
 def _closing(result: WorkloadResult) -> Iterator[str]:
     yield from findings(result.findings)
+    yield warnings(result.warnings)
     yield "Deviations from the published rules\n" + "\n".join(f"- {text}" for text in result.deviations)
     yield f"{verdict(result)}\nrun directory: {result.path}"
+
+
+def warnings(found: Warnings) -> str:
+    """In one line, of which the report has the whole list."""
+    if not found.messages:
+        return "warnings: none" if found.logged else "warnings: none of the load; the broker's log is not known"
+    counts = {severity: found.count(severity) for severity in reversed(Severity)}
+    said = " and ".join(f"{count:,} {severity}{'s' * (count > 1)}" for severity, count in counts.items() if count)
+    more = f", {found.others:,} more not kept" if found.others else ""
+    worst = max(found.messages, key=lambda one: (one.severity is Severity.ERROR, one.count))
+    line = f"warnings: {said}{more}; {worst.source}: {worst.text}"
+    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 4]} ..."
 
 
 def verdict(result: WorkloadResult) -> str:

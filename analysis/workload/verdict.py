@@ -16,7 +16,7 @@ from analysis.workload import compliance, course, judge, recovery
 from analysis.workload.counts import Counts, counts, instants, slice_seconds, times
 from analysis.workload.judge import Flow, Material
 from analysis.workload.ledger import ledger
-from analysis.workload.load import Cell, Run, cells, comparable, open_runs
+from analysis.workload.load import Cell, Run, cells, comparable, open_runs, warnings
 from analysis.workload.results import (
     HandlerResult,
     InteractionResult,
@@ -127,6 +127,7 @@ def _result(
         ),
         store=compliance.store(material),
         not_applicable=cell.run.not_applicable,
+        warnings=warnings(cell.run, cell.key),
     )
 
 

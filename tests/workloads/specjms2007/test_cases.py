@@ -132,6 +132,7 @@ def test_what_cannot_be_run_is_refused(refused, name):
 IMPOSSIBLE = {
     "base": (-3, r"--base: expected a whole number from 1 on, got -3"),
     "profile": ("today", r"--profile: expected one of strict, relaxed for a business workload, got today"),
+    "record": ("runs", r"--record: expected one of events for a business workload, got runs"),
     "warmup_seconds": (-1.0, r"--warmup-seconds: expected 0 to 86400, got -1"),
     "measurement_seconds": (float("nan"), r"--measurement-seconds: expected 1 to 86400, got nan"),
     "drain_seconds": (float("inf"), r"--drain-seconds: expected 1 to 86400, got inf"),
@@ -184,6 +185,8 @@ class Item:
     [
         ({"freeform": "OWN"}, VERTICAL, r"--freeform describes the freeform topology, which was not selected"),
         ({"find_base": True}, RECOVERABILITY, r"--find-base searches for a BASE, and recovery has no figure"),
+        ({"find_base": True, "starts": 2}, VERTICAL, r"one search a session.*vertical-b0005 on reference, start 2"),
+        ({"find_base": True, "broker": ["reference", "reference:lose=9"]}, VERTICAL, r"start 1, vertical-b0005 on ref"),
         ({"base": 10**7}, HORIZONTAL, r"horizontal: product families: expected 1 to \d+, got 10000000"),
     ],
 )

@@ -154,11 +154,9 @@ def test_rates_and_copies_give_the_traffic_computed(topology):
     rows = scenario(topology)
     received: Counter[str] = Counter()
     for driver in rows.drivers:
-        for fields in driver.fields:
-            destination = driver.outgoing.destinations[fields[driver.outgoing.field]]
-            received[rows.steps[driver.outgoing.step]] += (
-                Fraction(driver.rate_per_s) / len(driver.fields) * rows.copies[destination]
-            )
+        places = (driver.outgoing.destinations[fields[driver.outgoing.field]] for fields in driver.fields)
+        copies = Fraction(sum(rows.copies[place] for place in places), len(driver.fields))
+        received[rows.steps[driver.outgoing.step]] += Fraction(driver.rate_per_s) * copies
     expected = {row.step.message: row.volume.received_per_s for row in by_interaction(topology) if not row.step.after}
 
     assert {step: float(rate) for step, rate in received.items()} == {

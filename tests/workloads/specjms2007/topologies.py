@@ -14,17 +14,23 @@ from workloads.specjms2007.topology import Interaction, Topology, horizontal, ru
 #: Small, odd and published settings: BASE below 5, not a multiple of 5, one past a headquarters instance, Table 5's.
 CONTROLLED = [horizontal(base) for base in (1, 4, 5, 7, 13, 21, 100)] + [vertical(base) for base in (1, 4, 7, 13)]
 
+#: Made once: a strategy that is made for each draw is looked through for each draw.
+ROLES = (Role.SM, Role.SP, Role.DC, Role.HQ)
+LOCATIONS = st.tuples(*(st.integers(1, most) for most in (12, 6, 4, 3)))
+NUMBERS = st.sets(st.sampled_from(sorted(SCRIPTS)), min_size=1)
+UP_TO_100, UP_TO_12, UP_TO_9, UP_TO_3 = (st.integers(1, most) for most in (100, 12, 9, 3))
+TRIPLE = st.tuples(*[st.integers(0, 10)] * 3)
+#: 60 has halves, thirds, quarters, fifths and sixths.
+SHARES = st.tuples(*[st.integers(0, 60).map(lambda part: Fraction(part, 60))] * 2)
+MODE = st.tuples(*[st.booleans()] * 3)
+
 
 @st.composite
 def topologies(draw) -> Topology:
     """Any that can run: every number of locations, families, rates, and any choice of interactions."""
-    locations = {
-        role: draw(st.integers(1, most)) for role, most in ((Role.SM, 12), (Role.SP, 6), (Role.DC, 4), (Role.HQ, 3))
-    }
-    families = draw(st.integers(1, 12))
+    locations, families = dict(zip(ROLES, draw(LOCATIONS), strict=True)), draw(UP_TO_12)
     fewest = -(-families // locations[Role.SP])
-    numbers = draw(st.sets(st.sampled_from(sorted(SCRIPTS)), min_size=1))
-    rates = {number: Fraction(draw(st.integers(1, 100)), draw(st.integers(1, 100))) for number in sorted(numbers)}
+    rates = {number: Fraction(draw(UP_TO_100), draw(UP_TO_100)) for number in sorted(draw(NUMBERS))}
     return Topology(
         "any",
         1,
@@ -32,7 +38,7 @@ def topologies(draw) -> Topology:
         running(rates),
         families,
         draw(st.integers(fewest, families)),
-        draw(st.integers(1, 3)),
+        draw(UP_TO_3),
     )
 
 
@@ -43,21 +49,17 @@ def own_topologies(draw) -> Topology:
     return replace(
         topology,
         name="freeform",
-        base=draw(st.integers(1, 9)),
+        base=draw(UP_TO_9),
         interactions={number: draw(_own(one)) for number, one in topology.interactions.items()},
     )
 
 
 @st.composite
 def _own(draw, interaction: Interaction) -> Interaction:
-    steps = tuple(
-        replace(
-            step,
-            mode=Mode(draw(st.booleans()), draw(st.booleans()), step.receiver.plural and draw(st.booleans())),
-        )
-        for step in interaction.script.steps
-    )
-    triple = st.tuples(*[st.integers(0, 10)] * 3)
-    first, second = sorted(draw(st.tuples(*[st.fractions(0, 1, max_denominator=50)] * 2)))
-    law = SizeLaw(draw(triple), draw(triple), (first, second - first, 1 - second))
-    return replace(interaction, script=replace(interaction.script, steps=steps), size_law=law)
+    steps = []
+    for step in interaction.script.steps:
+        persistent, transacted, durable = draw(MODE)
+        steps.append(replace(step, mode=Mode(persistent, transacted, step.receiver.plural and durable)))
+    first, second = sorted(draw(SHARES))
+    law = SizeLaw(draw(TRIPLE), draw(TRIPLE), (first, second - first, 1 - second))
+    return replace(interaction, script=replace(interaction.script, steps=tuple(steps)), size_law=law)

@@ -113,14 +113,19 @@ def test_the_parameters_come_back_without_noise(tmp_path):
 
 
 def test_capped_cells_are_labelled(fits):
-    """The cells whose copies meet the roof are named, and no cell of a broker without one is."""
+    """The cells whose copies meet the roof are named, and no cell of a broker without one is. A cell that a disturbed
+    host leaves out of the model, with its reason, is neither.
+    """
     expected = set()
     for further, r in product((0, 40, 160), (1, 12, 24)):
         plane = TIMES["t_rcv"] + (further + r) * TIMES["t_fltr"] + r * TIMES["t_tx"]
         if r / CAP > plane:
             expected.add(f"f{further:04d}-r{r:03d}")
 
+    reasons = {one["cell"]: one["reason"] for one in fits["capped"]["cells_excluded"]}
+    expected -= {cell for cell, reason in reasons.items() if "transmission cap" not in reason}
     assert {point["cell"] for point in fits["capped"]["roofline"]["capped"]} == expected
+    assert len(expected) >= 2
     assert fits["capped"]["roofline"]["preferred"]
     assert not (fits["noisy"]["roofline"] or {}).get("preferred")
 

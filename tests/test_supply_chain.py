@@ -19,7 +19,7 @@ PASSING = [
     ("vertical", 20, 15, 30),
     ("horizontal", 5, 15, 30),
     ("horizontal", 10, 15, 30),
-    ("vertical", 1, 90, 400),
+    ("vertical", 1, 120, 400),
 ]
 
 

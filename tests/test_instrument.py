@@ -130,11 +130,13 @@ def test_capped_cells_are_labelled(fits):
     assert not (fits["noisy"]["roofline"] or {}).get("preferred")
 
 
+@pytest.mark.slow
 def test_a_stall_is_seen_from_the_planned_instants(tmp_path):
     """A broker that stands still for 1 s in 5 makes p99 about 1 s, and p90 a large part of it.
 
-    Messages planned while it stands wait for its end, those behind them for the queue: at half of the capacity about
-    as long again is needed to work it off. An open loop that counted from the sending would see one slow message.
+    The whole way of what `test_load.py` shows of the load alone. Messages planned while it stands wait for its end,
+    those behind them for the queue: at half of the capacity about as long again is needed to work it off. An open loop
+    that counted from the sending would see one slow message.
     """
     grid = tmp_path / "latency.toml"
     grid.write_text(LATENCY_GRID)

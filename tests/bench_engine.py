@@ -107,19 +107,14 @@ class Bench:
 
 @contextmanager
 def bench(folder: Path) -> Iterator[Bench]:
-    *load_cpus, broker_cpu = host.available_cpus()
-    os.sched_setaffinity(0, set(load_cpus))
     host.require_descriptors(6000)
-    spec = brokers.parse("activemq")
-    brokers.prepare(spec, print)
-    (folder / "broker").mkdir()
-    running = brokers.start(spec, folder / "broker", [broker_cpu])
-    one = Bench(running, folder, load_cpus[0])
-    try:
-        yield one
-    finally:
-        one.workers.close()
-        running.stop()
+    with _broker("activemq", folder) as (running, load_cpu):
+        os.sched_setaffinity(0, {load_cpu})
+        one = Bench(running, folder, load_cpu)
+        try:
+            yield one
+        finally:
+            one.workers.close()
 
 
 def against_stomp_py(one: Bench) -> Iterator[Row]:
@@ -192,9 +187,7 @@ def _broker(text: str, folder: Path) -> Iterator[tuple[Running, int]]:
     load_cpu, broker_cpu = min(CPUS), max(CPUS)  # this process has been bound to fewer by now
     spec = brokers.parse(text)
     brokers.prepare(spec, print)
-    place = folder / spec.product / "reacting"
-    place.mkdir(parents=True)
-    running = brokers.start(spec, place, [broker_cpu])
+    running = brokers.start(spec, Path(tempfile.mkdtemp(prefix=f"{spec.product}-", dir=folder)), [broker_cpu])
     try:
         yield running, load_cpu
     finally:

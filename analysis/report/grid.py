@@ -6,9 +6,8 @@ of the rules has a colour of its own. What a cell stands for is said where a rea
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from math import inf
 
 from analysis.report.sketch import WIDTH, Anchor, Tone, cell, line, svg, text
 from analysis.workload.results import Slice, WorkloadResult
@@ -17,21 +16,17 @@ from workloads.specjms2007.rules import DELIVERY_TIME
 #: Rows of a picture: the slowest destinations; all others are in the tables, by event handler.
 MOST_ROWS = 40
 
-#: Up to these ms, a shade each; the last is the limit of the rules.
-_UP_TO_MS = (1.0, 10.0, 100.0, 1000.0, DELIVERY_TIME.limit)
-_SHADES = (0.12, 0.3, 0.5, 0.75, 1.0)
+#: Up to these ms a tone and its shade; the last but one is the limit of the rules.
+_TONES = (
+    (1.0, Tone.FIRST, 0.12),
+    (10.0, Tone.FIRST, 0.3),
+    (100.0, Tone.FIRST, 0.5),
+    (1000.0, Tone.FIRST, 0.75),
+    (DELIVERY_TIME.limit, Tone.FIRST, 1.0),
+    (inf, Tone.WRONG, 1.0),
+)
 
 _LEFT, _TOP, _ROW = 210.0, 46.0, 13.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    destination: str
-    slices: tuple[Slice, ...]
-
-    @property
-    def slowest_ms(self) -> float:
-        return max(one.p90_ms for one in self.slices)
 
 
 def grid(result: WorkloadResult, messages: Sequence[str]) -> tuple[str, str]:
@@ -40,32 +35,36 @@ def grid(result: WorkloadResult, messages: Sequence[str]) -> tuple[str, str]:
     for one in result.slices:
         if one.message in messages:
             found.setdefault(one.destination, []).append(one)
-    rows = sorted((_Row(name, tuple(of)) for name, of in found.items()), key=lambda row: -row.slowest_ms)
-    if not rows:
+    if not found:
         return "", ""
+    rows = sorted(found.values(), key=_slowest_ms, reverse=True)
     shown = rows[:MOST_ROWS]
     bottom = _TOP + _ROW * len(shown)
     end_s = max(span.begin_s + span.seconds for span in result.spans)
-    scale = (WIDTH - _LEFT - 8) / max(end_s, max(one.begin_s for row in rows for one in row.slices) + result.slice_s)
+    scale = (WIDTH - _LEFT - 8) / max(end_s, max(one.begin_s for row in rows for one in row) + result.slice_s)
     elements = [*_legend(), *_borders(result, scale, bottom)]
     for number, row in enumerate(shown):
         y = _TOP + _ROW * number
-        elements.append(text(_LEFT - 8, y + _ROW - 3, _short(row.destination), size=10.5, anchor=Anchor.END))
-        elements += (_cell(one, _LEFT + one.begin_s * scale, y, result.slice_s, scale) for one in row.slices)
+        elements.append(text(_LEFT - 8, y + _ROW - 3, _short(row[0].destination), size=10.5, anchor=Anchor.END))
+        elements += (_cell(one, _LEFT + one.begin_s * scale, y, result.slice_s, scale) for one in row)
     alt = (
-        f"Grid of delivery times by destination and time; the slowest is {_short(rows[0].destination)} with "
-        f"{rows[0].slowest_ms:,.1f} ms as its highest 90th percentile."
+        f"Grid of delivery times by destination and time; the slowest is {_short(rows[0][0].destination)} with "
+        f"{_slowest_ms(rows[0]):,.1f} ms as its highest 90th percentile."
     )
     said = f"Of {len(rows)} destinations the {len(shown)} slowest." if len(rows) > len(shown) else ""
     return svg(alt, bottom + 6, elements), said
 
 
+def _slowest_ms(row: Sequence[Slice]) -> float:
+    return max(one.p90_ms for one in row)
+
+
 def _legend() -> Iterator[str]:
     """One patch for each shade, behind what they stand for."""
-    names = [f"up to {limit:,.0f} ms" for limit in _UP_TO_MS]
-    for place, (name, shade) in enumerate(zip([*names, "above"], [*_SHADES, None], strict=True)):
+    for place, (limit_ms, tone, shade) in enumerate(_TONES):
         x = _LEFT + 122 * place
-        yield cell(x, 4, 16, 11, Tone.FIRST if shade else Tone.WRONG, shade or 1.0, name)
+        name = f"up to {limit_ms:,.0f} ms" if limit_ms < inf else "above"
+        yield cell(x, 4, 16, 11, tone, shade, name)
         yield text(x + 21, 13.5, name, size=11, tone=Tone.SOFT)
 
 
@@ -78,13 +77,11 @@ def _borders(result: WorkloadResult, scale: float, bottom: float) -> Iterator[st
 
 
 def _cell(one: Slice, x: float, y: float, slice_s: int, scale: float) -> str:
-    place = bisect_left(_UP_TO_MS, one.p90_ms)
-    within = place < len(_SHADES)
+    tone, shade = next((tone, shade) for limit_ms, tone, shade in _TONES if one.p90_ms <= limit_ms)
     said = (
         f"{_short(one.destination)}, {one.begin_s:,.0f} to {one.begin_s + slice_s:,.0f} s: "
         f"p50 {one.p50_ms:,.1f} ms, p90 {one.p90_ms:,.1f} ms of {one.copies:,} copies"
     )
-    tone, shade = (Tone.FIRST, _SHADES[place]) if within else (Tone.WRONG, 1.0)
     return cell(x + 0.5, y + 1, max(1.0, slice_s * scale - 1), _ROW - 2, tone, shade, said)
 
 

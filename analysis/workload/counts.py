@@ -61,7 +61,8 @@ class Counts:
     planned in it, of Poisson arrivals only · sent: (period, destination) · heard: (period, destination, audience) ·
     overall, steps, handlers: period and number, of what was received in a period · amiss, disorder: by handler, where
     there is any · executions: (period, interaction) by the instant of their start · in_doubt: (period, destination),
-    messages that count for nothing, where there is any · lost: (destination, audience), where there is any.
+    messages that count for nothing, where there is any · lost: (destination, audience), where there is any · slice_s:
+    whole seconds of each of the slices.
     """
 
     drivers: Mapping[int, Starts]
@@ -81,10 +82,11 @@ class Counts:
     seconds_sent: Rows
     seconds_heard: Rows
     slices: Rows
+    slice_s: int
     samples: Rows
 
 
-def slice_seconds(spans: Collection[tuple[int, int]]) -> int:
+def _slice_seconds(spans: Collection[tuple[int, int]]) -> int:
     """Whole seconds of a slice, of a run whose periods begin and end at these instants in ns."""
     length_ns = max(end for _, end in spans) - min(begin for begin, _ in spans)
     return -(-length_ns // (SLICES * 1_000_000_000))
@@ -94,8 +96,13 @@ def times(row: Row | None) -> Times:
     """Of a row with `n` and the percentiles of instants in ns."""
     if row is None or not row["n"]:
         return Times(0)
+    return Times(row["n"], *percentiles_ms(row), row["longest"] / _NS_PER_MS)
+
+
+def percentiles_ms(row: Row) -> tuple[float, float, float]:
+    """The 50th, the 90th and the 99th, of a row that has them in ns."""
     p50, p90, p99 = (value / _NS_PER_MS for value in row["percentiles"])
-    return Times(row["n"], p50, p90, p99, row["longest"] / _NS_PER_MS)
+    return p50, p90, p99
 
 
 def counts(spark: SparkSession, ledger: Ledger, data: Frames) -> Mapping[int, Counts]:
@@ -119,7 +126,10 @@ def counts(spark: SparkSession, ledger: Ledger, data: Frames) -> Mapping[int, Co
             if row["cell_id"] in by_cell:
                 by_cell[row["cell_id"]][name].append(row)
     lost = asked.lost([cell for cell in ledger.cells if _short(cell, by_cell[cell.number])])
-    return {cell.number: _of_cell(cell, by_cell[cell.number], lost) for cell in ledger.cells}
+    return {
+        cell.number: _of_cell(cell, by_cell[cell.number], lost, _slice_seconds(ledger.spans[cell.number].values()))
+        for cell in ledger.cells
+    }
 
 
 def _exact(cells: Sequence[Cell]) -> bool:
@@ -127,7 +137,7 @@ def _exact(cells: Sequence[Cell]) -> bool:
     return sum(received.values()) <= EXACT_ROWS
 
 
-def _of_cell(cell: Cell, tables: Mapping[str, Rows], lost: Rows) -> Counts:
+def _of_cell(cell: Cell, tables: Mapping[str, Rows], lost: Rows, slice_s: int) -> Counts:
     sent = [row for row in tables["sent"] if row["destination"] is not None]
     took = tables["times"]
     in_period = [row for row in took if row["period"] not in {None, _NO_PERIOD}]
@@ -153,6 +163,7 @@ def _of_cell(cell: Cell, tables: Mapping[str, Rows], lost: Rows) -> Counts:
         seconds_sent=[row for row in tables["sent"] if row["second"] is not None],
         seconds_heard=[row for row in took if row["second"] is not None],
         slices=[row for row in took if row["slice"] is not None],
+        slice_s=slice_s,
         samples=tables["samples"],
     )
 
@@ -409,7 +420,7 @@ class _Asked:
     def _by_second(self, table: DataFrame, instant: str) -> DataFrame:
         """From the begin of the load."""
         begins = [
-            (number, min(begin for begin, _ in of_cell.values()), slice_seconds(of_cell.values()))
+            (number, min(begin for begin, _ in of_cell.values()), _slice_seconds(of_cell.values()))
             for number, of_cell in self._ledger.spans.items()
         ]
         return table.join(frame(self._spark, begins, "cell_id int, load_ns long, slice_s int"), "cell_id").withColumn(

@@ -237,8 +237,8 @@ class WorkloadResult:
     audit passes and nothing but having client and server on one host deviates · plan: the cell's entry of plan.json ·
     seconds_by_step: by message's name, for percentiles over time · slices, slice_s: the same by destination, in slices
     of so many seconds · spans: all periods · store: where persistent messages were kept, and whether synced, in words ·
-    not_applicable: cells of this run that a broker cannot do · manifest: all of it · warnings: of
-    the start, whichever cell they came in.
+    not_applicable: cells of this run that a broker cannot do · manifest: all of it · warnings: of the start,
+    whichever cell they came in.
     """
 
     run: str

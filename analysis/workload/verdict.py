@@ -13,7 +13,7 @@ from analysis.errors import DataError
 from analysis.results import Finding, reasons, verdict
 from analysis.session import session
 from analysis.workload import compliance, course, judge, recovery
-from analysis.workload.counts import Counts, counts, instants, slice_seconds, times
+from analysis.workload.counts import Counts, counts, instants, percentiles_ms, times
 from analysis.workload.judge import Flow, Material
 from analysis.workload.ledger import ledger
 from analysis.workload.load import Cell, Run, cells, comparable, open_runs, warnings
@@ -75,7 +75,6 @@ def _result(
     cell: Cell, counted: Counts, kept: recovery.Promises, periods: Mapping[Period, Mapping[str, Any]]
 ) -> WorkloadResult:
     load_ns = min(row["begin_ns"] for row in periods.values())
-    slice_s = slice_seconds([(row["begin_ns"], row["end_ns"]) for row in periods.values()])
     cores = course.cpu(counted.samples, load_ns)
     whole = [row for row in counted.seconds_heard if row["step"] is None]
     sent = course.together(counted.seconds_sent)
@@ -116,8 +115,8 @@ def _result(
         verdict=verdict(findings),
         seconds=seconds,
         seconds_by_step=_by_step(cell, counted),
-        slices=tuple(_slices(cell, counted, slice_s)),
-        slice_s=slice_s,
+        slices=tuple(_slices(cell, counted)),
+        slice_s=counted.slice_s,
         backlog_by_destination=backlog,
         plan=cell.plan,
         manifest=cell.run.manifest,
@@ -142,18 +141,18 @@ def _by_step(cell: Cell, counted: Counts) -> Mapping[str, tuple[Second, ...]]:
     }
 
 
-def _slices(cell: Cell, counted: Counts, slice_s: int) -> Iterator[Slice]:
+def _slices(cell: Cell, counted: Counts) -> Iterator[Slice]:
     """By destination and time; what came before the load's begin is in none."""
     for row in sorted(counted.slices, key=lambda row: (row["destination"], row["slice"])):
         if row["slice"] >= 0 and row["n"]:
-            p50, p90, _ = (value / 1e6 for value in row["percentiles"])
+            p50_ms, p90_ms, _ = percentiles_ms(row)
             yield Slice(
                 cell.steps[cell.destination_steps[row["destination"]]].message,
                 cell.plan["destinations"][row["destination"]]["name"],
-                row["slice"] * slice_s,
+                row["slice"] * counted.slice_s,
                 row["copies"],
-                p50,
-                p90,
+                p50_ms,
+                p90_ms,
             )
 
 

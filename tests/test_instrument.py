@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.sessions import environment
+from tests.sessions import LIMIT_S, environment
 
 #: Costs come back only from a broker and a load that have their CPUs for themselves.
 pytestmark = pytest.mark.alone
@@ -52,7 +52,7 @@ arrivals = ["poisson"]
 """
 
 
-def run(*words: str, limit_s: float = 300) -> subprocess.CompletedProcess[str]:
+def run(*words: str, limit_s: float = LIMIT_S) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         [sys.executable, "-m", *words],
         cwd=ROOT,
@@ -78,6 +78,9 @@ def fitted(folder: Path, *brokers: str) -> dict[str, dict]:
     return {fit["broker"]: fit for fit in told["fits"]}
 
 
+#: So many times at most the host may disturb them.
+SESSIONS = 3
+
 BROKERS = {
     "plain": SPELLED,
     "noisy": f"{SPELLED},noise=2%,seed=7",
@@ -87,10 +90,24 @@ BROKERS = {
 
 @pytest.fixture(scope="module")
 def fits(tmp_path_factory):
-    """One session with two brokers: with seeded noise of 2 % per message, and with a cap as well."""
+    """One session with two brokers: with seeded noise of 2 % per message, and with a cap as well.
+
+    Where the host has disturbed a cell so much that the analysis leaves it out, the session is measured again.
+    """
     named = {name: BROKERS[name] for name in ("noisy", "capped")}
-    found = fitted(tmp_path_factory.mktemp("instrument"), *named.values())
-    return {name: found[broker] for name, broker in named.items()}
+    for _ in range(SESSIONS):
+        found = fitted(tmp_path_factory.mktemp("instrument"), *named.values())
+        fits = {name: found[broker] for name, broker in named.items()}
+        disturbed = {name: reasons for name, fit in fits.items() if (reasons := left_out(fit))}
+        if not disturbed:
+            return fits
+    pytest.fail(f"the host has disturbed {SESSIONS} sessions: {disturbed}")
+
+
+def left_out(fit):
+    """Cells that the model does not have, with the reason, but for those that a cap makes."""
+    reasons = {one["cell"]: one["reason"] for one in fit["cells_excluded"]}
+    return {cell: reason for cell, reason in reasons.items() if "transmission cap" not in reason}
 
 
 def estimates(fit):
@@ -113,19 +130,15 @@ def test_the_parameters_come_back_without_noise(tmp_path):
 
 
 def test_capped_cells_are_labelled(fits):
-    """The cells whose copies meet the roof are named, and no cell of a broker without one is. A cell that a disturbed
-    host leaves out of the model, with its reason, is neither.
-    """
+    """The cells whose copies meet the roof are named, and no cell of a broker without one is."""
     expected = set()
     for further, r in product((0, 40, 160), (1, 12, 24)):
         plane = TIMES["t_rcv"] + (further + r) * TIMES["t_fltr"] + r * TIMES["t_tx"]
         if r / CAP > plane:
             expected.add(f"f{further:04d}-r{r:03d}")
 
-    reasons = {one["cell"]: one["reason"] for one in fits["capped"]["cells_excluded"]}
-    expected -= {cell for cell, reason in reasons.items() if "transmission cap" not in reason}
     assert {point["cell"] for point in fits["capped"]["roofline"]["capped"]} == expected
-    assert len(expected) >= 2
+    assert len(expected) == 3
     assert fits["capped"]["roofline"]["preferred"]
     assert not (fits["noisy"]["roofline"] or {}).get("preferred")
 

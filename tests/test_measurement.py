@@ -24,7 +24,7 @@ from fixtures.options import WantedThroughput
 from fixtures.start import Settings
 from tests.conftest import ROOT, all_gone, in_words_of_a_truth, read_json, recorded_audit, row_counts, table_rows
 from tests.experiments import EXPERIMENTS
-from tests.sessions import PYTEST, Config, Ended, analysis, command, environment, side_by_side
+from tests.sessions import LIMIT_S, PYTEST, Config, Ended, analysis, command, environment, side_by_side
 from workloads.errors import WorkloadError
 from workloads.lanes import LaneAudit
 from workloads.levels import LEVELS
@@ -550,9 +550,9 @@ class Broken(Ended):
     pids: tuple[int, ...]
 
 
-def broken(results: Path, number: int, victim: str, *, cell: int, after_s: float) -> Broken:
+def broken(results: Path, number: int, victim: str, *, cell: int, after_s: float, windows: int) -> Broken:
     """Sends a signal to pytest, the broker or the worker `after_s` into the load of a cell (of two, from 1)."""
-    words = (*PYTEST, "microbench", *REFERENCE, "-k", "replication and f0000", "--windows", "14")
+    words = (*PYTEST, "microbench", *REFERENCE, "-k", "replication and f0000", "--windows", str(windows))
     words = (*words, "--window-seconds", "0.15", "--results", str(results))
     begin = time.monotonic()
     with subprocess.Popen(
@@ -567,7 +567,7 @@ def broken(results: Path, number: int, victim: str, *, cell: int, after_s: float
             family = loading(process.pid)
             time.sleep(after_s)
             os.kill(process.pid if victim == "pytest" else family[victim], number)
-            rest, _ = process.communicate(timeout=60)
+            rest, _ = process.communicate(timeout=LIMIT_S)
         finally:
             process.kill()
     return Broken(process.returncode, said + rest, results, time.monotonic() - begin, tuple(family.values()))
@@ -579,7 +579,7 @@ MODULES = {"worker": "fixtures.load.worker", "broker": "fixtures.brokers.referen
 
 def loading(pid: int) -> dict[str, int]:
     """The processes of a measurement, once its worker has all connections of a cell."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + LIMIT_S
     while time.monotonic() < end:
         with suppress(psutil.NoSuchProcess):  # pytest-benchmark asks git, and a process may end just now
             children = psutil.Process(pid).children(recursive=True)
@@ -590,14 +590,15 @@ def loading(pid: int) -> dict[str, int]:
     raise TimeoutError("the load did not begin")
 
 
-#: Signal, victim, cell, how long after its connections stand. A cell settles for 0.3 to 0.9 s, its windows take 2.1 s.
+#: Signal, victim, cell, how long after its connections stand, windows of a cell. A cell settles for 0.3 to 0.9 s; one
+#: that must not end before the signal comes has windows for half a minute.
 BREAKS = {
-    "Ctrl-C while a cell settles": (signal.SIGINT, "pytest", 2, 0.15),
-    "Ctrl-C while a window is measured": (signal.SIGINT, "pytest", 1, 1.4),
-    "SIGTERM": (signal.SIGTERM, "pytest", 1, 1.4),
-    "a killed broker": (signal.SIGKILL, "broker", 1, 0.15),
-    "a killed worker": (signal.SIGKILL, "worker", 1, 1.4),
-    "a killed pytest": (signal.SIGKILL, "pytest", 1, 1.4),
+    "Ctrl-C while a cell settles": (signal.SIGINT, "pytest", 2, 0.15, 20),
+    "Ctrl-C while a window is measured": (signal.SIGINT, "pytest", 1, 1.4, 200),
+    "SIGTERM": (signal.SIGTERM, "pytest", 1, 1.4, 200),
+    "a killed broker": (signal.SIGKILL, "broker", 1, 0.15, 14),
+    "a killed worker": (signal.SIGKILL, "worker", 1, 1.4, 14),
+    "a killed pytest": (signal.SIGKILL, "pytest", 1, 1.4, 200),
 }
 INTERRUPTED = ("Ctrl-C while a cell settles", "Ctrl-C while a window is measured", "SIGTERM")
 
@@ -608,8 +609,9 @@ def breaks(tmp_path_factory):
     folder = tmp_path_factory.mktemp("broken")
 
     def call(name):
-        number, victim, cell, after_s = BREAKS[name]
-        ended = broken(folder / name.replace(" ", "-"), number, victim, cell=cell, after_s=after_s)
+        number, victim, cell, after_s, windows = BREAKS[name]
+        place = folder / name.replace(" ", "-")
+        ended = broken(place, number, victim, cell=cell, after_s=after_s, windows=windows)
         return ended, analysis("audit", ended.run)
 
     return side_by_side({name: lambda n=name: call(n) for name in BREAKS}, at_a_time=3)

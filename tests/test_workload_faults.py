@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from tests.conftest import read_json, table_rows
@@ -18,9 +19,9 @@ from workloads.specjms2007.executions import Execution
 from workloads.specjms2007.interactions import SCRIPTS
 from workloads.specjms2007.topology import Location
 
-#: Each supermarket has a distribution centre of its own, and starts an execution every second: what is cut off in the
-#: last second of the measurement holds up nobody else. Of 288 executions five messages that nobody sends are 0.3 %; a
-#: busy host may hold back the rest for half a second before the counts leave their 5 %.
+#: Each supermarket has a distribution centre of its own, and starts an execution every other second: what is cut off in
+#: the last second of the measurement holds up nobody else. Of 288 executions five messages that nobody sends are 0.3 %;
+#: a busy host may hold back the rest for more than a second before the counts leave their 5 %.
 CHAINS = """
 [locations]
 supermarkets = { per_base = 2.4 }
@@ -28,16 +29,16 @@ distribution_centres = { per_base = 2.4 }
 headquarters = 1
 
 [interaction_1]
-rate_per_s = 1
+rate_per_s = 0.5
 """
 
-#: One driver, so that only its own commits hold it up: a start every 50 ms.
+#: One driver, so that only its own commits hold it up: a start every 200 ms.
 DRIVER = """
 [locations]
 supermarkets = 1
 
 [interaction_4]
-rate_per_s = 20
+rate_per_s = 5
 """
 
 #: A chain has six copies and three transactions that answer: these take the order of the 276th of some 288 chains, and
@@ -50,27 +51,20 @@ SOUND, LOSE, DUPLICATE, MISROUTE, CUT = (
     "reference:cut=826",
 )
 #: These two on interaction 4, where messages of a driver follow each other.
-SWAP, STALL = "reference:swap=120", "reference:stall=60s@1s"
+SWAP, STALL = "reference:swap=120", "reference:stall=60s@4s"
 #: Every message: where some are late, others overtake them, which is a fault of another kind.
 LATE = "reference:late=1,delay=5500ms"
-#: A commit takes 15 ms of the 50 between two starts: behind a stall of 24 gaps a driver needs 34 to be up to its plan.
-SLOW = "reference:t_rcv=15ms,stall=1200ms@9400ms"
+#: Commits of 15 ms, a start every 200: behind a stall of 40 gaps a driver needs 3 to be up to its plan.
+SLOW = "reference:t_rcv=15ms,stall=8s@10s"
 
-#: What is selected, and the periods; late messages are steady once the warm-up is longer than the delay.
+#: What is selected, and the seconds of warm-up, measurement and drain: a busy host moves counts at the edges of a
+#: measurement, and 5 % of 20 s is one. Late messages are steady once the warm-up is longer than the delay.
 SESSIONS = {
-    "chains": (
-        (SOUND, LOSE, DUPLICATE, MISROUTE, CUT, SWAP, STALL),
-        CHAINS,
-        ("-k", "specjms2007 and (freeform and not (swap or stall) or interaction_4 and (swap or stall))"),
-        ("--base", "10", "--warmup-seconds", "0", "--measurement-seconds", "12", "--drain-seconds", "2"),
-    ),
-    "driver": (
-        (LATE, SLOW),
-        DRIVER,
-        ("-k", "specjms2007 and freeform"),
-        ("--base", "1", "--warmup-seconds", "9", "--measurement-seconds", "5", "--drain-seconds", "10"),
-    ),
+    "chains": ((SOUND, LOSE, DUPLICATE, MISROUTE, CUT), CHAINS, "freeform", "10", (0, 24, 2)),
+    "driver": ((LATE, SLOW), DRIVER, "freeform", "1", (9, 20, 10)),
+    "messages": ((SWAP, STALL), "", "interaction_4", "10", (0, 24, 2)),
 }
+LENGTHS = ("--warmup-seconds", "--measurement-seconds", "--drain-seconds")
 SESSION = {broker: name for name, (brokers, *_) in SESSIONS.items() for broker in brokers}
 
 #: By the broker: the only test that fails, and where the broker's truth counts what it did.
@@ -89,15 +83,18 @@ PUBLISHED = (rules.INPUT_RATE, rules.SENT, rules.RECEIVED, rules.PACING, rules.D
 
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory):
-    """Both sessions, with everything behind them that a user gets."""
+    """All sessions, with everything behind them that a user gets."""
     folder = tmp_path_factory.mktemp("faults")
 
     def session(name):
-        brokers, topology, selected, lengths = SESSIONS[name]
-        file = folder / f"{name}.toml"
-        file.write_text(topology)
-        named = [word for broker in brokers for word in ("--broker", broker)]
-        words = (*PYTEST, "workloads", *selected, *named, "--freeform", str(file), *lengths)
+        brokers, topology, selected, base, lengths = SESSIONS[name]
+        words = [*PYTEST, "workloads", "-k", f"specjms2007 and {selected}", "--base", base]
+        words += [word for broker in brokers for word in ("--broker", broker)]
+        words += [word for what, seconds in zip(LENGTHS, lengths, strict=True) for word in (what, str(seconds))]
+        if topology:
+            file = folder / f"{name}.toml"
+            file.write_text(topology)
+            words += ["--freeform", str(file)]
         return command(*words, results=folder / name)
 
     return side_by_side({name: lambda name=name: session(name) for name in SESSIONS})
@@ -208,7 +205,7 @@ def late(seen):
 
 def behind(seen):
     starts = list(filter(measured(seen, "sent_ns"), seen.rows("sent")))
-    misses = sum(row["sent_ns"] - row["planned_ns"] > 50e6 for row in starts)
+    misses = sum(row["sent_ns"] - row["planned_ns"] > 200e6 for row in starts)
     return "interaction 4", f"{misses} of {len(starts)} starts were more than one mean gap late"
 
 
@@ -224,7 +221,7 @@ WHERE = {
 
 
 def test_a_sound_broker_fails_no_test(seen):
-    """The control: the same load on the same broker without a fault passes what is judged; twelve seconds do not show a
+    """The control: the same load on the same broker without a fault passes what is judged; 24 seconds do not show a
     steady state, which the verdict says. The published tests are judged.
     """
     one = seen(SOUND)
@@ -263,7 +260,10 @@ def test_the_number_is_what_was_put_in(seen, broker):
         part, name = counted
         assert row["observed"] == one.truth[part][name] == 1
     elif broker == LATE:
-        assert 5500 <= row["observed"] < 6500
+        came = filter(measured(one, "received_ns"), one.rows("received"))
+        took_ns = [copy["received_ns"] - copy["sent_ns"] for copy in came]
+        assert row["observed"] == pytest.approx(np.percentile(took_ns, 90) / 1e6)
+        assert row["observed"] >= 5500
     else:
         assert 0.2 < row["observed"] < 0.8
         assert one.truth["service"]["stalls"] == 1
@@ -285,11 +285,11 @@ def test_the_screen_names_it(seen, broker):
 
 def test_the_exit_code_says_so(ended):
     """It is the audit's where every case by itself has passed; a case fails by itself where something does not come."""
-    assert [one.code for one in ended.values()] == [1, 1]
+    assert {one.code for one in ended.values()} == {1}
     assert "1 failed, 2 passed" in ended["driver"].output
     assert "FAILED verdict[run] - verdict: invalid" in ended["driver"].output
-    failed = set(re.findall(r"^FAILED \S+\[(\S+)-s1-", ended["chains"].output, re.MULTILINE))
-    assert failed == {LOSE, CUT, STALL}
+    outputs = "\n".join(one.output for one in ended.values())
+    assert set(re.findall(r"^FAILED \S+\[(\S+)-s1-", outputs, re.MULTILINE)) == {LOSE, CUT, STALL}
 
 
 def test_a_broker_that_stops_answering(seen):
@@ -303,7 +303,7 @@ def test_a_broker_that_stops_answering(seen):
     assert [row["test"] for row in one.audit("fail")] == ["input rate", "messages sent", "messages received"]
     assert one.disclosure["test_info"]["verdict"] == "invalid"
     assert one.disclosure["backlog_at_the_end_of_the_measurement"] == dict.fromkeys(places, 1)
-    assert period["drain"] < 3
+    assert period["drain"] < 20
     assert "first to fail: input rate, interaction 4: " in one.screen
     assert "backlog at the end of the measurement: 10 copies, 1 for bench.specjms2007." in one.screen
     assert "10 messages of transactions that nobody confirmed" in " ".join(one.screen.split())

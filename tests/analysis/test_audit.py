@@ -19,8 +19,6 @@ from workloads.lanes import LaneAudit, classify_shared
 from workloads.records import CAPACITY, plan_record
 from workloads.rules import VerdictKind
 
-PROPERTY = settings(deadline=None)
-
 KEYS = {"broker": "activemq", "start": 1, "experiment": "replication"}
 
 
@@ -79,7 +77,6 @@ PAIRS = st.dictionaries(
 )
 
 
-@PROPERTY
 @given(
     PAIRS,
     st.dictionaries(st.integers(0, 3), st.integers(0, 15)),
@@ -117,7 +114,7 @@ def test_both_stages_agree_with_the_audit_of_every_delivery(pairs, sent, expecte
     assert found == truth
 
 
-@settings(deadline=None, max_examples=3)
+@settings(max_examples=3)
 @given(
     st.lists(st.tuples(PAIRS, st.lists(st.integers(0, 15), min_size=4, max_size=4)), min_size=6, max_size=12),
     st.randoms(),
@@ -262,7 +259,7 @@ def test_order_within_a_queue_is_that_of_each_consumer(spark, tmp_path):
     assert queue_copies(spark, run, tmp_path / "again")[0] == LaneAudit(24, 24, reordered=1)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(streams(), min_size=2, max_size=4), st.integers(0, 15), st.integers(0, 3))
 def test_the_second_stage_brings_the_consumers_of_a_queue_together(handlers, sent, audience):
     """In batches cut anywhere, a queue's consumers are audited as one, and the pair beside them by itself."""

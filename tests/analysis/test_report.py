@@ -303,7 +303,7 @@ def browser(whole, tmp_path_factory):
             ],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         assert done.returncode == 0, done.stderr

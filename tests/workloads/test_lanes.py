@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from workloads.lanes import LaneAudit, classify, classify_shared
 
-PROPERTY = settings(deadline=None, max_examples=300)
+PROPERTY = settings(max_examples=300)
 
 RUNS = st.lists(
     st.tuples(st.integers(0, 30), st.integers(0, 8)).map(lambda run: (run[0], run[0] + run[1])), max_size=14

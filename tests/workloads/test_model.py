@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
@@ -63,7 +63,6 @@ def flow(number: int, publishers: int, templates: list[Template], subscriptions:
     return Flow(destination(number), publishers, tuple(templates), tuple(subscriptions))
 
 
-@settings(deadline=None)
 @given(described=FLOWS)
 def test_a_flow_knows_its_receivers(described):
     """Of each template the receivers are all subscriptions whose filter says yes, in their order, and no other."""
@@ -76,7 +75,6 @@ def test_a_flow_knows_its_receivers(described):
         )
 
 
-@settings(deadline=None)
 @given(described=FLOWS)
 def test_a_plan_numbers_through_all_its_flows(described):
     """Publishers, subscriptions and lanes count from 0 through the flows; a lane is a publisher and a template."""
@@ -102,7 +100,6 @@ def test_a_plan_numbers_through_all_its_flows(described):
     assert plan.replication == pytest.approx(float(Fraction(sum(len(lane[-1]) for lane in lanes), len(lanes))))
 
 
-@settings(deadline=None)
 @given(described=st.lists(st.tuples(st.integers(0, 40), st.integers(1, 12), st.booleans()), min_size=1, max_size=4))
 def test_subscriptions_share_connections_within_their_flow(described):
     """Every subscription is on one connection, in order; each is full but the last of its flow, and none spans two."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.model import PROFILES, Destination, DestinationKind, Flow, Plan, Subscription, Template
@@ -36,7 +36,6 @@ def plans(draw: st.DrawFn) -> Plan:
     return Plan("experiment", "cell", PROFILES["paper"], tuple(flows))
 
 
-@settings(deadline=None)
 @given(plan=plans())
 def test_the_record_expects_what_the_plan_expects(plan):
     """From plan.json come exactly the pairs of lane and subscription that the plan has, each once."""
@@ -47,7 +46,6 @@ def test_the_record_expects_what_the_plan_expects(plan):
     assert sorted(pairs) == sorted((lane.number, receiver) for lane in plan.lanes for receiver in lane.receivers)
 
 
-@settings(deadline=None)
 @given(plan=plans())
 def test_the_record_describes_the_plan(plan):
     """What the fit and the tables need stands beside the lanes, and what a caller adds."""

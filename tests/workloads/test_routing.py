@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
@@ -36,7 +36,6 @@ def routes(binding, key):
     return len(bound) == len(sent) and all(word in ("*", other) for word, other in zip(bound, sent, strict=True))
 
 
-@settings(deadline=None)
 @given(flow=key_flows())
 def test_a_binding_key_matches_what_its_selector_matches(flow):
     """A topic exchange with these bindings hands each message to exactly the receivers of the plan."""
@@ -51,7 +50,6 @@ VALUES = st.sampled_from(["", "a", "b", "a b"])
 HEADERS = st.dictionaries(st.sampled_from("PQR"), VALUES, max_size=3)
 
 
-@settings(deadline=None)
 @given(messages=st.lists(HEADERS, min_size=1), wanted=st.lists(HEADERS.filter(bool), min_size=1))
 def test_conditions_on_headers_match_what_their_selector_matches(messages, wanted):
     """A message that has all the headers of a binding is one that its selector matches, and the other way round."""

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import groupby
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
@@ -20,7 +20,6 @@ CELL_LISTS = st.lists(
 BROKERS = st.lists(st.sampled_from(["activemq", "artemis", "stomp://h:1"]), unique=True, max_size=3)
 
 
-@settings(deadline=None)
 @given(cells=CELL_LISTS, brokers=BROKERS, starts=st.integers(1, 4), seed=st.integers())
 def test_every_cell_comes_once_in_every_start(cells, brokers, starts, seed):
     """All pairs of experiment and cell, once per broker and start, and each start in one piece."""
@@ -33,7 +32,6 @@ def test_every_cell_comes_once_in_every_start(cells, brokers, starts, seed):
     assert len(lives) == len(set(lives))
 
 
-@settings(deadline=None)
 @given(cells=CELL_LISTS, seed=st.integers(), data=st.data())
 def test_the_seed_alone_decides_the_order(cells, seed, data):
     """The same seed gives the same order, in whatever order the cells were collected."""

@@ -7,13 +7,11 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
 from workloads.selectors import And, Between, Equals, In, IsNull, Like, Or, all_of, parse
-
-PROPERTY = settings(deadline=None)
 
 NAMES = st.sampled_from(["P1", "P2", "_x", "$y", "and_", "ORder"])
 VALUES = st.sampled_from(["", "#0", "it's", "''", "a = 'b'", ") OR (", " ", "ñ\n\\"]) | st.text(max_size=5)
@@ -36,7 +34,6 @@ def selectors(names, integer_names, values):
     return st.recursive(leaves, lambda members: terms_of(And, members) | terms_of(Or, members), max_leaves=12)
 
 
-@PROPERTY
 @given(selector=selectors(NAMES, NAMES, VALUES))
 def test_the_text_tells_the_selector(selector):
     """Whatever the values hold, quotes and operators included, the text is read back as the same selector."""
@@ -46,7 +43,6 @@ def test_the_text_tells_the_selector(selector):
 SHORT = st.text("ab.%_'\n", max_size=3)
 
 
-@PROPERTY
 @given(
     selector=selectors(st.sampled_from("ab"), st.just("n"), SHORT),
     properties=st.dictionaries(st.sampled_from("ab"), SHORT),

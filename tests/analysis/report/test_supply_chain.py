@@ -339,7 +339,7 @@ def test_a_real_browser(whole, tmp_path):
         [CHROMIUM, *switches, f"--user-data-dir={tmp_path / 'profile'}", page.as_uri()],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import Phase, example, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from analysis.workload import verdict
@@ -32,14 +32,17 @@ def slower(topology: Topology) -> Topology:
     )
 
 
+#: Whatever else is drawn: of the second nothing is started so soon.
+ALWAYS = (vertical(1).only(4), vertical(1).only(3), vertical(1).only(2))
+
+
 @pytest.mark.usefixtures("spark")
-@settings(max_examples=1, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
-@example([vertical(1).only(4), vertical(1).only(3), vertical(1).only(2)])  # of the second nothing is started so soon
+@settings(max_examples=2, phases=(Phase.reuse, Phase.generate))  # the first is the simplest there is
 @given(st.lists(topologies().map(slower), min_size=4, max_size=4))
 def test_a_perfect_record_passes(tmp_path_factory, several):
     """No test fails, and every execution that was started is complete."""
     run = wr.empty_run()
-    for number, topology in enumerate(several):
+    for number, topology in enumerate([*ALWAYS, *several]):
         wr.add_cell(run, topology, cell=f"cell-{number}", lengths=Lengths(1, 2, 2))
 
     for result in verdict.analysed([run.write(tmp_path_factory.mktemp("any") / "run")], master=""):

@@ -18,7 +18,7 @@ from workloads.specjms2007.compiled import scenario as compiled
 from workloads.specjms2007.executions import Execution, cast, counts
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(topologies() | st.sampled_from(CONTROLLED), st.integers(0, 1000), st.data())
 def test_an_execution_has_as_many_messages_as_the_model_says(topology, number, data):
     """Senders of each step, and copies at its destination, are the counts of the execution."""
@@ -38,7 +38,7 @@ def test_an_execution_has_as_many_messages_as_the_model_says(topology, number, d
         first += len(topology.destinations(step))
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(topologies())
 def test_what_a_perfect_load_sends_is_what_is_expected(topology):
     """Every message of the recorder, by execution, step, sender and destination, is one of the templates."""

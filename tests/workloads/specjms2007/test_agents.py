@@ -103,7 +103,6 @@ def test_look_ups_run_every_chain_to_its_end(topology):
     check_chains(topology, 5)
 
 
-@settings(deadline=None)
 @given(topology=topologies())
 def test_look_ups_run_every_chain_to_its_end_anywhere(topology):
     """The same in any topology, with any interactions switched on."""
@@ -140,7 +139,7 @@ def test_every_location_has_the_traffic_computed_for_it(topology):
     check_rates(topology)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(topology=topologies())
 def test_every_location_has_the_traffic_computed_for_it_anywhere(topology):
     """The same in any topology."""
@@ -199,7 +198,6 @@ def test_a_supplier_hears_calls_for_all_its_families_in_one_handler():
     assert [len(handler.destinations) for handler in calls] == [50] * 5
 
 
-@settings(deadline=None)
 @given(topology=topologies())
 def test_numbers_of_handlers_and_drivers_are_those_listed(topology):
     """The arithmetic that refuses too many connections counts what is there."""
@@ -210,7 +208,6 @@ def test_numbers_of_handlers_and_drivers_are_those_listed(topology):
     assert topology.connections == topology.handlers + topology.drivers
 
 
-@settings(deadline=None)
 @given(topology=topologies(), window=st.integers(0, 20))
 def test_drivers_are_staggered_evenly(topology, window):
     """The starts of an interaction at all its locations are evenly spaced, and at the rate of the whole system."""

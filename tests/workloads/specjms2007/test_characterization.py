@@ -6,7 +6,7 @@ import json
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.workloads.specjms2007.topologies import CONTROLLED, topologies
 from workloads.specjms2007.characterization import (
@@ -192,7 +192,6 @@ def test_sums_over_locations_are_those_over_interactions(topology):
     check_sums(topology)
 
 
-@settings(deadline=None)
 @given(topology=topologies())
 def test_sums_agree_anywhere(topology):
     """The same in any valid topology, with any interactions switched on."""

@@ -98,7 +98,7 @@ def check_chains(topology: Topology, most: int) -> None:
                 assert {rows.destinations[place] for got, _, place, _ in sent if got == number} == {where}
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(topology=own_topologies())
 def test_chains_run_as_their_ids_promise(topology):
     """In any topology: messages per step, who gets them, where, and how large, also where handlers share a queue."""
@@ -113,7 +113,6 @@ def test_chains_of_the_published_topologies_run_as_their_ids_promise(topology):
     check_chains(topology, 3)
 
 
-@settings(deadline=None)
 @given(topology=own_topologies())
 def test_rows_are_those_of_the_agents(topology):
     """Handlers, drivers, modes and rates are the model's; nothing consumes twice, nothing is without a consumer."""
@@ -147,7 +146,6 @@ def test_rows_are_those_of_the_agents(topology):
     assert all(len(handler.subscriptions) == len(set(handler.subscriptions)) for handler in rows.handlers)
 
 
-@settings(deadline=None)
 @given(topology=own_topologies())
 def test_rates_and_copies_give_the_traffic_computed(topology):
     """Starts per second, over their casts, times copies: the received rates computed, to a float's digits."""
@@ -164,7 +162,7 @@ def test_rates_and_copies_give_the_traffic_computed(topology):
     }
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(topology=own_topologies())
 def test_casts_stand_for_all_starts(topology):
     """Start k has the cast of start k modulo the number of rows, far beyond them too."""

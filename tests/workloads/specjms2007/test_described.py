@@ -7,7 +7,7 @@ from copy import deepcopy
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workloads.specjms2007.topologies import CONTROLLED, own_topologies
@@ -34,7 +34,6 @@ def check_round_trip(topology: Topology) -> None:
     assert list(back.locations) == list(topology.locations)
 
 
-@settings(deadline=None)
 @given(topology=own_topologies())
 def test_what_is_described_is_rebuilt(topology):
     """Any topology comes back through JSON the same: locations, rates, delivery modes, sizes, in the same order."""
@@ -145,7 +144,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(path=st.sampled_from([path for path, _ in PLACES]), value=VALUES)
 def test_whatever_stands_there_gives_a_topology_or_a_refusal(path, value):
     """A damaged file never ends in any other error."""

@@ -6,7 +6,7 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.workloads.specjms2007.topologies import CONTROLLED, topologies
@@ -24,7 +24,6 @@ def period_of(topology: Topology, interaction: int, origin: int) -> list[Executi
     return [Execution(interaction, origin, number) for number in range(cast_period(topology, interaction))]
 
 
-@settings(deadline=None)
 @given(one=EXECUTIONS, other=EXECUTIONS)
 def test_an_id_is_a_positive_64_bit_integer_and_unique(one, other):
     """Ids travel in headers and stand in columns; from an id comes its execution."""
@@ -69,7 +68,6 @@ def test_winners_are_uniform_over_a_familys_suppliers(topology):
     check_winners(topology)
 
 
-@settings(deadline=None)
 @given(topology=topologies())
 def test_winners_are_uniform_anywhere(topology):
     """The same in any topology."""
@@ -77,7 +75,6 @@ def test_winners_are_uniform_anywhere(topology):
     check_winners(topology)
 
 
-@settings(deadline=None)
 @given(topology=topologies(), number=st.integers(0, 10**9), data=st.data())
 def test_casts_are_locations_that_exist_and_repeat(topology, number, data):
     """Each party is cast with a destination that its messages have; after a period the same cast comes again."""
@@ -143,7 +140,6 @@ def test_messages_of_the_other_interactions(topology):
         assert (sum(one.sent for one in count), sum(one.received for one in count)) == expected
 
 
-@settings(deadline=None)
 @given(topology=topologies())
 def test_counts_of_executions_average_to_the_mean(topology):
     """A call for offers counts its own family's suppliers; over a period the mean is zeta. Orders: always one."""

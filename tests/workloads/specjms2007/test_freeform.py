@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloads.specjms2007
@@ -291,7 +291,6 @@ def toml(value) -> str:
     return str(value)
 
 
-@settings(deadline=None)
 @given(
     key=st.sampled_from(["supermarkets = 3", "rate_per_s = 2", "x = [10, 100, 500]", "persistent = true"]), value=VALUES
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
@@ -67,7 +67,6 @@ def test_sizes_without_three_values():
     assert LAWS["priceUpdate"].body_bytes("priceUpdate") == (231, 231, 231)
 
 
-@settings(deadline=None)
 @given(x=TRIPLES, y=TRIPLES, message=st.sampled_from(sorted(COEFFICIENTS)))
 def test_sizes_follow_the_formula_or_are_refused(x, y, message):
     """x (m1 + m2 y) + b (section 3.1), to half a byte; never beyond what the load can carry."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.workloads.specjms2007.topologies import CONTROLLED, topologies
 from workloads.errors import WorkloadError
@@ -128,7 +128,6 @@ def test_families_are_covered(topology):
     check_families(topology)
 
 
-@settings(deadline=None)
 @given(topology=topologies())
 def test_families_are_covered_anywhere(topology):
     """Every call for offers reaches a supplier in any topology that is not refused."""
@@ -160,7 +159,6 @@ def test_no_destination_is_without_a_consumer(topology):
     check_destinations(topology)
 
 
-@settings(deadline=None)
 @given(topology=topologies())
 def test_no_destination_is_without_a_consumer_anywhere(topology):
     """The same in any topology."""

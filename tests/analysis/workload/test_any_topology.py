@@ -38,7 +38,7 @@ ALWAYS = (vertical(1).only(4), vertical(1).only(3), vertical(1).only(2))
 
 @pytest.mark.usefixtures("spark")
 @settings(max_examples=2, phases=(Phase.reuse, Phase.generate))  # the first is the simplest there is
-@given(st.lists(topologies().map(slower), min_size=4, max_size=4))
+@given(st.lists(topologies().map(slower), min_size=2, max_size=2))
 def test_a_perfect_record_passes(tmp_path_factory, several):
     """No test fails, and every execution that was started is complete."""
     run = wr.empty_run()

@@ -29,11 +29,11 @@ ON_SPARK = ("tests/analysis/workload/", "tests/analysis/")
 
 #: Files whose tests take longest, in which order they begin, so that no worker is left with one of them at the end.
 LONGEST = (
+    "test_workload_faults.py",
     "test_measurement.py",
     "test_lifecycle.py",
     "test_container.py",
     "test_rabbitmq.py",
-    "test_workload_faults.py",
 )
 
 # Examples may take as long as a busy host makes them.

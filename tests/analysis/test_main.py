@@ -72,15 +72,6 @@ def python(*arguments, **environment):
     )
 
 
-def test_the_command_itself(runs):
-    """A process of its own, with its own Spark: JSON on standard output and nothing else there."""
-    done = python("-m", "analysis", "audit", str(runs / "valid"), "--json", "--strict", "--spark-master", "local[2]")
-
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["messages"]["lost"] == 0
-    assert "WARN " not in done.stderr
-
-
 def test_importing_costs_nothing():
     """The package, the pytest plugin and the command import neither Spark nor statsmodels nor pandas nor matplotlib."""
     heavy = "{'pyspark', 'pandas', 'statsmodels', 'scipy', 'pyarrow', 'matplotlib'}"

@@ -44,6 +44,7 @@ EXPERIMENT = Experiment(
     GRIDS,
     flow,
     pace=_open_loop,
+    own_connections=True,
 )
 
 

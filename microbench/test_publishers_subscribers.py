@@ -67,6 +67,7 @@ EXPERIMENT = Experiment(
     flow,
     profile=_with_receipts,
     pace=_synchronous,
+    own_connections=True,
 )
 
 

@@ -42,6 +42,7 @@ EXPERIMENT = Experiment(
     LABEL,
     GRIDS,
     flow,
+    own_connections=True,
 )
 
 

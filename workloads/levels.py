@@ -1,4 +1,4 @@
-"""Which cells a run measures and how long, unless its user says otherwise; and what that takes."""
+"""Which cells a run measures, in how many layouts, rounds and slices, unless its user says so; and what that takes."""
 
 from __future__ import annotations
 
@@ -6,26 +6,68 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from workloads.blocks import Block
 from workloads.errors import WorkloadError
-from workloads.model import Cell, Experiment, Plan
+from workloads.model import Cell, Experiment
 from workloads.sendrules import Pace, Utilisation
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Windows per cell and their length; the warm-up is a minimum, the data decide above it."""
+    """Layouts of a start, rounds in each, and the measured part of a slice.
 
-    windows: int
-    window_s: float
+    The warm-up takes warm_up_s at least and, in a start whose broker does not become warm, about warm_up_limit_s; none
+    at all where both are 0.
+    """
+
+    layouts: int
+    rounds: int
+    slice_s: float
     warm_up_s: float
+    warm_up_limit_s: float
 
 
 LEVELS: Mapping[str, Level] = {
-    "smoke": Level(windows=1, window_s=0.3, warm_up_s=0.0),  # correctness only
-    "quick": Level(windows=3, window_s=2.0, warm_up_s=40.0),
-    "today": Level(windows=5, window_s=5.0, warm_up_s=60.0),
-    "paper": Level(windows=5, window_s=10.0, warm_up_s=60.0),
+    "smoke": Level(layouts=1, rounds=1, slice_s=0.1, warm_up_s=0.0, warm_up_limit_s=0.0),  # correctness only
+    "quick": Level(layouts=8, rounds=2, slice_s=0.4, warm_up_s=20.0, warm_up_limit_s=75.0),
+    "today": Level(layouts=8, rounds=3, slice_s=0.4, warm_up_s=40.0, warm_up_limit_s=180.0),
+    "paper": Level(layouts=8, rounds=3, slice_s=0.4, warm_up_s=40.0, warm_up_limit_s=180.0),
 }
+
+#: Layouts of each start from which `--precision` tells how many it takes.
+PILOT_LAYOUTS = 5
+
+#: Slices of cells that pace themselves, or that ask about connections, are longer by these factors: a synchronous
+#: publisher is far from the broker's capacity, and a percentile of an open loop needs messages.
+PACED_SLICE, OPEN_SLICE = 5.0, 12.5
+
+#: In front of its measured part a slice is under load for this share of it, at least and at most so long.
+RAMP_SHARE, RAMP_S = 0.25, (0.05, 1.0)
+
+#: Where a block is of such cells, a layout has this share of the rounds, at least one.
+PACED_ROUNDS = 0.5
+
+#: A layout begins with load that is not counted: the broker's code meets new objects, and what connecting left behind
+#: is collected. So long in all, in a run that warms up at all.
+WARMING_S = 3.0
+
+
+def slice_s(level_slice_s: float, pace: Pace | None, *, own_connections: bool) -> float:
+    """The measured part of a cell's slice; the engine makes it longer for a broker that takes few messages in it."""
+    if isinstance(pace, Utilisation):
+        return level_slice_s * OPEN_SLICE
+    return level_slice_s * PACED_SLICE if own_connections else level_slice_s
+
+
+def ramp_s(measured_s: float) -> float:
+    """What lies in front of the measured part of a slice."""
+    least, most = RAMP_S
+    return min(most, max(least, RAMP_SHARE * measured_s))
+
+
+def rounds_of(level: Level, block: Block) -> int:
+    """Counted rounds of a block in each of its layouts."""
+    return max(1, round(level.rounds * PACED_ROUNDS)) if block.own_connections else level.rounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +87,19 @@ class Grid:
 
 
 def grid_of(name: str, table: Mapping[str, Any]) -> Grid:
-    """A grid from a user's table: `windows`, `window_seconds`, `warmup_seconds`, and a table of factors per experiment.
+    """A grid from a user's table: `layouts`, `rounds`, `slice_seconds`, `warmup_seconds`, and a table of factors per
+    experiment.
 
-    What is not said of the times is that of `quick`. Raises WorkloadError for any other key; whether the
-    experiments exist is known when they are collected.
+    What is not said is that of `quick`. Raises WorkloadError for any other key; whether the experiments exist is known
+    when they are collected.
     """
     quick = LEVELS["quick"]
-    times = {"windows": quick.windows, "window_seconds": quick.window_s, "warmup_seconds": quick.warm_up_s}
+    times = {
+        "layouts": quick.layouts,
+        "rounds": quick.rounds,
+        "slice_seconds": quick.slice_s,
+        "warmup_seconds": quick.warm_up_s,
+    }
     own: dict[str, Mapping[str, Any]] = {}
     for key, value in table.items():
         if isinstance(value, Mapping):
@@ -66,27 +114,33 @@ def grid_of(name: str, table: Mapping[str, Any]) -> Grid:
             times[key] = value
     if not own:
         raise WorkloadError(f"grid {name}: no experiment; expected a table such as [replication] with its factors")
-    return Grid(name, Level(int(times["windows"]), times["window_seconds"], times["warmup_seconds"]), own)
+    warm_up_s = times["warmup_seconds"]
+    limit_s = max(warm_up_s, quick.warm_up_limit_s) if warm_up_s else 0.0
+    level = Level(int(times["layouts"]), int(times["rounds"]), times["slice_seconds"], warm_up_s, limit_s)
+    return Grid(name, level, own)
 
 
-#: One window in four may be measured again, so that a restless host cannot make a run much longer than estimated.
-REPEATED_SHARE = 1 / 4
+#: What a slice takes besides its ramp and its measured part, a connection and a subscription to be opened and ended,
+#: and a start besides its warm-up. Measured on ActiveMQ Classic 5.18.3 on 2 cores.
+DRAIN_S, CONNECTION_S, SUBSCRIPTION_S, START_S = 0.03, 0.0006, 0.00015, 7.0
 
-#: What a cell takes besides its windows, a start besides its warm-up, and one look of a warm-up: from two quick runs of
-#: ActiveMQ Classic 5.18.3 on 2 cores (30 and 117 cells).
-CELL_S, CONNECTION_S, START_S, LOOK_S = 2.2, 0.0012, 7.0, 6.0
+#: What a cell of a workload takes besides its periods: from two runs of ActiveMQ Classic 5.18.3 on 2 cores.
+CELL_S = 2.2
+
+#: A warm-up that ends by the data takes about so much of its limit.
+WARM_UP_SHARE = 0.8
 
 
-def estimate_s(cells: Sequence[tuple[Plan, Pace | None]], level: Level, starts: int, looks: int) -> float:
-    """Seconds that all starts (of all brokers) will take, each with every cell once.
+def estimate_s(blocks: Sequence[Block], level: Level, starts: int) -> float:
+    """Seconds that all starts of one broker will take."""
+    pass_s = sum(layout_s(block, level) for block in blocks)
+    warm_up_s = max(level.warm_up_s, WARM_UP_SHARE * level.warm_up_limit_s)
+    return starts * (START_S + warm_up_s + level.layouts * pass_s)
 
-    looks: cells that a warm-up loads in turn, two rounds at least. An experiment with open loops measures its
-    capacity first, in every start. Of the windows that a slow host may have measured again, half are.
-    """
-    windows_s = level.windows * level.window_s * (1 + REPEATED_SHARE / 2)
-    cell_s = [CELL_S + CONNECTION_S * plan.connections + windows_s for plan, _ in cells]
-    open_loops = {
-        plan.experiment: took for (plan, pace), took in zip(cells, cell_s, strict=True) if type(pace) is Utilisation
-    }
-    warm_up_s = max(1.5 * level.warm_up_s, 2 * looks * LOOK_S) if level.warm_up_s else 0.0
-    return starts * (START_S + warm_up_s + sum(cell_s) + sum(open_loops.values()))
+
+def layout_s(block: Block, level: Level) -> float:
+    """Seconds that one layout of a block takes."""
+    slices_s = [slice_s(level.slice_s, cell.pace, own_connections=cell.own_connections) for cell in block.cells]
+    round_s = sum(measured + ramp_s(measured) + DRAIN_S for measured in slices_s)
+    opening_s = CONNECTION_S * block.connections + SUBSCRIPTION_S * block.subscriptions
+    return opening_s + (WARMING_S if level.warm_up_limit_s else 0.0) + rounds_of(level, block) * round_s

@@ -313,7 +313,9 @@ class Experiment:
     label: format string of a cell's id over the factors · fits_model: n_fltr and r vary independently over the
     cells, so that B = t_rcv + n_fltr t_fltr + r t_tx can be fitted on them, or B = t_rcv + r t_tx where r varies and
     there are no filters · profile: what a cell changes of the
-    run's profile, where that is the question · pace: what a cell asks for instead of the run's closed loop.
+    run's profile, where that is the question · pace: what a cell asks for instead of the run's closed loop ·
+    own_connections: its cells share no connections with other cells, because connections are its question or because
+    they pace themselves.
     """
 
     name: str
@@ -325,6 +327,7 @@ class Experiment:
     fits_model: bool = False
     profile: Callable[[Cell, Profile], Profile] = _as_run
     pace: Callable[[Cell], Pace | None] = _closed_loop
+    own_connections: bool = False
 
     def cells(self, grid: str) -> tuple[Cell, ...]:
         try:

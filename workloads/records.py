@@ -7,11 +7,12 @@
                           and for what else warned, with messages {severity, text, count, first} and the number of
                           others, which were too many to be kept
         plan.json         what should have happened, per (experiment, cell)
-        sends/            one Parquet file per (broker, start, experiment, cell, worker)
+        sends/            one Parquet file per (broker, start, layout, block, worker)
         deliveries/       likewise
-        windows/          one file per (broker, start, experiment, cell), written last: a cell that has it is complete
-        samples/          likewise, one row per second of load
-        latency/          per worker like sends; only where the loop is open
+        latency/          likewise; only where the loop of a cell is open
+        windows/          one file per (broker, start, layout, block): the slices, with the round that each belongs to
+        samples/          likewise, one row per second
+        layouts/          likewise, one row each, written last: a layout that has it is complete
         brokers/          one folder per broker start: its log
 
 Of a business workload (kind `workload`) plan.json has what `workloads.scenario` compiled, and instead of sends,
@@ -21,8 +22,11 @@ deliveries, windows and latency there are
         received/         every delivery, likewise
         periods/          one file per (broker, start, experiment, cell), written last
 
-Within a (lane, subscription) pair `arrival` is unique and the rows stand in its order; the sends of a lane
-have no gap, from 0 on. A complete cell has at least one window, and a complete run all scheduled cells.
+A *layout* is the cells of a block connected and subscribed on the broker at once, until the last of its rounds; the
+layouts of all blocks with the same number are one pass, which is the unit of every interval. Layout 0 is that of the
+warm-up. Lanes and subscriptions are numbered per cell, as in plan.json, and the numbers of a lane's messages go on
+from slice to slice: within a (layout, block, lane, subscription) `arrival` is unique and the rows stand in its order,
+and the sends of a lane have no gap, from 0 on. A complete run has all scheduled cells in all its layouts.
 
 Every instant is `CLOCK_MONOTONIC` in int64 ns, one clock for all processes of a host. The files are
 written under a temporary name and renamed when complete.
@@ -39,19 +43,25 @@ from workloads.model import Factor, Plan
 from workloads.sendrules import Pace
 
 #: Raised when a column, a key or the meaning of one changes; the analysis refuses other versions.
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 #: Positions of a cell's second part, after its broker was killed, begin so far behind those of the first.
 PART_POSITIONS = 10**9
 
-#: The experiment name under which the traffic of the warm-up is recorded; it is audited like any other.
-WARM_UP = "warm-up"
+#: The experiment name of cells that every block of a run has, so that the rounds of different blocks share a level.
+ANCHOR = "anchor"
 
-#: The experiment name of the closed loops whose capacity an open loop's rate is a share of; audited as well.
+#: The experiment name of the closed loops whose capacity an open loop's rate is a share of.
 CAPACITY = "capacity"
 
-#: Traffic that is audited, and otherwise enters no result.
-PREPARATION = (WARM_UP, CAPACITY)
+#: Cells that are audited and help to tell the level of a round, and that stand in no table.
+PREPARATION = (ANCHOR, CAPACITY)
+
+#: The number of the warm-up's layout; those that are measured follow from 1.
+WARM_UP_LAYOUT = 0
+
+#: The number of a layout's first round, which makes the broker warm for what was laid out anew and is not counted.
+WARMING_ROUND = 0
 
 
 class Outcome(StrEnum):
@@ -89,14 +99,21 @@ class Column:
 
 
 KEYS = (
-    Column("broker", Type.STRING, "the broker as the user named it, without credentials"),
+    Column("broker", Type.STRING, "the broker as the user named it, without credentials; its role where two compare"),
     Column("start", Type.INT32, "which life of the broker's process, from 1"),
-    Column("experiment", Type.STRING, f"file of microbench, or {WARM_UP!r}"),
+    Column("experiment", Type.STRING, f"file of microbench, {ANCHOR!r} or {CAPACITY!r}"),
     Column("cell", Type.STRING, "setting of the experiment's factors"),
+)
+
+#: Of the throughput study: which layout a row belongs to.
+LAYOUT_KEYS = (
+    Column("layout", Type.INT32, "which layout of the start, from 1; 0 is that of the warm-up"),
+    Column("block", Type.INT32, "which of the start's blocks of cells, from 0"),
 )
 
 SENDS = (
     *KEYS,
+    *LAYOUT_KEYS,
     Column("lane", Type.INT32, "publisher x template, numbered in plan.json"),
     Column("first_seq", Type.INT64, "first sequence number wholly written to the broker's socket"),
     Column("last_seq", Type.INT64, "last one, included; a lane without a message has no row"),
@@ -106,7 +123,12 @@ SENDS = (
 
 DELIVERIES = (
     *KEYS,
-    Column("subscription", Type.INT32, "numbered in plan.json"),
+    *LAYOUT_KEYS,
+    Column(
+        "subscription",
+        Type.INT32,
+        "numbered in plan.json; negative where it is another cell's: -1 less its number in the block",
+    ),
     Column("lane", Type.INT32, "publisher x template, numbered in plan.json"),
     Column("arrival", Type.INT64, "place of the first message in the order in which the worker read them"),
     Column("first_seq", Type.INT64, "first of the consecutive sequence numbers of a run"),
@@ -118,29 +140,32 @@ DELIVERIES = (
 
 WINDOWS = (
     *KEYS,
-    Column("window", Type.INT32, "counts from 0 in a cell; a repeated window has a number of its own"),
-    Column("begin_ns", Type.INT64, "instant of the first reading of the counters"),
-    Column("end_ns", Type.INT64, "instant of the last reading"),
+    *LAYOUT_KEYS,
+    Column("round", Type.INT32, f"which round of the layout; {WARMING_ROUND} makes it warm and is not counted"),
+    Column("position", Type.INT32, "place of the slice in its round, from 0"),
+    Column("begin_ns", Type.INT64, "instant of the first reading of the counters, behind the ramp"),
+    Column("end_ns", Type.INT64, "instant of the last reading, before the drain"),
     Column("received", Type.INT64, "SEND frames wholly written to the broker's sockets in between"),
     Column("expected", Type.INT64, "copies that the plan expects of those"),
     Column("dispatched", Type.INT64, "copies read from the broker's sockets in between"),
     Column("in_flight", Type.INT64, "messages in flight allowed; null in an open loop", nullable=True),
     Column("planned_per_s", Type.FLOAT64, "messages planned per second; null in a closed loop", nullable=True),
     Column("broker_cpu_ns", Type.INT64, "CPU time of all its processes; null where it cannot be read", nullable=True),
-    Column("gc_pause_ns", Type.INT64, "pauses of the broker's JVM for garbage collection; null without", nullable=True),
+    Column("compiler_cpu_ns", Type.INT64, "of it, by the compiler threads of its JVM; null without", nullable=True),
+    Column("gc_cpu_ns", Type.INT64, "of it, by the JVM's threads for garbage collection; null without", nullable=True),
+    Column("gc_pause_ns", Type.INT64, "pauses for young collections in between; null without a log", nullable=True),
+    Column("gc_pauses", Type.INT64, "how many such pauses began in between; null without a log", nullable=True),
+    Column("full_gc_pause_ns", Type.INT64, "pauses for full collections; null without a log", nullable=True),
     Column("load_cpu_ns", Type.INT64, "CPU time of all workers"),
-    Column(
-        "host_speed_ns", Type.INT64, "time of a fixed piece of work on the load's CPU, lower quartile over the window"
-    ),
-    Column("status", Type.STRING, "ok, warm-up, repeated or contaminated"),
+    Column("idle_broker_cpu_ns", Type.INT64, "CPU time of other live brokers meanwhile; null without", nullable=True),
+    Column("owed", Type.INT64, "copies that had not come when the drain behind the slice was over"),
+    Column("status", Type.STRING, "ok or warm-up"),
 )
 
-SAMPLES = (
-    *KEYS,
-    Column("at_ns", Type.INT64, "instant of the reading; counters are cumulative"),
-    Column("received", Type.INT64, "SEND frames written in this cell so far"),
-    Column("dispatched", Type.INT64, "copies read in this cell so far"),
+_SAMPLED = (
     Column("broker_cpu_ns", Type.INT64, "CPU time of all the broker's processes", nullable=True),
+    Column("compiler_cpu_ns", Type.INT64, "of it, by the compiler threads of its JVM; null without", nullable=True),
+    Column("gc_cpu_ns", Type.INT64, "of it, by the JVM's threads for garbage collection; null without", nullable=True),
     Column("broker_rss_bytes", Type.INT64, "resident memory of all the broker's processes", nullable=True),
     Column("broker_context_switches", Type.INT64, "of all threads of the broker", nullable=True),
     Column("broker_disk_written_bytes", Type.INT64, "by the broker's processes", nullable=True),
@@ -151,12 +176,44 @@ SAMPLES = (
     Column("network_sent_bytes", Type.INT64, "of all interfaces, loopback included"),
 )
 
+#: Of the throughput study; experiment and cell are those under way.
+SAMPLES = (
+    *KEYS,
+    *LAYOUT_KEYS,
+    Column("at_ns", Type.INT64, "instant of the reading; counters are cumulative"),
+    Column("received", Type.INT64, "SEND frames written in this layout so far"),
+    Column("dispatched", Type.INT64, "copies read in this layout so far"),
+    *_SAMPLED,
+)
+
+WORKLOAD_SAMPLES = (
+    *KEYS,
+    Column("at_ns", Type.INT64, "instant of the reading; counters are cumulative"),
+    Column("received", Type.INT64, "messages written in this cell so far"),
+    Column("dispatched", Type.INT64, "messages read in this cell so far"),
+    *_SAMPLED,
+)
+
 LATENCY = (
     *KEYS,
-    Column("window", Type.INT32, "the window in which the planned instant lies"),
+    *LAYOUT_KEYS,
+    Column("round", Type.INT32, "of the slice in which the planned instant lies"),
     Column("measure", Type.STRING, "latency: planned to read; lateness: planned to written, of the generator"),
     Column("bucket", Type.INT32, "of workloads.histogram: log-linear, negative for negative times"),
     Column("count", Type.INT64, "copies (latency) or messages (lateness)"),
+)
+
+LAYOUTS = (
+    *KEYS[:2],
+    *LAYOUT_KEYS,
+    Column("begin_ns", Type.INT64, "instant before the first connection was opened"),
+    Column("connected_ns", Type.INT64, "instant at which all connections and subscriptions stood"),
+    Column("end_ns", Type.INT64, "instant at which all of it had ended"),
+    Column("cells", Type.INT32, "laid out, anchors included"),
+    Column("connections", Type.INT32, "of publishers and subscribers"),
+    Column("subscriptions", Type.INT32, "on them"),
+    Column("rounds", Type.INT32, "complete ones, the uncounted one included"),
+    Column("status", Type.STRING, "ok or warm-up"),
 )
 
 
@@ -215,7 +272,9 @@ PERIODS = (
     Column("broker_cpu_ns", Type.INT64, "CPU time of all the broker's processes in it", nullable=True),
     Column("gc_pause_ns", Type.INT64, "pauses of the broker's JVM in it; null without", nullable=True),
     Column("load_cpu_ns", Type.INT64, "CPU time of all workers in it"),
-    Column("host_speed_ns", Type.INT64, "as in windows, over the whole period"),
+    Column(
+        "host_speed_ns", Type.INT64, "time of a fixed piece of work on the load's CPU, lower quartile over the period"
+    ),
     Column("store_bytes", Type.INT64, "what the broker's files hold at its end; null where unknown", nullable=True),
 )
 
@@ -225,6 +284,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
     "windows": WINDOWS,
     "samples": SAMPLES,
     "latency": LATENCY,
+    "layouts": LAYOUTS,
 }
 
 #: Of a run of a business workload; a run directory has one of the two sets, and its manifest's `kind` says which.
@@ -232,7 +292,7 @@ WORKLOAD_TABLES: Mapping[str, tuple[Column, ...]] = {
     "sent": SENT,
     "received": RECEIVED,
     "periods": PERIODS,
-    "samples": SAMPLES,
+    "samples": WORKLOAD_SAMPLES,
 }
 
 
@@ -251,9 +311,12 @@ TABLES_OF: Mapping[Kind, Mapping[str, tuple[Column, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One cut in time of a steady load; fields as the columns of WINDOWS behind its keys."""
+    """The measured part of one slice; fields as the columns of WINDOWS behind KEYS."""
 
-    window: int
+    layout: int
+    block: int
+    round: int
+    position: int
     begin_ns: int
     end_ns: int
     received: int
@@ -262,9 +325,14 @@ class Window:
     in_flight: int | None
     planned_per_s: float | None
     broker_cpu_ns: int | None
+    compiler_cpu_ns: int | None
+    gc_cpu_ns: int | None
     gc_pause_ns: int | None
+    gc_pauses: int | None
+    full_gc_pause_ns: int | None
     load_cpu_ns: int
-    host_speed_ns: int
+    idle_broker_cpu_ns: int | None
+    owed: int
     status: str
 
     @property

@@ -1,13 +1,13 @@
 """The order of a run, as a pure function of what was asked for and a seed.
 
-Cells are shuffled in every start, so that drift does not alias with a factor; the brokers of a run are
-started in turn, forth and back (A B C C B A), so that drift of the host does not alias with a broker.
+The brokers of a run are started in turn, forth and back (A B C C B A), so that drift of the host does not alias with a
+broker. Within a start every round has each cell once, in an order of its own.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from workloads.errors import WorkloadError
@@ -40,3 +40,21 @@ def schedule(cells: Sequence[tuple[str, str]], brokers: Sequence[str], starts: i
             rng.shuffle(order)
             slots += [Slot(broker, start, experiment, cell) for experiment, cell in order]
     return tuple(slots)
+
+
+def round_orders(cells: int, seed: str) -> Iterator[tuple[int, ...]]:
+    """The order of the cells 0, 1, ... in each round, without end.
+
+    The rows of a Latin square that is balanced for carry-over, in random order and under random names: over as many
+    rounds as there are cells (twice as many where that number is odd) each cell follows each other cell equally often
+    (Williams, Australian Journal of Scientific Research A 2, 1949, pages 149-168).
+    """
+    rng = random.Random(seed)  # noqa: S311 - an order, not a secret
+    zigzag = [place // 2 if place % 2 else -(place // 2) for place in range(1, cells + 1)]
+    while True:
+        names = rng.sample(range(cells), cells)
+        rows = [[names[(shift + step) % cells] for step in zigzag] for shift in range(cells)]
+        if cells % 2:
+            rows += [row[::-1] for row in rows]
+        rng.shuffle(rows)
+        yield from (tuple(row) for row in rows)

@@ -105,5 +105,13 @@ class Utilisation:
         return f"{self.percent} % of capacity, {self.arrivals} arrivals"
 
 
-#: What an experiment's cell asks for instead of the run's closed loop.
-Pace = PerPublisher | Utilisation
+@dataclass(frozen=True, slots=True)
+class AtCapacity:
+    """The pace of a closed loop whose rate is the capacity of an open loop's flow: messages are sent about singly."""
+
+    def __str__(self) -> str:
+        return "capacity, sent singly"
+
+
+#: What a cell asks for instead of the run's closed loop.
+Pace = PerPublisher | Utilisation | AtCapacity

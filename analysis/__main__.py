@@ -117,11 +117,11 @@ def _with_archives(
 
 
 _HELP = {
-    "summary": "cells, audit, model, findings and verdict",
+    "summary": "all tables: cells, rounds, audit, models, claims, host, findings and verdict",
     "audit": "what became of every message, per cell",
     "fit": "the model B = t_rcv + n_fltr t_fltr + r t_tx with its intervals",
     "predict": "what the fitted model says about filters, copies and a rate that were not measured",
-    "report": "one HTML file with everything: verdict, findings, tables and pictures",
+    "report": "one HTML file with everything: the result at a glance, findings, tables and pictures",
 }
 
 

@@ -1,27 +1,46 @@
-"""Windows -> cells: rates with intervals, CPU, and the status that says what a cell's numbers are worth.
+"""Slices -> cells: B with its interval, rates, CPU, and the status that says what a cell's numbers are worth.
 
-Spark groups the windows by cell; from there on it is arithmetic on a few hundred rows. The rules stand in one
-table, in the order in which they decide. A run may hold closed and open loops side by side: a cell is an open loop
-where its windows have a planned rate, and its own pace decides what its CPU says.
+Spark groups the slices by cell; from there on it is arithmetic on a few thousand rows. B comes from all slices of a
+start together (`analysis.rotation`), so that what a round did to all its cells is nobody's; everything else is a total
+over a cell's counted slices. The rules stand in one table, in the order in which they decide. A run may hold closed and
+open loops side by side: a cell is an open loop where its slices have a planned rate, and its own pace decides what its
+CPU says.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any
+from statistics import median
+from typing import Any, TypeAlias
 
+import numpy as np
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
+from analysis import rotation
 from analysis.directory import Frames, reading
 from analysis.errors import DataError
-from analysis.intervals import ratio_interval
-from analysis.load import Run
-from analysis.results import CellAudit, CellKey, CellSummary, Finding
-from workloads.records import KEYS, PREPARATION, WINDOWS, Window
-from workloads.rules import BACKLOG, BROKER_CPU, CONSERVATION, LOAD_CPU, OPEN_LOOP, Status, VerdictKind, WindowStatus
+from analysis.intervals import jackknife
+from analysis.load import Life, Run, counted
+from analysis.results import CellAudit, CellKey, CellSummary, Finding, Interval, RoundLevel
+from workloads.records import CAPACITY, KEYS, PREPARATION, WINDOWS, Window
+from workloads.rules import (
+    BACKLOG,
+    BROKER_CPU,
+    CAPACITY_DROP,
+    CONSERVATION,
+    DISTURBED_LEVEL,
+    IDLE_BROKER,
+    LAYOUTS,
+    LOAD_CPU,
+    OPEN_LOOP,
+    ROBUST_MEAN,
+    Status,
+    VerdictKind,
+    WindowStatus,
+)
 
 #: Grids that show correctness only.
 SMOKE = "smoke"
@@ -29,11 +48,17 @@ SMOKE = "smoke"
 #: Standard deviations of a Poisson count that are taken for its scatter.
 SCATTER = 3
 
+#: Slices of a broker that do not conserve messages by themselves are described from this share on.
+MANY = 0.1
+
+#: Layout, block, round.
+Round: TypeAlias = tuple[int, int, int]
+
 _FIELDS = [column.name for column in WINDOWS if column not in KEYS]
 
 
 def windows_by_cell(data: Frames, runs: Sequence[Run]) -> dict[CellKey, tuple[Window, ...]]:
-    """All windows of all cells in their order, whatever their status."""
+    """All slices of all cells by layout, block and round, whatever their status."""
     with reading(runs):
         rows = (
             data.tables["windows"]
@@ -44,25 +69,85 @@ def windows_by_cell(data: Frames, runs: Sequence[Run]) -> dict[CellKey, tuple[Wi
     return {data.keys[row["cell_id"]]: tuple(Window(*window) for window in row["windows"]) for row in rows}
 
 
+def estimated(run: Run, windows: Mapping[CellKey, Sequence[Window]]) -> dict[Life, rotation.StartEstimate]:
+    """What the counted slices of each start say together, those of anchors and capacities included.
+
+    Open loops are left out: their B is their own planning. A start without any other slice is not there.
+    """
+    lives: dict[Life, list[rotation.Slice]] = {}
+    for key in run.cells:
+        _check(key, windows[key])
+        slices = [rotation.Slice.of(key, window) for window in counted(windows[key]) if window.planned_per_s is None]
+        lives.setdefault((key.broker, key.start), []).extend(slices)
+    return {life: rotation.estimate(slices) for life, slices in lives.items() if slices}
+
+
 def summarise(
-    run: Run, windows: Mapping[CellKey, Sequence[Window]], audit: Sequence[CellAudit]
+    run: Run,
+    windows: Mapping[CellKey, Sequence[Window]],
+    audit: Sequence[CellAudit],
+    estimates: Mapping[Life, rotation.StartEstimate] | None = None,
 ) -> tuple[CellSummary, ...]:
-    """The cells of a run, without its warm-up and what else prepared it."""
+    """The cells of a run, without what prepared it; `estimates` as from `estimated`, where the caller has them."""
+    if estimates is None:
+        estimates = estimated(run, windows)
     exact = {cell.key: cell.copies.exact for cell in audit}
+    capacities = _below_capacity(windows)
     return tuple(
-        _summary(run, key, tuple(windows[key]), exact=exact.get(key, False))
+        _summary(
+            run,
+            key,
+            windows[key],
+            estimates.get((key.broker, key.start)),
+            capacities.get((key.broker, key.start), frozenset()),
+            exact=exact.get(key, False),
+        )
         for key in run.cells
         if key.experiment not in PREPARATION
     )
 
 
-def conservation(window: Window) -> float:
-    """dispatched / expected copies of one window; 0 where nothing was expected, so that it never passes."""
-    return window.dispatched / window.expected if window.expected else 0.0
+def round_levels(
+    run: Run, windows: Mapping[CellKey, Sequence[Window]], estimates: Mapping[Life, rotation.StartEstimate]
+) -> tuple[RoundLevel, ...]:
+    """The level of every counted round, by start and in the order of time, with what the JVM did meanwhile."""
+    rounds: dict[tuple[Life, Round], list[Window]] = {}
+    for key in run.cells:
+        for window in counted(windows[key]):
+            rounds.setdefault(((key.broker, key.start), _round(window)), []).append(window)
+    levels: list[RoundLevel] = []
+    for life, estimate in estimates.items():
+        begin_ns = min(window.begin_ns for (of, _), slices in rounds.items() if of == life for window in slices)
+        for (layout, block, number), level in estimate.levels.items():
+            slices = rounds[life, (layout, block, number)]
+            levels.append(
+                RoundLevel(
+                    run=run.name,
+                    broker=life[0],
+                    start=life[1],
+                    layout=layout,
+                    block=block,
+                    round=number,
+                    begin_s=(min(window.begin_ns for window in slices) - begin_ns) / 1e9,
+                    level=level,
+                    disturbed=level >= DISTURBED_LEVEL.limit,
+                    gc_share=_gc_share(slices),
+                    compiler_share=_compiler_share(slices),
+                )
+            )
+    return tuple(sorted(levels, key=lambda one: (one.broker, one.start, one.begin_s)))
+
+
+def conservation(windows: Sequence[Window]) -> float | None:
+    """dispatched / expected copies of these slices; 0 where nothing was expected, so that it never passes."""
+    expected = sum(window.expected for window in windows)
+    dispatched = sum(window.dispatched for window in windows)
+    return (dispatched / expected if expected else 0.0) if windows else None
 
 
 def findings(run: Run, cells: Sequence[CellSummary]) -> Iterator[Finding]:
-    """What the cells say about the run: CPU that is not known, cells left out, windows that do not conserve."""
+    """What the cells say about the run: CPU that is not known, cells left out, slices that do not conserve or drain,
+    means that say something else than the robust values, brokers that were not idle beside the load."""
     if run.grid == SMOKE:
         yield Finding(
             what="a smoke grid was run",
@@ -75,12 +160,27 @@ def findings(run: Run, cells: Sequence[CellSummary]) -> Iterator[Finding]:
     yield from _doubtful(cells)
     yield from _unbalanced(cells)
     yield from _backlog(cells)
+    yield from _owed(cells)
+    yield from _trimmed(cells)
+    yield from _beside(cells)
 
 
-def _summary(run: Run, key: CellKey, windows: Sequence[Window], *, exact: bool) -> CellSummary:
+def _summary(
+    run: Run,
+    key: CellKey,
+    windows: Sequence[Window],
+    estimate: rotation.StartEstimate | None,
+    below_capacity: frozenset[Round],
+    *,
+    exact: bool,
+) -> CellSummary:
     plan = run.plan(key)
     _check(key, windows)
-    ok = tuple(window for window in windows if window.status == WindowStatus.OK)
+    ok = counted(windows)
+    left_out = 0
+    if any(window.planned_per_s is not None for window in ok):
+        kept = tuple(window for window in ok if _round(window) not in below_capacity)
+        left_out, ok = len(ok) - len(kept), kept
     cell = CellSummary(
         key=key,
         profile=plan["profile"],
@@ -93,10 +193,11 @@ def _summary(run: Run, key: CellKey, windows: Sequence[Window], *, exact: bool) 
         # A cell that saturates the broker in its own way, or not at all, is no measurement of the model's B.
         fits_model=plan["fits_model"] and plan["pace"] is None,
         windows=ok,
-        contaminated=sum(window.status == WindowStatus.CONTAMINATED for window in windows),
-        conservation=max(map(conservation, ok), key=lambda ratio: abs(ratio - 1), default=None),
+        layouts=len({window.layout for window in ok}),
+        conservation=conservation(ok),
         status=Status.OK,
         **_numbers(ok, run.brokers[key.broker].cpus, run.workers),
+        **_times(key, ok, estimate),
     )
     if not exact:
         return replace(
@@ -105,67 +206,134 @@ def _summary(run: Run, key: CellKey, windows: Sequence[Window], *, exact: bool) 
     for status, doubt in _RULES if run.grid != SMOKE else ():
         if reason := doubt(run, cell):
             return replace(cell, status=status, reason=reason)
-    return replace(cell, reason=f"{cell.contaminated} contaminated windows left out" if cell.contaminated else "")
+    return replace(cell, reason=f"{left_out} slices left out, the broker could do less then" if left_out else "")
 
 
 def _check(key: CellKey, windows: Sequence[Window]) -> None:
     for window in windows:
+        where = f"{key}: slice of layout {window.layout}, round {window.round}"
         if window.end_ns <= window.begin_ns:
-            raise DataError(f"{key}: window {window.window} ends before it begins; the record is wrong, measure again")
+            raise DataError(f"{where} ends before it begins; the record is wrong, measure again")
         if window.status not in set(WindowStatus):
             raise DataError(
-                f"{key}: window {window.window} has status {window.status!r}, expected one of "
-                f"{', '.join(WindowStatus)}; it was not written by this version of the suite"
+                f"{where} has status {window.status!r}, expected one of {', '.join(WindowStatus)}; it was not written "
+                "by this version of the suite"
             )
-    planned = {window.planned_per_s for window in windows}
+    planned = {window.planned_per_s for window in counted(windows)}
     if len(planned) > 1:
         raise DataError(
-            f"{key}: its windows have {len(planned)} planned rates, expected one, or none in a closed loop; "
+            f"{key}: its slices have {len(planned)} planned rates, expected one, or none in a closed loop; "
             "the record is wrong, measure again"
         )
 
 
-def _numbers(windows: Sequence[Window], cpus: int | None, workers: int) -> dict[str, Any]:
-    """The rates, times and CPU of a cell: totals over its windows, with the scatter of the windows as interval."""
-    seconds = [window.elapsed_s for window in windows]
-    received = [window.received for window in windows]
-    dispatched = [window.dispatched for window in windows]
-    if not sum(received) or not sum(dispatched):
-        return dict.fromkeys(_NUMBERS)
-    pauses_ns = [window.gc_pause_ns for window in windows if window.gc_pause_ns is not None]
-    broker_cpu_ns = [window.broker_cpu_ns for window in windows if window.broker_cpu_ns is not None]
-    load_cpu_s = sum(window.load_cpu_ns for window in windows) / 1e9
-    known = cpus is not None and len(broker_cpu_ns) == len(windows)
+def _round(window: Window) -> Round:
+    return window.layout, window.block, window.round
+
+
+def _below_capacity(windows: Mapping[CellKey, Sequence[Window]]) -> dict[Life, frozenset[Round]]:
+    """Rounds in which a start's capacities, each beside its own median, lie below it by more than the limit: an open
+    loop, whose rate stays, was then another share of what the broker could do."""
+    shares: dict[Life, dict[Round, list[float]]] = {}
+    for key, of_cell in windows.items():
+        rates = {_round(window): window.received_per_s for window in counted(of_cell)}
+        if key.experiment == CAPACITY and any(rates.values()):
+            typical = median(rates.values())
+            for number, rate in rates.items():
+                shares.setdefault((key.broker, key.start), {}).setdefault(number, []).append(rate / typical)
     return {
-        "received_per_s": ratio_interval(received, seconds),
-        "dispatched_per_s": ratio_interval(dispatched, seconds),
-        "overall_per_s": ratio_interval([*map(sum, zip(received, dispatched, strict=True))], seconds),
-        "processing_s": ratio_interval(seconds, received),
-        "broker_cpu": sum(broker_cpu_ns) / 1e9 / sum(seconds) / cpus if known and cpus else None,
-        "gc_share": sum(pauses_ns) / 1e9 / sum(seconds) if len(pauses_ns) == len(windows) else None,
-        "load_cpu": load_cpu_s / sum(seconds) / workers,
-        "load_us_per_delivery": load_cpu_s * 1e6 / sum(dispatched),
+        life: frozenset(number for number, of_round in rounds.items() if median(of_round) < 1 - CAPACITY_DROP.limit)
+        for life, rounds in shares.items()
     }
 
 
-_NUMBERS = (
-    "received_per_s",
-    "dispatched_per_s",
-    "overall_per_s",
-    "processing_s",
-    "broker_cpu",
-    "gc_share",
-    "load_cpu",
-    "load_us_per_delivery",
-)
+def _times(key: CellKey, windows: Sequence[Window], estimate: rotation.StartEstimate | None) -> dict[str, Any]:
+    """B with its replicates, and the rates that follow from it."""
+    elapsed_s = sum(window.elapsed_s for window in windows)
+    received = sum(window.received for window in windows)
+    dispatched = sum(window.dispatched for window in windows)
+    times: dict[str, Any] = dict.fromkeys(
+        ("received_per_s", "dispatched_per_s", "overall_per_s", "processing_s", "mean_processing_s")
+    )
+    if not received or not dispatched:
+        return times | {"replicates_s": ()}
+    if estimate is not None and key in estimate.cells:
+        place = estimate.cells.index(key)
+        value, replicates = float(estimate.estimates_s[place]), tuple(map(float, estimate.replicates_s[:, place]))
+    else:
+        value, replicates = elapsed_s / received, _without_each_layout(windows)
+    if not np.isfinite(value):
+        return times | {"replicates_s": ()}
+    replicates = replicates if np.isfinite(replicates).all() else ()
+    processing_s = jackknife(value, replicates)
+    copies = dispatched / received
+    return {
+        "processing_s": processing_s,
+        "replicates_s": replicates,
+        "mean_processing_s": elapsed_s / received,
+        "received_per_s": _rate(1.0, processing_s),
+        "dispatched_per_s": _rate(copies, processing_s),
+        "overall_per_s": _rate(1 + copies, processing_s),
+    }
 
 
-def _contaminated(run: Run, cell: CellSummary) -> str:
-    """One contaminated window of many is left out; too few good ones left, and nothing shows that they agree."""
-    needed = min(2, run.windows)
-    if cell.contaminated and len(cell.windows) < needed:
-        return f"the host's speed deviated in every repeat; {len(cell.windows)} good windows are left, {needed} needed"
-    return ""
+def _without_each_layout(windows: Sequence[Window]) -> tuple[float, ...]:
+    """Time over messages with one layout left out at a time; nothing where there are too few for an interval."""
+    layouts = sorted({window.layout for window in windows})
+    if len(layouts) < LAYOUTS.limit:
+        return ()
+    rest = [[window for window in windows if window.layout != layout] for layout in layouts]
+    received = [sum(window.received for window in of_rest) for of_rest in rest]
+    if not all(received):
+        return ()
+    return tuple(
+        sum(window.elapsed_s for window in of_rest) / number for of_rest, number in zip(rest, received, strict=True)
+    )
+
+
+def _rate(numerator: float, time: Interval) -> Interval:
+    """numerator / time: the ends change places, and a time that may be 0 leaves the upper one open."""
+    if time.low is None or time.high is None:
+        return Interval(numerator / time.estimate)
+    return Interval(numerator / time.estimate, numerator / time.high, numerator / time.low if time.low > 0 else None)
+
+
+def _numbers(windows: Sequence[Window], cpus: int | None, workers: int) -> dict[str, Any]:
+    """CPU and pauses of a cell: totals over its slices."""
+    elapsed_s = sum(window.elapsed_s for window in windows)
+    dispatched = sum(window.dispatched for window in windows)
+    if not sum(window.received for window in windows) or not dispatched:
+        return dict.fromkeys(("broker_cpu", "gc_share", "compiler_share", "load_cpu", "load_us_per_delivery"))
+    broker_cpu_ns = _total(window.broker_cpu_ns for window in windows)
+    load_cpu_s = sum(window.load_cpu_ns for window in windows) / 1e9
+    return {
+        "broker_cpu": broker_cpu_ns / 1e9 / elapsed_s / cpus if cpus and broker_cpu_ns is not None else None,
+        "gc_share": _gc_share(windows),
+        "compiler_share": _compiler_share(windows),
+        "load_cpu": load_cpu_s / elapsed_s / workers,
+        "load_us_per_delivery": load_cpu_s * 1e6 / dispatched,
+    }
+
+
+def _total(values: Iterable[int | None]) -> int | None:
+    """The sum; None where one is not known, or there is none."""
+    every = list(values)
+    known = [value for value in every if value is not None]
+    return sum(known) if every and len(known) == len(every) else None
+
+
+def _gc_share(windows: Sequence[Window]) -> float | None:
+    young = _total(window.gc_pause_ns for window in windows)
+    full = _total(window.full_gc_pause_ns for window in windows)
+    if young is None or full is None:
+        return None
+    return (young + full) / sum(window.end_ns - window.begin_ns for window in windows)
+
+
+def _compiler_share(windows: Sequence[Window]) -> float | None:
+    compiler = _total(window.compiler_cpu_ns for window in windows)
+    whole = _total(window.broker_cpu_ns for window in windows)
+    return compiler / whole if compiler is not None and whole else None
 
 
 def _generator_bound(_run: Run, cell: CellSummary) -> str:
@@ -182,16 +350,16 @@ def _not_saturated(_run: Run, cell: CellSummary) -> str:
 
 def _unsteady(_run: Run, cell: CellSummary) -> str:
     if cell.conservation is None:
-        return "no window was measured"
+        return "no slice was measured"
     if cell.open_loop:
         return _out_of_balance(cell.windows)
     if abs(cell.conservation - 1) > CONSERVATION.limit:
         return f"dispatched / expected {cell.conservation:.3f}, not within 1 +- {CONSERVATION.limit}"
-    return ""
+    return "" if cell.processing_s is not None else "no slice was measured outside pauses for garbage collection"
 
 
 def _out_of_balance(windows: Sequence[Window]) -> str:
-    """Over all windows of an open loop: was the load put on as planned, and did the broker keep up with it."""
+    """Over all slices of an open loop: was the load put on as planned, and did the broker keep up with it."""
     planned = sum((window.planned_per_s or 0) * window.elapsed_s for window in windows)
     received = sum(window.received for window in windows)
     copies = sum(window.expected for window in windows)
@@ -199,7 +367,7 @@ def _out_of_balance(windows: Sequence[Window]) -> str:
         return f"received {received} of {planned:.0f} planned messages, {allowed:.0f} more or less are scatter"
     growth = copies - sum(window.dispatched for window in windows)
     if abs(growth) > (allowed := _allowed(planned) * copies / received if received else 0.0):
-        what = "backlog grew by" if growth > 0 else "a backlog from before the windows shrank by"
+        what = "backlog grew by" if growth > 0 else "a backlog from before the slices shrank by"
         return f"{what} {abs(growth)} of {copies} copies, {allowed:.0f} are scatter"
     return ""
 
@@ -210,7 +378,6 @@ def _allowed(messages: float) -> float:
 
 #: After the audit, which decides first; the first rule that has a reason decides.
 _RULES: Sequence[tuple[Status, Callable[[Run, CellSummary], str]]] = (
-    (Status.CONTAMINATED, _contaminated),
     (Status.GENERATOR_BOUND, _generator_bound),
     (Status.NOT_SATURATED, _not_saturated),
     (Status.UNSTEADY, _unsteady),
@@ -262,36 +429,109 @@ def _question(cell: CellSummary) -> tuple[str, str]:
     return cell.key.broker, cell.key.experiment
 
 
+def _by_broker(
+    cells: Sequence[CellSummary], *, closed: bool = False
+) -> Iterator[tuple[str, list[tuple[CellKey, Window]]]]:
+    """The slices of each broker; closed: of closed loops only."""
+    for broker in sorted({cell.key.broker for cell in cells}):
+        slices = [
+            (cell.key, window)
+            for cell in cells
+            if cell.key.broker == broker and not (closed and cell.open_loop)
+            for window in cell.windows
+        ]
+        if slices:
+            yield broker, slices
+
+
 def _unbalanced(cells: Sequence[CellSummary]) -> Iterator[Finding]:
-    for cell in cells:
-        if cell.open_loop:
-            continue
-        bad = [window for window in cell.windows if abs(conservation(window) - 1) > CONSERVATION.limit]
-        if bad:
+    """A few slices whose ends were misattributed are no doubt: what counts is the sum of a cell's slices."""
+    for broker, slices in _by_broker(cells, closed=True):
+        ratios = [(conservation([window]) or 0.0, key) for key, window in slices]
+        bad = [(ratio, key) for ratio, key in ratios if abs(ratio - 1) > CONSERVATION.limit]
+        if len(bad) > MANY * len(slices):
+            ratio, key = max(bad, key=lambda one: abs(one[0] - 1))
             yield Finding(
-                what=f"{len(bad)} of {len(cell.windows)} windows of {cell.key} do not conserve messages",
-                measured=f"dispatched / expected {cell.conservation:.3f}",
-                limit=f"1 +- {CONSERVATION.limit}",
-                advice="queues grew or shrank: longer windows, or fewer messages in flight (--in-flight)",
-                broker=cell.key.broker,
+                what=f"many slices on {broker} do not conserve messages by themselves",
+                measured=f"{len(bad)} of {len(slices)}, farthest off {ratio:.3f} in {key}",
+                limit=f"dispatched / expected 1 +- {CONSERVATION.limit} in {1 - MANY:.0%} of them; a cell is judged by "
+                "the sum of its slices",
+                advice="longer slices (--slice-seconds), or fewer messages in flight (--in-flight)",
+                broker=broker,
             )
 
 
 def _backlog(cells: Sequence[CellSummary]) -> Iterator[Finding]:
-    for broker in sorted({cell.key.broker for cell in cells}):
+    for broker, slices in _by_broker(cells):
         shares = [
-            (window.in_flight / window.received, cell.key)
-            for cell in cells
-            if cell.key.broker == broker
-            for window in cell.windows
+            (window.in_flight / window.received, key)
+            for key, window in slices
             if window.in_flight is not None and window.received
         ]
         share, key = max(shares, default=(0.0, None))
         if share > BACKLOG.limit:
             yield Finding(
                 what=f"many messages in flight on {broker}",
-                measured=f"{share:.2f} of the messages of a window, in {key}",
+                measured=f"{share:.2f} of the messages of a slice, in {key}",
                 limit=f"{BACKLOG.limit} {BACKLOG.unit}",
-                advice="longer windows (--window-seconds), or fewer messages in flight (--in-flight)",
+                advice="longer slices (--slice-seconds), or fewer messages in flight (--in-flight)",
+                broker=broker,
+            )
+
+
+def _owed(cells: Sequence[CellSummary]) -> Iterator[Finding]:
+    for broker, slices in _by_broker(cells, closed=True):
+        late = [(window.owed, key) for key, window in slices if window.owed > 0]
+        if late:
+            owed, key = max(late)
+            yield Finding(
+                what=f"slices on {broker} were not drained in time",
+                measured=f"{len(late)} of {len(slices)}, up to {owed} copies in {key}",
+                limit="no copy under way when the drain behind a slice is over",
+                advice="what was owed came off the next slice; fewer messages in flight (--in-flight) drain sooner",
+                broker=broker,
+            )
+
+
+def _trimmed(cells: Sequence[CellSummary]) -> Iterator[Finding]:
+    """Where no log tells a pause of the broker's own from a disturbance, the robust value may have left out a cost."""
+    for broker in sorted({cell.key.broker for cell in cells}):
+        apart = [
+            (cell.mean_processing_s / cell.processing_s.estimate - 1, cell.key)
+            for cell in cells
+            if cell.key.broker == broker
+            and not cell.open_loop
+            and cell.gc_share is None
+            and cell.processing_s is not None
+            and cell.mean_processing_s is not None
+        ]
+        far = [(difference, key) for difference, key in apart if abs(difference) > ROBUST_MEAN.limit]
+        if far:
+            difference, key = max(far, key=lambda one: abs(one[0]))
+            yield Finding(
+                what=f"mean and robust value differ in {len(far)} of {len(apart)} cells of {broker}",
+                measured=f"the mean is {difference:+.1%} off in {key}",
+                limit=f"{ROBUST_MEAN.limit:.0%}, {ROBUST_MEAN.unit}",
+                advice="a disturbed host does that, and so do pauses of the broker's own, which belong to its cost; on "
+                "a quiet host what is left of it is the broker's",
+                broker=broker,
+            )
+
+
+def _beside(cells: Sequence[CellSummary]) -> Iterator[Finding]:
+    for broker, slices in _by_broker(cells):
+        shares = [
+            (window.idle_broker_cpu_ns / (window.end_ns - window.begin_ns), key)
+            for key, window in slices
+            if window.idle_broker_cpu_ns is not None
+        ]
+        busy = [(share, key) for share, key in shares if share > IDLE_BROKER.limit]
+        if busy:
+            share, key = max(busy)
+            yield Finding(
+                what=f"another live broker was not idle while {broker} was measured",
+                measured=f"{len(busy)} of {len(shares)} slices, up to {share:.1%} of a core in {key}",
+                limit=f"{IDLE_BROKER.limit:.0%} {IDLE_BROKER.unit}",
+                advice="its housekeeping is taken from the broker under load; run one broker after the other",
                 broker=broker,
             )

@@ -1,10 +1,12 @@
-"""The exact audit of all traffic, preparation included: recorded deliveries joined with the plan and the sends.
+"""The exact audit of all traffic, warm-up and preparation included: deliveries joined with the plan and the sends.
 
 Two stages in Spark. The first turns rows, each of them a delivery or a run of deliveries, into runs as long as
-its batch allows, with vectors. The second brings the runs of each (cell, audience, lane) together, per subscription
-in the order of arrival, and asks `workloads.lanes`, which holds the only definition of lost, duplicated, reordered
-and misdelivered. The audience of a lane is a subscription; of a shared lane, it is all of its receivers, by the
-number of the first. A pair that the plan expects and that got nothing has no runs: all its copies are lost.
+its batch allows, with vectors. The second brings the runs of each (cell, layout, block, audience, lane) together, per
+subscription in the order of arrival, and asks `workloads.lanes`, which holds the only definition of lost, duplicated,
+reordered and misdelivered. The audience of a lane is a subscription; of a shared lane, it is all of its receivers, by
+the number of the first. Numbers begin anew in every layout, so that layouts never meet; what is said is the sum over
+them, per cell. A pair that the plan expects and that got nothing has no runs: all its copies are lost. A subscription
+below 0 is another cell's, and never expected.
 """
 
 from __future__ import annotations
@@ -27,15 +29,21 @@ from analysis.results import AuditResult, CellAudit, CellKey, Finding
 from workloads.lanes import LaneAudit, classify, classify_shared
 from workloads.rules import VerdictKind
 
-PAIR = ("cell_id", "subscription", "lane")
-AUDIENCE = ("cell_id", "audience", "lane")
+#: A stretch in which the numbers of a lane go on: a cell in one layout of one block.
+STRETCH = ("cell_id", "layout", "block")
+PAIR = (*STRETCH, "subscription", "lane")
+AUDIENCE = (*STRETCH, "audience", "lane")
 COUNTS = tuple(field.name for field in fields(LaneAudit))
 FAULTS = ("lost", "duplicated", "reordered", "misdelivered")
 
 #: Runs that may still continue in another batch; `arrival` is that of the first row, `until` that of the last.
-RUNS = "cell_id int, subscription int, lane int, arrival long, until long, first_seq long, last_seq long, sent long"
+RUNS = (
+    "cell_id int, layout int, block int, subscription int, lane int, "
+    "arrival long, until long, first_seq long, last_seq long, sent long"
+)
 #: What the second stage reads, in its order.
 HEARD = (*AUDIENCE, "subscription", "arrival", "until", "first_seq", "last_seq", "sent")
+_SUBSCRIPTION = HEARD.index("subscription")
 JUDGED = "cell_id int, disordered long, " + ", ".join(f"{name} long" for name in COUNTS)
 
 #: The `arrival` of the row that says what a pair should have got; it sorts before every delivery.
@@ -64,8 +72,8 @@ def audit(spark: SparkSession, data: Frames, runs: Sequence[Run]) -> tuple[Audit
 
 
 def _sent(sends: DataFrame, keys: Sequence[CellKey]) -> dict[CellKey, int]:
-    """Messages sent per cell. The numbers of a lane must be 0, 1, 2, ...: the audit of what came relies on it."""
-    before = Window.partitionBy("cell_id", "lane").orderBy("first_seq")
+    """Messages sent per cell. The numbers of a lane must be 0, 1, 2, ... in each layout: the audit relies on it."""
+    before = Window.partitionBy(*STRETCH, "lane").orderBy("first_seq")
     gap = F.col("first_seq") != F.coalesce(F.lag("last_seq").over(before) + 1, F.lit(0))
     count = F.col("last_seq") - F.col("first_seq") + 1
     rows = (
@@ -79,14 +87,14 @@ def _sent(sends: DataFrame, keys: Sequence[CellKey]) -> dict[CellKey, int]:
             refuse_strangers(sends, "sends")
         if row["gap"] or row["least"] < 1:
             raise DataError(
-                f"sends of {keys[row['cell_id']]}: the sequence numbers of a lane are not 0, 1, 2, ... without a gap; "
-                "the record of what was sent is not whole: measure again"
+                f"sends of {keys[row['cell_id']]}: the sequence numbers of a lane are not 0, 1, 2, ... without a gap "
+                "in each layout; the record of what was sent is not whole: measure again"
             )
     return {keys[row["cell_id"]]: row["sent"] for row in rows}
 
 
 def _pairs(spark: SparkSession, data: Frames, runs: Sequence[Run]) -> DataFrame:
-    """One row per (cell, lane, subscription) of the plans, with its audience."""
+    """One row per (cell, lane, subscription) of the plans, with its audience; the same in every layout."""
     plans = {run.name: run for run in runs}
     groups = [
         (number, group["first"], group["step"], group["count"], first, last, group["shared"], group["receivers"][0][0])
@@ -101,32 +109,32 @@ def _pairs(spark: SparkSession, data: Frames, runs: Sequence[Run]) -> DataFrame:
         spark.createDataFrame(groups, columns)
         .select("*", F.explode(lanes).alias("lane"))
         .select("*", F.explode(F.sequence("from", "to")).alias("subscription"))
-        .select(*PAIR, audience.alias("audience"), "shared")
+        .select("cell_id", "subscription", "lane", audience.alias("audience"), "shared")
     )
 
 
 def _expected(pairs: DataFrame, sends: DataFrame) -> DataFrame:
-    """One row per pair, as HEARD: how many messages its audience should have got."""
-    counts = sends.groupBy("cell_id", "lane").agg(F.sum(F.col("last_seq") - F.col("first_seq") + 1).alias("sent"))
+    """One row per pair and layout in which its lane sent anything, as HEARD: how many its audience should have got."""
+    counts = sends.groupBy(*STRETCH, "lane").agg(F.sum(F.col("last_seq") - F.col("first_seq") + 1).alias("sent"))
     nothing = F.lit(EXPECTATION).cast("long")
-    return pairs.join(counts, ["cell_id", "lane"], "left").select(
+    return pairs.join(counts, ["cell_id", "lane"]).select(
         *AUDIENCE,
         "subscription",
         nothing.alias("arrival"),
         nothing.alias("until"),
         F.lit(0).cast("long").alias("first_seq"),
         nothing.alias("last_seq"),
-        F.coalesce("sent", F.lit(0).cast("long")).alias("sent"),
+        "sent",
     )
 
 
 def _judged(pairs: DataFrame, sends: DataFrame, deliveries: DataFrame) -> DataFrame:
     """Sums of COUNTS per cell. A delivery outside the plan has its subscription as its audience: nobody else's."""
-    sharing = pairs.where("shared").select(*PAIR, "audience")
+    sharing = pairs.where("shared").drop("shared")
     runs = (
         deliveries.select(*PAIR, "arrival", "first_seq", "last_seq")
         .mapInArrow(_collapse, RUNS)
-        .join(F.broadcast(sharing), list(PAIR), "left")
+        .join(F.broadcast(sharing), ["cell_id", "subscription", "lane"], "left")
         .withColumn("audience", F.coalesce("audience", "subscription"))
     )
     return (
@@ -144,23 +152,21 @@ def _judged(pairs: DataFrame, sends: DataFrame, deliveries: DataFrame) -> DataFr
 def _collapse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Stage 1: joins the rows of a batch that continue each other at one subscription, in one lane."""
     for batch in batches:
-        cell, subscription, lane, arrival, first, last = (column.to_numpy() for column in batch.columns)
+        *pair, arrival, first, last = (column.to_numpy() for column in batch.columns)
         if batch.num_rows == 0:
             continue
         if first.min() < 0 or arrival.min() < 0 or (last < first).any():
             raise ValueError("deliveries: a row has a negative number, or its last_seq lies before its first_seq")
-        order = np.lexsort((arrival, lane, subscription, cell))
-        cell, subscription, lane, arrival, first, last = (
-            column[order] for column in (cell, subscription, lane, arrival, first, last)
-        )
+        order = np.lexsort((arrival, *reversed(pair)))
+        *pair, arrival, first, last = (column[order] for column in (*pair, arrival, first, last))
         continues = first[1:] == last[:-1] + 1
-        for column in (cell, subscription, lane):
+        for column in pair:
             continues &= column[1:] == column[:-1]
         # Two rows with one arrival number say nothing about their order: left apart, and found by stage 2.
         continues &= arrival[1:] != arrival[:-1]
         begin = np.flatnonzero(np.concatenate(([True], ~continues)))
         end = np.append(begin[1:], len(first)) - 1
-        columns = (cell[begin], subscription[begin], lane[begin], arrival[begin], arrival[end], first[begin], last[end])
+        columns = (*(column[begin] for column in pair), arrival[begin], arrival[end], first[begin], last[end])
         yield _batch(RUNS, [*columns, np.full(len(begin), EXPECTATION)])
 
 
@@ -170,7 +176,7 @@ def _judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         zip(*(column.to_numpy().tolist() for column in batch.columns), strict=True) for batch in batches
     )
     cells: dict[int, tuple[LaneAudit, int]] = {}
-    for (cell, _, _), heard in groupby(rows, key=itemgetter(0, 1, 2)):
+    for (cell, *_), heard in groupby(rows, key=itemgetter(*range(len(AUDIENCE)))):
         total, disordered = cells.get(cell, (LaneAudit(), 0))
         found, unclear = _audience(heard)
         cells[cell] = total + found, disordered + unclear
@@ -183,10 +189,10 @@ def _audience(rows: Iterator[tuple[int, ...]]) -> tuple[LaneAudit, int]:
     """What one audience got of one lane, and how many of its runs reach into the next one's time of arrival."""
     sent, disordered = EXPECTATION, 0
     handlers: list[list[tuple[int, int]]] = []
-    for _, of_one in groupby(rows, key=itemgetter(3)):
+    for _, of_one in groupby(rows, key=itemgetter(_SUBSCRIPTION)):
         before = EXPECTATION
         runs: list[tuple[int, int]] = []
-        for _, _, _, _, arrival, until, first, last, of_lane in of_one:
+        for *_, arrival, until, first, last, of_lane in of_one:
             if arrival == EXPECTATION:
                 sent = of_lane
                 continue
@@ -195,7 +201,7 @@ def _audience(rows: Iterator[tuple[int, ...]]) -> tuple[LaneAudit, int]:
             runs.append((first, last))
         handlers.append(runs)
     if len(handlers) > 1:  # every one of them is in the plan
-        return classify_shared(handlers, sent), disordered
+        return classify_shared(handlers, max(sent, 0)), disordered
     return classify(handlers[0], max(sent, 0), sent != EXPECTATION), disordered
 
 
@@ -243,7 +249,7 @@ def _findings(cells: Sequence[CellAudit]) -> Iterator[Finding]:
                 what=f"nothing was sent to {broker}",
                 measured=f"0 messages in {_named(silent)}",
                 limit="at least 1, else the audit shows nothing",
-                advice="measure again with longer windows",
+                advice="measure again with longer slices (--slice-seconds)",
                 consequence=VerdictKind.UNVERIFIED,
                 broker=broker,
             )

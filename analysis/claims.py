@@ -11,14 +11,26 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import exp, inf, log, sqrt
+from math import exp, inf, log
 
 import numpy as np
 
 from analysis.errors import DataError
-from analysis.evidence import Estimate, Evidence, Setting, broker_cpu, dispatched_share, ends, mapped, settings
-from analysis.fit import PAPER_REPLICATION, fit, processing_time_s
-from analysis.intervals import mean_interval, t_quantile
+from analysis.evidence import (
+    Estimate,
+    Evidence,
+    OfStart,
+    Setting,
+    broker_cpu,
+    dispatched_share,
+    ends,
+    mapped,
+    processing,
+    settings,
+)
+from analysis.fit import PAPER_REPLICATION, STARTS_AS_UNIT, fewest_cells, fit
+from analysis.intervals import Vector, around, mean_interval
+from analysis.plane import identifiable, regressors
 from analysis.results import CellSummary, Claim, ClaimVerdict, FitResult, Interval, NotApplicable, reasons
 from workloads.rules import (
     ALIKE,
@@ -121,7 +133,7 @@ Comparisons = Iterator[Comparison]
 def _conserved(evidence: Evidence) -> Comparisons:
     for setting in evidence.of(PUBLISHERS_SUBSCRIBERS):
         absolute = f"r = {setting.replication:g}"
-        estimate = evidence.over_starts(setting, dispatched_share, absolute)
+        estimate = evidence.of_setting(setting, dispatched_share, absolute)
         yield Comparison(f"dispatched / (r x received) at {setting.cell}", estimate, CONSERVED)
 
 
@@ -150,7 +162,7 @@ def _plateau(evidence: Evidence) -> Comparisons:
 
 def _not_loaded(evidence: Evidence) -> Comparisons:
     for setting in evidence.of(PUBLISHERS_SUBSCRIBERS, subscribers=1):
-        estimate = evidence.over_starts(setting, broker_cpu, "of its CPU set")
+        estimate = evidence.of_setting(setting, broker_cpu, "of its CPU set")
         yield Comparison(f"broker CPU, subscribers 1, publishers {setting.number('publishers')}", estimate, NOT_LOADED)
 
 
@@ -339,19 +351,51 @@ def _like_replication(evidence: Evidence, variant: str, label: str) -> Compariso
         yield Comparison(f"received, {label}, {one.cell}", evidence.ratio("received_per_s", [one], [twin]), SAME)
 
 
-def _trend(evidence: Evidence) -> Mapping[str, float]:
-    trend = evidence.fit(REPLICATION).ols_as_in_paper
-    if trend is None:
+@dataclass(frozen=True, slots=True)
+class _Trend:
+    """The plane through r in {1, 2, 5, 10} by least squares, as the paper drew it: of each start, and of each replicate
+    of a start."""
+
+    names: tuple[str, ...]
+    starts: Mapping[int, tuple[Vector, ...]]
+
+    def per_s(self, chosen: Sequence[Setting]) -> dict[int, OfStart]:
+        """The received throughput at these settings, geometric mean, by start."""
+        rows = np.array([regressors(self.names, one.n_fltr, one.replication) for one in chosen])
+        rates = {}
+        for start, planes in self.starts.items():
+            times = np.array([rows @ plane for plane in planes])
+            if times.min() <= 0:
+                raise DataError("the plane through r in {1, 2, 5, 10} has a processing time below 0 there")
+            estimate, *replicates = np.exp(-np.log(times).mean(axis=1)).tolist()
+            rates[start] = OfStart(estimate, tuple(replicates))
+        return rates
+
+
+def _trend(evidence: Evidence) -> _Trend:
+    model = evidence.fit(REPLICATION)
+    names = tuple(model.parameters)
+    chosen = [
+        one for one in evidence.settings if one.experiment == REPLICATION and one.replication in PAPER_REPLICATION
+    ]
+    starts = {}
+    for start in sorted({start for one in chosen for start in one.starts}):
+        known = [one for one in chosen if start in one.starts and one.starts[start].status == Status.OK]
+        times = [processing(one.starts[start]) for one in known]
+        x = np.array([regressors(names, one.n_fltr, one.replication) for one in known])
+        if len(known) < fewest_cells(names) or not identifiable(x):
+            continue
+        together = len({len(one.replicates) for one in times}) == 1
+        b = np.array([(one.estimate, *(one.replicates if together else ())) for one in times])
+        starts[start] = tuple(np.linalg.lstsq(x, b, rcond=None)[0].T)
+    if model.ols_as_in_paper is None or not starts:
         raise DataError("no least squares on r in {1, 2, 5, 10}: its cells are missing or in doubt")
-    return trend
+    return _Trend(names, starts)
 
 
-def _against_trend(evidence: Evidence, chosen: Sequence[Setting], trend: Mapping[str, float]) -> Estimate:
-    """Received throughput over that of the plane through r in {1, 2, 5, 10}, which is taken as exact."""
-    times = [processing_time_s(trend, setting.n_fltr, setting.replication) for setting in chosen]
-    if min(times) <= 0:
-        raise DataError("the plane through r in {1, 2, 5, 10} has a processing time below 0 there")
-    return evidence.ratio("received_per_s", chosen).scaled(float(np.exp(np.mean(np.log(times)))))
+def _against_trend(evidence: Evidence, chosen: Sequence[Setting], trend: _Trend) -> Estimate:
+    """Received throughput over that of the plane through r in {1, 2, 5, 10}, whose own error is counted."""
+    return evidence.ratio("received_per_s", chosen, reference=trend.per_s(chosen))
 
 
 def _linear(evidence: Evidence) -> Comparisons:
@@ -382,25 +426,21 @@ def _ratio_of_costs(evidence: Evidence) -> Comparisons:
     estimates = list(model.per_start.values())
     if ends(t_fltr, "t_fltr")[0] <= 0 or min(min(fltr, tx) for _, fltr, tx in estimates) <= 0:
         raise DataError("t_fltr cannot be told from 0, so that nothing can be said in units of it")
-    if len(estimates) > 1:
+    if len(estimates) >= STARTS_AS_UNIT:
         interval = mean_interval([log(tx / fltr) for _, fltr, tx in estimates])
     else:
-        half = _half_width(model)
-        center = log(t_tx.estimate / t_fltr.estimate)
-        interval = Interval(center, center - half, center + half)
+        interval = _log_ratio(model)
     absolute = f"t_tx {t_tx.estimate * 1e6:.3g} us, t_fltr {t_fltr.estimate * 1e6:.3g} us"
     fitted = tuple(setting for setting in used if setting.cell in model.cells_used)
     yield Comparison("t_tx / t_fltr", Estimate(mapped(interval, exp), absolute, fitted, len(estimates)), published(94))
 
 
-def _half_width(model: FitResult) -> float:
-    """Of log(t_tx / t_fltr) within one start, by the delta method; without a covariance the two are independent."""
-    fltr, tx = (model.parameters[name] for name in ("t_fltr", "t_tx"))
-    if model.covariance is None or model.degrees < 1:
-        halves = [(ends(one, "t")[1] - ends(one, "t")[0]) / 2 / one.estimate for one in (fltr, tx)]
-        return sqrt(sum(half**2 for half in halves))
-    gradient = np.array([0.0, -1 / fltr.estimate, 1 / tx.estimate])
-    return t_quantile(model.degrees) * sqrt(float(gradient @ np.array(model.covariance) @ gradient))
+def _log_ratio(model: FitResult) -> Interval:
+    """log(t_tx / t_fltr) over the layouts, by the delta method."""
+    fltr, tx = (model.parameters[name].estimate for name in ("t_fltr", "t_tx"))
+    gradient = np.array([0.0, -1 / fltr, 1 / tx])
+    error = np.sqrt(gradient @ np.array(model.covariance) @ gradient)
+    return around(log(tx / fltr), float(error), model.degrees)
 
 
 # --- abstract and 5: filtering -------------------------------------------------------------------------------
@@ -596,8 +636,16 @@ def _criterion(row: Row, first: Comparison, votes: Counter[ClaimVerdict]) -> str
 
 
 def _scope(compared: Sequence[Comparison]) -> str:
-    starts = {one.estimate.starts for one in compared}
-    if starts == {1}:
-        return "95 % intervals within one start, cells taken as independent"
-    number = f"{min(starts)}" if len(starts) == 1 else f"{min(starts)} to {max(starts)}"
-    return f"95 % t intervals over {number} starts"
+    """What the intervals are over, from the fewest starts to the most."""
+    starts = [one.estimate.starts for one in compared]
+    over = [number for number in starts if number >= STARTS_AS_UNIT]
+    words = [f"t intervals over {_range(over)} starts"] if over else []
+    if within := [number for number in starts if number < STARTS_AS_UNIT]:
+        number = _range(within)
+        words.insert(0, f"intervals over the layouts of {'one start' if number == '1' else f'{number} starts'}")
+    return f"95 % {' and '.join(words)}"
+
+
+def _range(numbers: Sequence[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"

@@ -1,20 +1,21 @@
 """What run directories of every kind have in common: who reads one, what it must have, and its tables as data frames.
 
-Decides what may be read, and computes nothing. Everything that can be refused is refused from the JSON files
-and the footers of the Parquet files, before Spark starts.
+Decides what may be read, and computes nothing. Everything that can be refused is refused from the JSON files,
+the footers of the Parquet files and the small tables, before Spark starts.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
+from itertools import pairwise
 from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,8 +27,20 @@ from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, Str
 
 from analysis.errors import DataError
 from analysis.results import CellKey, Finding, NotApplicable
-from workloads.records import KEYS, PREPARATION, SCHEMA_VERSION, TABLES_OF, Column, Kind, Outcome, Type
-from workloads.rules import VerdictKind
+from workloads.records import (
+    KEYS,
+    LAYOUT_KEYS,
+    LAYOUTS,
+    PREPARATION,
+    SCHEMA_VERSION,
+    TABLES_OF,
+    WARM_UP_LAYOUT,
+    Column,
+    Kind,
+    Outcome,
+    Type,
+)
+from workloads.rules import VerdictKind, WindowStatus
 
 #: Where the newest run is found when none is named.
 LATEST = Path("results/latest")
@@ -40,12 +53,21 @@ STRANGER = -1
 
 KEY_NAMES = [column.name for column in KEYS]
 
+#: What tells one layout from another within a run, in this order.
+LAYOUT_NAMES = [column.name for column in (*KEYS[:2], *LAYOUT_KEYS)]
+
 _ARROW = {Type.INT64: pa.int64(), Type.INT32: pa.int32(), Type.FLOAT64: pa.float64(), Type.STRING: pa.string()}
 _SPARK = {Type.INT64: LongType(), Type.INT32: IntegerType(), Type.FLOAT64: DoubleType(), Type.STRING: StringType()}
 
 
-#: The table whose rows are written last: a cell that has one is complete.
-_LAST = {Kind.THROUGHPUT: "windows", Kind.WORKLOAD: "periods"}
+#: Broker, start, layout, block.
+LayoutKey: TypeAlias = tuple[str, int, int, int]
+
+#: The table that has rows of every cell that was measured.
+_MEASURED = {Kind.THROUGHPUT: "windows", Kind.WORKLOAD: "periods"}
+
+#: What a killed run leaves complete.
+_COMPLETED = {Kind.THROUGHPUT: "layout", Kind.WORKLOAD: "cell"}
 
 #: In a sentence.
 _WHAT = {Kind.THROUGHPUT: "the throughput study", Kind.WORKLOAD: "a business workload"}
@@ -67,21 +89,51 @@ class Broker:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One life of a broker, as its warm-up left it; idle_cpu is a fraction of its CPU set before any load."""
+    """One life of a broker, as its warm-up left it.
+
+    idle_cpu: a fraction of its CPU set before any load · warm_up_s: how long it lasted · warm: whether the cells'
+    contrasts stood still and the compiler was idle, as `workloads.rules` says · contrast_change, compiler_share: of its
+    last rounds; None where too few rounds tell, and where no JVM is known.
+    """
 
     broker: str
     start: int
     idle_cpu: float | None
-    stationary: bool
-    largest_change: float | None
+    warm_up_s: float | None
+    warm: bool
+    contrast_change: float | None
+    compiler_share: float | None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Layout:
+    """A complete layout; fields as the columns of LAYOUTS."""
+
+    broker: str
+    start: int
+    layout: int
+    block: int
+    begin_ns: int
+    connected_ns: int
+    end_ns: int
+    cells: int
+    connections: int
+    subscriptions: int
+    rounds: int
+    status: str
+
+    @property
+    def key(self) -> LayoutKey:
+        return self.broker, self.start, self.layout, self.block
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A run directory that may be read. `cells` are the complete ones, preparation included.
+    """A run directory that may be read. `cells` are those with something measured in what is complete, anchors and
+    capacities included.
 
-    plans: entries of plan.json · findings: that it is not complete, where it is read all the same · manifest: all of
-    it, to be shown.
+    plans: entries of plan.json · laid_out: the complete layouts, that of the warm-up included; a workload has none ·
+    findings: that it is not complete, where it is read all the same · manifest: all of it, to be shown.
     """
 
     kind: Kind
@@ -92,6 +144,7 @@ class Recorded:
     starts: tuple[Start, ...]
     plans: Mapping[tuple[str, str], Mapping[str, Any]]
     cells: tuple[CellKey, ...]
+    laid_out: tuple[Layout, ...]
     files: Mapping[str, tuple[Path, ...]]
     findings: tuple[Finding, ...]
     not_applicable: tuple[NotApplicable, ...]
@@ -103,7 +156,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """The tables of all runs. Each row carries `cell_id`, its place in `keys`, or STRANGER."""
+    """The tables of all runs whose rows are about a cell. Each carries `cell_id`, its place in `keys`, or STRANGER."""
 
     keys: tuple[CellKey, ...]
     tables: Mapping[str, DataFrame]
@@ -141,8 +194,9 @@ def recorded(
 ) -> Recorded:
     """A run directory of this kind; `shown` is how its user named it, for messages.
 
-    plan_keys: what an entry of plan.json must have. With `partial` an interrupted run is read as far as its cells are
-    complete, and a finding says so. Raises DataError where the directory cannot support an analysis.
+    plan_keys: what an entry of plan.json must have. With `partial` an interrupted run is read as far as its layouts
+    (of a workload: its cells) are complete, and a finding says so. Raises DataError where the directory cannot support
+    an analysis.
     """
     manifest = _manifest(folder, shown)
     found = _kind(manifest, shown)
@@ -151,9 +205,9 @@ def recorded(
             f"{shown}: a run of {_WHAT[found]}, expected one of {_WHAT[kind]}; `python -m analysis summary {shown}` "
             "shows what it says"
         )
-    _check_outcome(manifest, shown, partial=partial)
+    _check_outcome(manifest, shown, kind, partial=partial)
     place = f"{shown}/manifest.json"
-    tables, last = TABLES_OF[kind], _LAST[kind]
+    tables = TABLES_OF[kind]
     brokers = {label: _broker(label, record, place) for label, record in need(manifest, "brokers", dict, place).items()}
     starts = tuple(_start(record, place, kind) for record in need(manifest, "starts", list, place))
     plans = _plans(folder, shown, plan_keys)
@@ -161,7 +215,9 @@ def recorded(
     rows = {table: sum(_footer(file, tables[table], shown) for file in files[table]) for table in tables}
     if "outcome" in manifest:
         _check_rows(rows, need(manifest, "rows", dict, place), shown)
-    cells = _complete_cells(name, files[last])
+    laid_out = _laid_out(files.get("layouts", ()))
+    measured = _measured_cells(name, files[_MEASURED[kind]], {layout.key for layout in laid_out}, kind)
+    cells = tuple(sorted(key for key, counted in measured.items() if counted))
     profile = need(manifest, "options", dict, place).get("profile") or ""
     not_applicable = tuple(
         sorted(
@@ -169,14 +225,22 @@ def recorded(
             for record in need({"not_applicable": [], **manifest}, "not_applicable", list, place)
         )
     )
-    _check_cells(cells, brokers, None if partial else starts, plans, shown, anything=not not_applicable)
+    if not cells and not not_applicable:
+        raise DataError(f"{shown}: no {_COMPLETED[kind]} is complete, there is nothing to read; measure again")
+    _check_cells(sorted(measured), brokers, None if partial else starts, plans, shown)
     _check_not_applicable(not_applicable, cells, shown)
-    missing = _missing(cells, name, need(manifest, "schedule", list, place))
+    scheduled = _scheduled(name, need(manifest, "schedule", list, place))
+    missing = [key for key in scheduled if key not in measured or not measured[key]]
     if missing and not partial:
         raise DataError(
-            f"{shown}: {len(missing)} scheduled cells have no {last}, first {missing[0]}; "
+            f"{shown}: {len(missing)} scheduled cells have no {_MEASURED[kind]}, first {missing[0]}; "
             f"`python -m analysis summary --partial {shown}` reads the others"
         )
+    passes: tuple[int, int] | None = None
+    if kind is Kind.THROUGHPUT:
+        if not partial:
+            _check_laid_out(files, {layout.key for layout in laid_out}, shown)
+        passes = _check_passes(manifest, scheduled, measured, shown, partial=partial)
     return Recorded(
         kind=kind,
         name=name,
@@ -186,8 +250,9 @@ def recorded(
         starts=starts,
         plans=plans,
         cells=cells,
+        laid_out=laid_out,
         files=files,
-        findings=_partial_finding(manifest, cells, missing) if partial else (),
+        findings=_partial_finding(manifest, cells, missing, passes) if partial else (),
         not_applicable=not_applicable,
         manifest=manifest,
     )
@@ -197,7 +262,8 @@ def frames(spark: SparkSession, runs: Sequence[Recorded]) -> Frames:
     """All tables of all runs, which are of one kind, every row with the number of its cell.
 
     A cell's number is looked up by the whole key, so that rows of two runs, brokers or starts never meet. Of a
-    partial run the rows of incomplete cells are left out; elsewhere a row that no plan explains is a STRANGER.
+    partial run the rows of incomplete layouts (of a workload: cells) are left out; elsewhere a row that no plan
+    explains is a STRANGER.
     """
     keys = tuple(key for run in runs for key in _known(run))
     numbered = spark.createDataFrame(
@@ -205,7 +271,14 @@ def frames(spark: SparkSession, runs: Sequence[Recorded]) -> Frames:
         StructType([StructField("run", StringType()), *(_field(column) for column in KEYS), _CELL_ID]),
     )
     with reading(runs):
-        return Frames(keys, {table: _table(spark, runs, table, numbered) for table in TABLES_OF[runs[0].kind]})
+        return Frames(
+            keys,
+            {
+                table: _table(spark, runs, table, numbered)
+                for table, columns in TABLES_OF[runs[0].kind].items()
+                if set(KEYS) <= set(columns)
+            },
+        )
 
 
 def certificates(run: Recorded) -> Iterator[Finding]:
@@ -252,12 +325,18 @@ def _field(column: Column) -> StructField:
 
 
 def _known(run: Recorded) -> tuple[CellKey, ...]:
-    """What a row of the run may belong to: its complete cells, or every planned cell of every start."""
-    if run.partial:
+    """What a row of the run may belong to: every planned cell of every start; of a partial workload its complete cells.
+
+    A run that was killed may not have noted its last start, which its layouts know.
+    """
+    if run.partial and run.kind is Kind.WORKLOAD:
         return run.cells
+    starts = [(start.broker, start.start) for start in run.starts]
+    if run.partial:
+        starts += [(layout.broker, layout.start) for layout in run.laid_out]
     return tuple(
-        CellKey(run.name, start.broker, start.start, experiment, cell)
-        for start in run.starts
+        CellKey(run.name, broker, start, experiment, cell)
+        for broker, start in dict.fromkeys(starts)
         for experiment, cell in run.plans
     )
 
@@ -273,8 +352,14 @@ def _table(spark: SparkSession, runs: Sequence[Recorded], table: str, numbered: 
     for run in runs:
         files = [_address(file) for file in run.files[table]]
         rows = spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
+        if run.partial and run.laid_out:
+            complete = spark.createDataFrame(
+                [layout.key for layout in run.laid_out],
+                StructType([_field(column) for column in (*KEYS[:2], *LAYOUT_KEYS)]),
+            )
+            rows = rows.join(F.broadcast(complete), LAYOUT_NAMES, "leftsemi")
         parts.append(rows.withColumn("run", F.lit(run.name)))
-    how = "inner" if runs[0].partial else "left"
+    how = "inner" if runs[0].partial and runs[0].kind is Kind.WORKLOAD else "left"
     found = reduce(DataFrame.unionByName, parts).join(F.broadcast(numbered), ["run", *KEY_NAMES], how)
     return found.withColumn("cell_id", F.coalesce("cell_id", F.lit(STRANGER)))
 
@@ -323,7 +408,7 @@ def _check_schema(content: Mapping[str, Any], file: Path) -> None:
     raise DataError(f"{file}: schema {schema!r}, this analysis reads {SCHEMA_VERSION}; {advice}")
 
 
-def _check_outcome(manifest: Mapping[str, Any], shown: Path, *, partial: bool) -> None:
+def _check_outcome(manifest: Mapping[str, Any], shown: Path, kind: Kind, *, partial: bool) -> None:
     outcome = manifest.get("outcome")
     if outcome == Outcome.COMPLETE or (partial and outcome in (*Outcome, None)):
         return
@@ -337,8 +422,8 @@ def _check_outcome(manifest: Mapping[str, Any], shown: Path, *, partial: bool) -
         Outcome.FAILED: f"failed: {manifest.get('error') or 'no error was recorded'}",
     }[outcome]
     raise DataError(
-        f"{shown}: the run {state}; what comes after its last complete cell is missing. "
-        f"`python -m analysis summary --partial {shown}` reads the complete cells"
+        f"{shown}: the run {state}; what comes after its last complete {_COMPLETED[kind]} is missing. "
+        f"`python -m analysis summary --partial {shown}` reads the complete {_COMPLETED[kind]}s"
     )
 
 
@@ -384,13 +469,16 @@ def _check_not_applicable(entries: Sequence[NotApplicable], cells: Sequence[Cell
 def _start(record: Any, place: str, kind: Kind) -> Start:
     """A workload has its own warm-up, a period of each cell: nothing is known of a start but that there was one."""
     at = need(record, "broker", str, place), need(record, "start", int, place)
+    number = (float, int, NoneType)
     if kind is Kind.WORKLOAD:
-        return Start(*at, idle_cpu=record.get("idle_cpu"), stationary=False, largest_change=None)
+        return Start(*at, record.get("idle_cpu"), None, warm=False, contrast_change=None, compiler_share=None)
     return Start(
         *at,
-        idle_cpu=need(record, "idle_cpu", (float, int, NoneType), place),
-        stationary=need(record, "stationary", bool, place),
-        largest_change=need(record, "largest_change", (float, int, NoneType), place),
+        idle_cpu=need(record, "idle_cpu", number, place),
+        warm_up_s=need(record, "warm_up_s", (float, int), place),
+        warm=need(record, "warm", bool, place),
+        contrast_change=need(record, "contrast_change", number, place),
+        compiler_share=need(record, "compiler_share", number, place),
     )
 
 
@@ -440,18 +528,111 @@ def _check_rows(found: Mapping[str, int], stated: Mapping[str, Any], shown: Path
             )
 
 
-def _complete_cells(run: str, files: Sequence[Path]) -> tuple[CellKey, ...]:
-    """The files of the last table are small: who has rows there is complete."""
-    found: set[CellKey] = set()
-    for file in files:
-        try:
-            rows = pq.ParquetFile(file).read(columns=KEY_NAMES).to_pylist()
-        except (OSError, pa.ArrowException) as error:
+def _rows(file: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Of a small file."""
+    with _parquet(file) as parquet:
+        rows: list[dict[str, Any]] = parquet.read(columns=list(columns)).to_pylist()
+    return rows
+
+
+@contextmanager
+def _parquet(file: Path) -> Iterator[pq.ParquetFile]:
+    try:
+        with pq.ParquetFile(file) as parquet:
+            yield parquet
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(
+            f"{file}: cannot be read, it is damaged ({error}); copy the run directory again, or measure again"
+        ) from error
+
+
+def _laid_out(files: Sequence[Path]) -> tuple[Layout, ...]:
+    """The complete layouts. Raises DataError where one is recorded twice."""
+    found = sorted(Layout(**row) for file in files for row in _rows(file, [column.name for column in LAYOUTS]))
+    for one, following in pairwise(found):
+        if one.key == following.key:
             raise DataError(
-                f"{file}: cannot be read, it is damaged ({error}); copy the run directory again, or measure again"
-            ) from error
-        found |= {CellKey(run, **row) for row in rows}
-    return tuple(sorted(found))
+                f"{files[0].parent}: layout {one.layout}, block {one.block} of {one.broker} (start {one.start}) stands "
+                "there twice; the run directory was put together from two runs: measure again"
+            )
+    return tuple(found)
+
+
+def _measured_cells(
+    run: str, files: Sequence[Path], complete: Container[LayoutKey], kind: Kind
+) -> dict[CellKey, set[int]]:
+    """Cells with rows in what is complete, and the numbers of the layouts in which they have counted ones.
+
+    A workload's cells are complete where they have a row at all; they have one number.
+    """
+    names = KEY_NAMES if kind is Kind.WORKLOAD else [*KEY_NAMES, *(column.name for column in LAYOUT_KEYS), "status"]
+    found: dict[CellKey, set[int]] = {}
+    for row in (row for file in files for row in _rows(file, names)):
+        if kind is Kind.WORKLOAD or tuple(row[name] for name in LAYOUT_NAMES) in complete:
+            counted = found.setdefault(CellKey(run, *(row[name] for name in KEY_NAMES)), set())
+            if row.get("status", WindowStatus.OK) == WindowStatus.OK:
+                counted.add(row.get("layout", WARM_UP_LAYOUT))
+    return found
+
+
+def _layouts_in(file: Path) -> set[LayoutKey]:
+    """The layouts that a file has rows of; its footer tells them where, as usual, each of its parts has one."""
+    found: set[LayoutKey] = set()
+    with _parquet(file) as parquet:
+        at = [parquet.schema_arrow.get_field_index(name) for name in LAYOUT_NAMES]
+        for number in range(parquet.num_row_groups):
+            group = parquet.metadata.row_group(number)
+            known = [group.column(place).statistics for place in at]
+            if all(one is not None and one.has_min_max and not one.null_count and one.min == one.max for one in known):
+                found.add(tuple(one.min for one in known))
+            else:
+                rows = parquet.read_row_group(number, columns=LAYOUT_NAMES).group_by(LAYOUT_NAMES).aggregate([])
+                found |= {tuple(row[name] for name in LAYOUT_NAMES) for row in rows.to_pylist()}
+    return found
+
+
+def _check_laid_out(files: Mapping[str, Sequence[Path]], complete: Container[LayoutKey], shown: Path) -> None:
+    """Nothing was recorded of a layout that was not completed."""
+    for table, of_table in files.items():
+        for file in of_table:
+            for broker, start, layout, block in sorted(_layouts_in(file)):
+                if (broker, start, layout, block) not in complete:
+                    raise DataError(
+                        f"{shown}: {table}/{file.name} has rows of layout {layout}, block {block} of {broker} (start "
+                        f"{start}), which layouts/ does not have; the run directory was changed after it was written: "
+                        "measure again"
+                    )
+
+
+def _check_passes(
+    manifest: Mapping[str, Any],
+    scheduled: Sequence[CellKey],
+    measured: Mapping[CellKey, set[int]],
+    shown: Path,
+    *,
+    partial: bool,
+) -> tuple[int, int]:
+    """Whole passes, which have all scheduled cells of their start, and how many there should be at least.
+
+    Raises DataError where a pass is missing, or not whole, in a run that is not read in parts.
+    """
+    asked = need(manifest["options"], "layouts", int, f"{shown}/manifest.json, options")
+    starts: dict[tuple[str, int], list[CellKey]] = {}
+    for key in scheduled:
+        starts.setdefault((key.broker, key.start), []).append(key)
+    whole = 0
+    for keys in starts.values():
+        of_start = [measured.get(key, set()) for key in keys]
+        whole += len(set.intersection(*of_start))
+        expected = set(range(1, max((asked, *set().union(*of_start))) + 1))
+        for key, layouts in zip(keys, of_start, strict=True):
+            if layouts != expected and not partial:
+                lacking = ", ".join(map(str, sorted(expected - layouts)))
+                raise DataError(
+                    f"{shown}: {key} of {key.broker} was not measured in layout {lacking} of {len(expected)}; "
+                    f"`python -m analysis summary --partial {shown}` reads what there is"
+                )
+    return whole, asked * len(starts)
 
 
 def _check_cells(
@@ -460,15 +641,8 @@ def _check_cells(
     starts: Sequence[Start] | None,
     plans: Mapping[tuple[str, str], Any],
     shown: Path,
-    *,
-    anything: bool,
 ) -> None:
-    """Every recorded cell is explained; a run that was cut short may not have noted its last start yet.
-
-    anything: whether there has to be a cell at all.
-    """
-    if anything and not cells:
-        raise DataError(f"{shown}: no cell is complete, there is nothing to read; measure again")
+    """Every recorded cell is explained; a run that was cut short may not have noted its last start yet."""
     known = None if starts is None else {(start.broker, start.start) for start in starts}
     for key in cells:
         if (key.experiment, key.cell) not in plans:
@@ -479,10 +653,9 @@ def _check_cells(
             )
 
 
-def _missing(cells: Sequence[CellKey], run: str, schedule: Sequence[Any]) -> list[CellKey]:
-    present = set(cells)
+def _scheduled(run: str, schedule: Sequence[Any]) -> tuple[CellKey, ...]:
     place = f"manifest.json of {run}, schedule"
-    planned = [
+    return tuple(
         CellKey(
             run,
             need(slot, "broker", str, place),
@@ -491,22 +664,29 @@ def _missing(cells: Sequence[CellKey], run: str, schedule: Sequence[Any]) -> lis
             need(slot, "cell", str, place),
         )
         for slot in schedule
-    ]
-    return [key for key in planned if key not in present]
+    )
 
 
 def _partial_finding(
-    manifest: Mapping[str, Any], cells: Sequence[CellKey], missing: Sequence[CellKey]
+    manifest: Mapping[str, Any],
+    cells: Sequence[CellKey],
+    missing: Sequence[CellKey],
+    passes: tuple[int, int] | None,
 ) -> tuple[Finding, ...]:
-    if manifest.get("outcome") == Outcome.COMPLETE and not missing:
+    """passes: whole ones and those asked for, where the run has any."""
+    whole = passes is None or passes[0] >= passes[1]
+    if manifest.get("outcome") == Outcome.COMPLETE and not missing and whole:
         return ()
     measured = sum(key.experiment not in PREPARATION for key in cells)
+    layouts = "" if passes is None else f"{passes[0]} of {passes[1]} layouts, "
     return (
         Finding(
             what="the run is not complete",
-            measured=f"{measured} of {measured + len(missing)} cells, outcome {manifest.get('outcome') or 'absent'}",
+            measured=f"{measured} of {measured + len(missing)} cells, {layouts}outcome "
+            f"{manifest.get('outcome') or 'absent'}",
             limit="every scheduled cell, and all traffic audited",
-            advice="measure again; what came after the last complete cell is neither audited nor counted",
+            advice=f"measure again; what came after the last complete {'cell' if passes is None else 'layout'} is "
+            "neither audited nor counted",
             consequence=VerdictKind.UNVERIFIED,
         ),
     )

@@ -1,7 +1,8 @@
 """The cells of one run, broker and profile that a comparison may use, and their ratios with intervals.
 
-Cells are compared start by start, so that what makes one start faster than another cancels. With several starts
-the interval is Student's t over the starts; within one start it follows from the cells' own intervals.
+Cells are compared start by start, and within a start once more with each of its layouts left out: what makes one
+start or one layout faster than another cancels. An interval is over the layouts of the starts that were measured; from
+STARTS_AS_UNIT of them on it is Student's t over the starts.
 """
 
 from __future__ import annotations
@@ -13,10 +14,65 @@ from math import exp
 import numpy as np
 
 from analysis.errors import DataError
-from analysis.intervals import Vector, around, mean_interval, ratio_interval, t_quantile, welch_degrees
+from analysis.fit import STARTS_AS_UNIT
+from analysis.intervals import Vector, mean_interval, stratified
 from analysis.results import CellSummary, FitResult, Interval
 from workloads.model import Factor
-from workloads.rules import Status
+from workloads.rules import LAYOUTS, Status
+
+#: Why an estimate may stand without an interval.
+NO_INTERVAL = f"fewer than {LAYOUTS.limit:.0f} layouts give no interval; more --layouts"
+
+
+@dataclass(frozen=True, slots=True)
+class OfStart:
+    """A number of one start, and the same with one of its layouts left out, in the order of the layouts.
+
+    replicates: those of all numbers of a start belong together, place by place; empty where there is no interval.
+    """
+
+    estimate: float
+    replicates: tuple[float, ...] = ()
+
+
+def combined(function: Callable[[Vector], float], numbers: Sequence[OfStart]) -> OfStart:
+    """A function of several numbers of one start, computed on each replicate.
+
+    Without replicates where one of the numbers has none, or has them of other layouts.
+    """
+    estimate = float(function(np.array([one.estimate for one in numbers])))
+    if len({len(one.replicates) for one in numbers}) > 1:
+        return OfStart(estimate)
+    together = np.array([one.replicates for one in numbers]).T
+    return OfStart(estimate, tuple(float(function(replicate)) for replicate in together))
+
+
+def over_layouts(parts: Iterable[tuple[int, float, float]]) -> OfStart:
+    """sum(y) / sum(x) of one start from its (layout, y, x): a rate, a share or a mean."""
+    by_layout: dict[int, Vector] = {}
+    for layout, y, x in parts:
+        by_layout.setdefault(layout, np.zeros(2))[:] += y, x
+    sums = np.array([by_layout[layout] for layout in sorted(by_layout)])
+    y, x = sums.sum(axis=0)
+    others = sums.sum(axis=0) - sums
+    if len(sums) < LAYOUTS.limit or not others[:, 1].all():
+        return OfStart(float(y / x))
+    return OfStart(float(y / x), tuple((others[:, 0] / others[:, 1]).tolist()))
+
+
+def over_starts(starts: Sequence[OfStart]) -> Interval:
+    """The mean of the starts: over their layouts, or from STARTS_AS_UNIT of them on over the starts themselves."""
+    estimates = [one.estimate for one in starts]
+    if len(starts) >= STARTS_AS_UNIT:
+        return mean_interval(estimates)
+    return stratified(estimates, [one.replicates for one in starts])
+
+
+def processing(cell: CellSummary) -> OfStart:
+    """B. Raises DataError where the cell has none."""
+    if cell.processing_s is None:
+        raise DataError(f"{cell.key}: no time per message")
+    return OfStart(cell.processing_s.estimate, cell.replicates_s)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -42,7 +98,7 @@ class Setting:
 class Estimate:
     """A number with its interval, the absolute values behind it in words, and the settings that it rests on.
 
-    starts: how many the interval is over; with one it holds within that start only.
+    starts: how many have it.
     """
 
     interval: Interval
@@ -130,7 +186,7 @@ class Evidence:
 
     def _doubts(self, settings: Iterable[Setting]) -> list[str]:
         return [
-            f"{setting} (start {start}): {cell.status}, {cell.reason or 'no window'}"
+            f"{setting} (start {start}): {cell.status}, {cell.reason or 'no slice'}"
             for setting in settings
             for start, cell in setting.starts.items()
             if not self._counts(cell)
@@ -139,38 +195,45 @@ class Evidence:
     def _counts(self, cell: CellSummary) -> bool:
         return cell.status in self.counts and cell.received_per_s is not None
 
-    def over_starts(self, setting: Setting, value: Callable[[CellSummary], Interval], absolute: str) -> Estimate:
-        """A number of one setting: t interval over its starts, or its own interval within the one start."""
-        intervals = [value(cell) for (cell,) in self.usable([setting]).values()]
-        interval = mean_interval([one.estimate for one in intervals]) if len(intervals) > 1 else intervals[0]
-        return Estimate(interval, absolute, (setting,), len(intervals))
+    def of_setting(self, setting: Setting, value: Callable[[CellSummary], OfStart], absolute: str) -> Estimate:
+        """A number of one setting. Raises DataError where the setting is in doubt."""
+        found = [value(cell) for (cell,) in self.usable([setting]).values()]
+        return Estimate(over_starts(found), absolute, (setting,), len(found))
 
-    def ratio(self, rate: str, above: Sequence[Setting], below: Sequence[Setting] = ()) -> Estimate:
+    def ratio(
+        self,
+        rate: str,
+        above: Sequence[Setting],
+        below: Sequence[Setting] = (),
+        reference: Mapping[int, OfStart] | None = None,
+    ) -> Estimate:
         """Geometric mean of a rate over `above`, divided by that over `below` (by 1 where there are none).
 
-        rate: a field of CellSummary. Over several starts: exp of the t interval over the starts' log ratios. Within
-        one start: delta method on the logarithms, the cells being measured one after the other and taken as
-        independent, with the degrees of freedom of Welch (1947). Raises DataError where cells are in doubt or
-        give no interval.
+        rate: a field of CellSummary · reference: by start, what it is divided by as well; starts without one are left
+        out. Over several starts it is their geometric mean. Raises DataError where cells are in doubt, or where no
+        start is left.
         """
         weights: dict[Setting, float] = {}
         for group, sign in ((above, 1), (below, -1)):
             for setting in group:
                 weights[setting] = weights.get(setting, 0.0) + sign / len(group)
-        starts = self.usable(weights)
-        coefficients = np.array(list(weights.values()))
-        rates = {start: [_rate(cell, rate) for cell in cells] for start, cells in starts.items()}
-        logs = [float(coefficients @ np.log([one.estimate for one in of_start])) for of_start in rates.values()]
-        if len(logs) > 1:
-            interval = mean_interval(logs)
-        else:
-            ((start, of_start),) = rates.items()
-            cells = starts[start]
-            errors = [relative_error(one, cell) for one, cell in zip(of_start, cells, strict=True)]
-            variances = (coefficients * np.array(errors)) ** 2
-            degrees = np.array([len(cell.windows) - 1.0 for cell in cells])
-            interval = _welch(logs[0], variances, degrees)
-        return Estimate(mapped(interval, exp), _absolute(rate, list(rates.values())), tuple(weights), len(logs))
+        starts = {
+            start: [_rate(cell, rate) for cell in cells]
+            for start, cells in self.usable(weights).items()
+            if reference is None or start in reference
+        }
+        if not starts:
+            raise DataError(f"no start has both {', '.join(map(str, weights))} and what they are divided by")
+        coefficients = np.array([*weights.values(), *([] if reference is None else [-1.0])])
+        logs = [
+            combined(
+                lambda numbers: float(coefficients @ np.log(numbers)),
+                [*of_start, *([] if reference is None else [reference[start]])],
+            )
+            for start, of_start in starts.items()
+        ]
+        absolute = _absolute(rate, [[one.estimate for one in of_start] for of_start in starts.values()])
+        return Estimate(mapped(over_starts(logs), exp), absolute, tuple(weights), len(logs))
 
 
 def settings(cells: Iterable[CellSummary]) -> tuple[Setting, ...]:
@@ -188,7 +251,7 @@ def settings(cells: Iterable[CellSummary]) -> tuple[Setting, ...]:
 def ends(interval: Interval, place: object) -> tuple[float, float]:
     """Both ends of an interval. Raises DataError where it has none."""
     if interval.low is None or interval.high is None:
-        raise DataError(f"{place}: one window in one start gives no interval; more --windows, or more --starts")
+        raise DataError(f"{place}: {NO_INTERVAL}")
     return interval.low, interval.high
 
 
@@ -198,46 +261,35 @@ def mapped(interval: Interval, function: Callable[[float], float]) -> Interval:
     return Interval(float(function(interval.estimate)), low, high)
 
 
-def dispatched_share(cell: CellSummary) -> Interval:
-    """dispatched / (r x received) over the windows, whose own two counts belong together."""
-    expected = [cell.replication * window.received for window in cell.windows]
-    return ratio_interval([window.dispatched for window in cell.windows], expected)
+def dispatched_share(cell: CellSummary) -> OfStart:
+    """dispatched / (r x received) over all slices of a cell."""
+    return over_layouts((one.layout, one.dispatched, cell.replication * one.received) for one in cell.windows)
 
 
-def broker_cpu(cell: CellSummary) -> Interval:
-    """The broker's share of its CPU set, with the scatter of the windows. Raises DataError where it is unknown."""
-    used = [window.broker_cpu_ns for window in cell.windows if window.broker_cpu_ns is not None]
+def broker_cpu(cell: CellSummary) -> OfStart:
+    """The broker's share of its CPU set. Raises DataError where it is unknown."""
+    used = [
+        (one.layout, one.broker_cpu_ns, one.elapsed_s * 1e9) for one in cell.windows if one.broker_cpu_ns is not None
+    ]
     if cell.broker_cpu is None or len(used) < len(cell.windows):
         raise DataError(f"{cell.key}: the broker's CPU is not known")
-    cores = ratio_interval(used, [window.elapsed_s * 1e9 for window in cell.windows])
+    cores = over_layouts(used)
     share = cell.broker_cpu / cores.estimate if cores.estimate else 1.0
-    return mapped(cores, lambda number: number * share)
+    return OfStart(cell.broker_cpu, tuple(share * one for one in cores.replicates))
 
 
-def _rate(cell: CellSummary, rate: str) -> Interval:
+def _rate(cell: CellSummary, rate: str) -> OfStart:
+    """A rate of a cell; each of them is a multiple of 1 / B, in every replicate."""
     interval = getattr(cell, rate)
     if not isinstance(interval, Interval) or interval.estimate <= 0:
         raise DataError(f"{cell.key}: no {rate}")
-    return interval
+    time = processing(cell)
+    return OfStart(interval.estimate, tuple(interval.estimate * time.estimate / one for one in time.replicates))
 
 
-def relative_error(interval: Interval, cell: CellSummary) -> float:
-    """The standard error of a cell's rate, from its t interval over the windows, relative to the rate."""
-    low, high = ends(interval, cell.key)
-    return (high - low) / 2 / t_quantile(len(cell.windows) - 1) / interval.estimate
-
-
-def _welch(estimate: float, variances: Vector, degrees: Vector) -> Interval:
-    """A sum of independent terms with these variances and degrees of freedom (Welch 1947)."""
-    total = float(variances.sum())
-    if total == 0:
-        return Interval(estimate, estimate, estimate)
-    return around(estimate, np.sqrt(total), welch_degrees(variances, degrees))
-
-
-def _absolute(rate: str, rates: Sequence[Sequence[Interval]]) -> str:
+def _absolute(rate: str, rates: Sequence[Sequence[float]]) -> str:
     """`61,200 against 34,200 messages/s overall`, each the mean over the starts; of more than two, the range."""
-    means = [float(np.mean([one.estimate for one in of_setting])) for of_setting in zip(*rates, strict=True)]
+    means = [float(np.mean(of_setting)) for of_setting in zip(*rates, strict=True)]
     word = rate.removesuffix("_per_s")
     if len(means) > 2:
         return f"{min(means):,.0f} to {max(means):,.0f} messages/s {word} in {len(means)} cells"

@@ -2,8 +2,10 @@
 
 One fit per run, broker, experiment and profile; nothing else is ever put together. The fit is on B, the time
 per message received, which is linear in the parameters; noise is multiplicative, so that the weights are
-1 / fitted^2. Estimates are never clamped: an impossible value is the symptom that somebody has to see. Cells at
-a cap on transmission, where the data show one, are no part of the plane, and stand beside it.
+1 / fitted^2. Its errors come from the layouts: the plane is fitted again on the cells as they are with one layout left
+out, so that what all cells of a layout have in common widens the parameters together. Estimates are never clamped: an
+impossible value is the symptom that somebody has to see. Cells at a cap on transmission, where the data show one, are
+no part of the plane, and stand beside it.
 
 Where an experiment has no filters, n_fltr is 0 in every cell and the model is B = t_rcv + r t_tx: the list of
 parameters follows from the cells, and everything else is the same.
@@ -12,19 +14,19 @@ parameters follows from the cells, and everything else is the same.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from statsmodels.regression.linear_model import WLS
 
+from analysis import rotation
 from analysis.errors import DataError
-from analysis.intervals import Vector, around, mean_interval
+from analysis.intervals import Matrix, Vector, around, jackknife_covariance, mean_interval
 from analysis.plane import (
     REGRESSORS,
-    Matrix,
     at_most,
     identifiable,
     iterated_wls,
@@ -35,24 +37,31 @@ from analysis.plane import (
     rests_on_one_row,
 )
 from analysis.results import (
+    CellKey,
     CellSummary,
     Constrained,
+    Description,
+    Deviation,
     Excluded,
     Finding,
     FitResult,
     FittedCell,
+    Grade,
     Interval,
     LackOfFit,
     LeaveOneOut,
+    Precision,
     Roofline,
     Scope,
     Variation,
 )
 from analysis.roofline import regimes
-from workloads.rules import CAPPED_CELLS, CELL_MISFIT, FIT_MISFIT, ROOFLINE, Status, VerdictKind
+from workloads.rules import CAPPED_CELLS, GOOD, LAYOUTS, PRECISION, ROOFLINE, ROUGH, Status, VerdictKind
 
 #: Run, broker, experiment, profile: what one fit is about.
 Unit: TypeAlias = tuple[str, str, str, str]
+
+_Key = TypeVar("_Key", str, int)
 
 PARAMETERS = tuple(REGRESSORS)
 
@@ -62,25 +71,57 @@ PAPER: Mapping[str, float] = {"t_rcv": 4.9e-5, "t_fltr": 1.6e-7, "t_tx": 1.5e-5}
 #: The replication grades that the paper's least squares saw (section 4.5).
 PAPER_REPLICATION = (1, 2, 5, 10)
 
-SIGNIFICANCE = 0.05
+#: From so many starts on they are the unit of the intervals. Before, their t quantile says less than their layouts do:
+#: with 4 starts it is 3.2, and lives of a JVM differ by 2 to 5 %.
+STARTS_AS_UNIT = 5
 
 
 @dataclass(frozen=True, slots=True)
 class StartFit:
-    """The fit within one start: intervals are HC3 with n - p degrees of freedom; `fitted_s` in the cells' order."""
+    """The plane within one start: arrays in the order of the cells and of the parameters, in s.
+
+    The first axis of those called `..._replicates` is the layout that was left out; without a row where the start has
+    too few of them.
+    """
 
     cells: tuple[CellSummary, ...]
-    parameters: Mapping[str, Interval]
-    covariance: Matrix
-    fitted_s: tuple[float, ...]
+    measured: Vector
+    fitted: Vector
+    parameters: Vector
+    measured_replicates: Matrix
+    fitted_replicates: Matrix
+    parameter_replicates: Matrix
 
-    @property
-    def estimates(self) -> tuple[float, ...]:
-        return tuple(interval.estimate for interval in self.parameters.values())
 
-    @property
-    def degrees(self) -> int:
-        return len(self.cells) - len(self.parameters)
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Which differences an interval is made of: of the layouts within their starts, or of the starts."""
+
+    scope: Scope
+
+    def degrees(self, layouts: Sequence[int]) -> int:
+        """Of starts with so many replicates. Degrees of starts add up, as starts of one broker scatter alike."""
+        if self.scope == Scope.BETWEEN_STARTS:
+            return len(layouts) - 1
+        if not all(layouts):
+            return 0
+        return sum(number - 1 for number in layouts)
+
+    def covariance(self, estimates: Sequence[Vector], replicates: Sequence[Matrix]) -> Matrix:
+        """Of the mean over the starts: NaN where a start has no replicates, or there is one start and it is to vary."""
+        if self.scope == Scope.BETWEEN_STARTS:
+            return np.atleast_2d(np.cov(np.array(estimates), rowvar=False)) / len(estimates)
+        if not all(len(of_start) for of_start in replicates):
+            return np.full((len(estimates[0]), len(estimates[0])), np.nan)
+        parts = [jackknife_covariance(of_start) for of_start in replicates]
+        return np.asarray(sum(parts) / len(parts) ** 2)
+
+    def interval(self, estimates: Sequence[float], replicates: Sequence[Vector]) -> Interval:
+        """The mean over the starts, of one quantity."""
+        if self.scope == Scope.BETWEEN_STARTS:
+            return mean_interval(estimates)
+        variance = self.covariance([np.array([one]) for one in estimates], [one[:, None] for one in replicates])[0, 0]
+        return around(float(np.mean(estimates)), np.sqrt(variance), self.degrees([len(one) for one in replicates]))
 
 
 def processing_time_s(parameters: Mapping[str, float], n_fltr: float, replication: float) -> float:
@@ -99,10 +140,12 @@ def fewest_cells(parameters: Sequence[str]) -> int:
     return len(parameters) + 1
 
 
-def fits(cells: Sequence[CellSummary]) -> tuple[tuple[FitResult, ...], dict[Unit, DataError]]:
+def fits(
+    cells: Sequence[CellSummary], precision: float | None = None
+) -> tuple[tuple[FitResult, ...], dict[Unit, DataError]]:
     """A fit per run, broker, experiment that fits the model, and profile; and why there is none where there is none.
 
-    An experiment all of whose cells are paced asks for no fit, and gets neither.
+    An experiment all of whose cells are paced asks for no fit, and gets neither. precision: as in `fit`.
     """
     results: list[FitResult] = []
     errors: dict[Unit, DataError] = {}
@@ -111,18 +154,19 @@ def fits(cells: Sequence[CellSummary]) -> tuple[tuple[FitResult, ...], dict[Unit
         if all(cell.pace is not None for cell in of_unit):
             continue
         try:
-            results.append(fit(of_unit))
+            results.append(fit(of_unit, precision))
         except DataError as error:
             errors[unit] = error
     return tuple(results), errors
 
 
-def fit(cells: Sequence[CellSummary]) -> FitResult:
+def fit(cells: Sequence[CellSummary], precision: float | None = None) -> FitResult:
     """The model on the cells of one run, broker, experiment and profile.
 
-    With one start the intervals are HC3 over its cells; with several, t intervals over the estimates of the starts,
-    which are the unit that is independent. This holds for any number of starts from two on, so that no
-    cluster-robust covariance is offered beside it: that one needs 15 starts or more, and would then say the same.
+    The estimate is the mean over the starts. Up to 4 starts its interval is over their layouts and holds for these
+    lives, whose differences stand beside it; from 5 on it is a t interval over the starts. precision: what the run was
+    asked for, where its number of layouts followed from a pilot; then the pilot's scatter and degrees of freedom are
+    those of the intervals (Stein, Ann. Math. Stat. 16, 1945).
 
     Where a cap on transmission is decidedly the better description (`workloads.rules.ROOFLINE`), the cells at the
     cap are left out, and everything but `roofline` and the comparison with the paper's least squares is about the
@@ -138,48 +182,55 @@ def fit(cells: Sequence[CellSummary]) -> FitResult:
     place = f"{experiment} on {broker} ({run})"
     measured = sorted(cells, key=lambda cell: cell.key)
     names = parameters_of(measured)
-    usable = [cell for cell in measured if not _unusable(cell)]
-    began_ns = _began(measured)
-    roofline = _roofline(usable, names, began_ns, place)
+    excluded = {cell.key: reason for cell in measured if (reason := _unusable(cell))}
+    if precision is not None:
+        measured = [_as_the_pilot_has_it(cell) for cell in measured]
+    excluded |= _without_interval([cell for cell in measured if cell.key not in excluded])
+    usable = [cell for cell in measured if cell.key not in excluded]
+    roofline = _roofline(usable, names, place)
     capped = frozenset(roofline.capped) if roofline is not None and roofline.preferred else frozenset[str]()
     starts, without = _per_start(measured, [cell for cell in usable if cell.key.cell not in capped], names, place)
     fitted = list(starts.values())
-    covariance, degrees = _covariance(fitted)
-    parameters = _over_starts(fitted)
-    estimates = {name: interval.estimate for name, interval in parameters.items()}
-    points = tuple(
-        _point(of_cell, len(starts), began_ns, processing_time_s(estimates, of_cell[0].n_fltr, of_cell[0].replication))
-        for of_cell in _by_cell(cell for start in fitted for cell in start.cells)
+    spread = _spread(len(fitted))
+    covariance = spread.covariance(
+        [start.parameters for start in fitted], [start.parameter_replicates for start in fitted]
     )
+    degrees = spread.degrees([len(start.parameter_replicates) for start in fitted])
+    parameters = _over_starts(fitted, names, spread)
+    points = _points(_seen(fitted), spread)
+    known = bool(np.isfinite(covariance).all())
     result = FitResult(
         run=run,
         broker=broker,
         experiment=experiment,
         profile=profile,
         starts=len(starts),
-        scope=Scope.WITHIN_ONE_START if len(starts) == 1 else Scope.BETWEEN_STARTS,
+        scope=spread.scope,
         parameters=parameters,
-        per_start={number: start.estimates for number, start in starts.items()},
+        per_start={number: tuple(map(float, start.parameters)) for number, start in starts.items()},
         ols_as_in_paper=ols_as_in_paper(usable, names),
         cells_used=tuple(point.cell for point in points),
         cells_excluded=(
-            *(Excluded(cell.key.cell, cell.key.start, _unusable(cell)) for cell in measured if _unusable(cell)),
+            *(Excluded(key.cell, key.start, reason) for key, reason in sorted(excluded.items())),
             *(
                 Excluded(name, 0, "transmission cap: B is r t_sat there, whatever else it costs")
                 for name in sorted(capped)
             ),
         ),
-        lack_of_fit=_lack(fitted, max((_deviation(point) for point in points), key=abs)),
+        lack_of_fit=_lack(fitted, names, points, spread),
         findings=(),
         points=points,
-        covariance=tuple(tuple(float(value) for value in row) for row in covariance),
-        degrees=degrees,
+        covariance=tuple(tuple(float(value) for value in row) for row in covariance) if known else None,
+        degrees=degrees if known else 0,
         roofline=roofline,
         constrained=_constrained(points, parameters, float(np.sqrt(covariance[0, 0])), degrees),
         leave_one_out=_leave_one_out(points, names),
-        variation=variation(usable),
+        variation=variation([cell for cell in cells if cell.key not in excluded]),
+        description=_description([*points, *(roofline.points if roofline is not None and capped else ())]),
+        precision=_precision(parameters, points, precision),
+        layouts=min(cell.layouts for start in fitted for cell in start.cells),
     )
-    return result.also((*without, *_findings(result)))
+    return result.also((*without, *_findings(result, precision)))
 
 
 def within_start(cells: Sequence[CellSummary], names: Sequence[str], place: str) -> StartFit:
@@ -190,42 +241,47 @@ def within_start(cells: Sequence[CellSummary], names: Sequence[str], place: str)
             f"{place}: {len(used)} usable cells, a fit needs {fewest}; `python -m analysis summary` says why "
             "cells are left out, a larger --grid has more of them"
         )
-    x, b = _design(used, names), _processing(used)
+    x = _design(used, names)
     _check_identifiable(x, place)
-    result = iterated_wls(b, x)
-    covariance = np.asarray(result.cov_HC3, dtype=float)
-    parameters = {
-        name: around(estimate, error, len(used) - len(names))
-        for name, estimate, error in zip(names, result.params, np.sqrt(np.diag(covariance)), strict=True)
-    }
-    return StartFit(used, parameters, covariance, tuple(float(value) for value in x @ result.params))
+    measured = np.vstack([_processing(used), np.array([cell.replicates_s for cell in used]).T])
+    plane = iterated_wls(measured, x)
+    return StartFit(
+        used,
+        measured[0],
+        plane.fitted[0],
+        plane.parameters[0],
+        measured[1:],
+        plane.fitted[1:],
+        plane.parameters[1:],
+    )
 
 
 def variation(cells: Sequence[CellSummary]) -> Variation:
-    """How much B scatters: between the windows of a cell, and between the starts of a cell beyond that.
+    """How much B scatters: the slices of a cell, its layouts beyond that, and its starts beyond that.
 
-    Variance components of B relative to its cell's mean, by the method of moments and pooled over the cells: the
-    variance of the windows, and that of the starts' means less what the windows contribute to it (Searle, Casella
-    and McCulloch, Variance Components, 1992, chapter 3). An estimate below 0 is not a scatter of 0 but one that so
-    few starts do not show: None, with the reason.
+    Variance components of B relative to its cell's mean, by the method of moments and pooled over the cells (Searle,
+    Casella and McCulloch, Variance Components, 1992, chapter 3). An estimate of the starts' below 0 is not a scatter of
+    0 but one that so few starts do not show: None, with the reason.
     """
-    windows = [np.array([one.elapsed_s / one.received for one in cell.windows]) for cell in cells]
-    squares = sum(float(((of_cell / of_cell.mean() - 1) ** 2).sum()) for of_cell in windows if len(of_cell) > 1)
-    within_degrees = sum(len(of_cell) - 1 for of_cell in windows if len(of_cell) > 1)
-    within = squares / within_degrees if within_degrees else None
-    repeated = [of_cell for of_cell in _by_cell(cells) if len(of_cell) > 1]
+    scatters = [
+        rotation.scatter([rotation.Slice.of(cell.key, window) for cell in of_start for window in cell.windows])
+        for of_start in _by(cells, lambda cell: cell.key.start)
+        if any(cell.windows for cell in of_start)
+    ]
+    slices = _pooled([one.slices for one in scatters])
+    layouts = _pooled([one.layouts for one in scatters])
+    repeated = [of_cell for of_cell in _by(cells, lambda cell: cell.key.cell) if len(of_cell) > 1]
+    if not repeated:
+        return Variation(slices, layouts, None, "one start")
+    if not all(cell.replicates_s for of_cell in repeated for cell in of_cell):
+        return Variation(slices, layouts, None, "too few layouts: their scatter cannot be told from that of the starts")
     deviations = [_processing(of_cell) / _processing(of_cell).mean() - 1 for of_cell in repeated]
     degrees = sum(len(of_cell) - 1 for of_cell in repeated)
-    relative = None if within is None else float(np.sqrt(within))
-    if not degrees:
-        return Variation(relative, None, "one start")
-    if within is None:
-        return Variation(None, None, "one window per cell: its scatter cannot be told from that of the starts")
-    of_windows = within * float(np.mean([1 / len(cell.windows) for of_cell in repeated for cell in of_cell]))
-    between = sum(float(of_cell @ of_cell) for of_cell in deviations) / degrees - of_windows
+    of_layouts = np.mean([_relative_variance(cell) for of_cell in repeated for cell in of_cell])
+    between = sum(float(of_cell @ of_cell) for of_cell in deviations) / degrees - of_layouts
     if between < 0:
-        return Variation(relative, None, "the starts differ by less than the scatter of their windows explains")
-    return Variation(relative, float(np.sqrt(between)))
+        return Variation(slices, layouts, None, "the starts differ by less than the scatter of their layouts explains")
+    return Variation(slices, layouts, float(np.sqrt(between)))
 
 
 def ols_as_in_paper(cells: Sequence[CellSummary], names: Sequence[str] = PARAMETERS) -> dict[str, float] | None:
@@ -261,23 +317,47 @@ def _design(cells: Sequence[CellSummary | FittedCell], names: Sequence[str]) -> 
     return np.array([regressors(names, cell.n_fltr, cell.replication) for cell in cells], dtype=float)
 
 
+def _without_interval(cells: Sequence[CellSummary]) -> dict[CellKey, str]:
+    """Cells that nothing is known of beyond one layout or so, in starts that know it of others."""
+    with_interval = {cell.key.start for cell in cells if cell.replicates_s}
+    return {
+        cell.key: f"in {cell.layouts} of the start's layouts only, so that its error is unknown"
+        for cell in cells
+        if cell.key.start in with_interval and not cell.replicates_s
+    }
+
+
 def _processing(cells: Sequence[CellSummary]) -> Vector:
     return np.array([cell.processing_s.estimate for cell in cells if cell.processing_s])
 
 
-def _by_cell(cells: Iterable[CellSummary]) -> Iterator[list[CellSummary]]:
-    """The starts of each cell, by the cell's name."""
-    for _, group in groupby(sorted(cells, key=lambda cell: cell.key.cell), key=lambda cell: cell.key.cell):
+def _relative_variance(cell: CellSummary) -> float:
+    estimate = _processing([cell])[0]
+    return float(jackknife_covariance(np.array(cell.replicates_s)[:, None] / estimate)[0, 0])
+
+
+def _by(cells: Iterable[CellSummary], key: Callable[[CellSummary], _Key]) -> Iterator[list[CellSummary]]:
+    for _, group in groupby(sorted(cells, key=key), key=key):
         yield list(group)
 
 
-def _began(cells: Sequence[CellSummary]) -> dict[int, int]:
-    """When the first window of each start began, in ns."""
-    began: dict[int, int] = {}
-    for cell in cells:
-        for window in cell.windows:
-            began[cell.key.start] = min(window.begin_ns, began.get(cell.key.start, window.begin_ns))
-    return began
+def _pooled(deviations: Sequence[float | None]) -> float | None:
+    known = [one**2 for one in deviations if one is not None]
+    return float(np.sqrt(np.mean(known))) if known else None
+
+
+def _spread(starts: int) -> Spread:
+    return Spread(Scope.BETWEEN_STARTS if starts >= STARTS_AS_UNIT else Scope.THESE_STARTS)
+
+
+def _as_the_pilot_has_it(cell: CellSummary) -> CellSummary:
+    """The cell with the pilot's replicates instead of its own, around its estimate and as much closer to it as the
+    number of all layouts says."""
+    if cell.processing_s is None or not cell.pilot_s or not np.isfinite(cell.pilot_s).all():
+        return replace(cell, replicates_s=())
+    pilot = np.array(cell.pilot_s)
+    closer = np.sqrt(len(pilot) / cell.layouts) * (pilot - pilot.mean())
+    return replace(cell, replicates_s=tuple(map(float, cell.processing_s.estimate + closer)))
 
 
 def _check_identifiable(x: Matrix, place: str) -> None:
@@ -311,6 +391,10 @@ def _per_start(
             errors.append((start, error))
     if not found:
         raise errors[0][1]
+    if len(found) < STARTS_AS_UNIT and any(len(start.parameter_replicates) for start in found.values()):
+        for start in [start for start, of_start in found.items() if not len(of_start.parameter_replicates)]:
+            layouts = found.pop(start).cells[0].layouts
+            errors.append((start, DataError(f"{layouts} layouts, an interval needs {LAYOUTS.limit:.0f}")))
     findings = [
         Finding(
             what=f"start {start} has no fit",
@@ -324,58 +408,84 @@ def _per_start(
     return found, findings
 
 
-def _over_starts(starts: Sequence[StartFit]) -> dict[str, Interval]:
-    if len(starts) == 1:
-        return dict(starts[0].parameters)
-    return {name: mean_interval([start.parameters[name].estimate for start in starts]) for name in starts[0].parameters}
+def _over_starts(starts: Sequence[StartFit], names: Sequence[str], spread: Spread) -> dict[str, Interval]:
+    return {
+        name: spread.interval(
+            [float(start.parameters[place]) for start in starts],
+            [start.parameter_replicates[:, place] for start in starts],
+        )
+        for place, name in enumerate(names)
+    }
 
 
-def _covariance(starts: Sequence[StartFit]) -> tuple[Matrix, int]:
-    """Of the parameters, and its degrees of freedom: HC3 within one start, else of the mean over the starts."""
-    if len(starts) == 1:
-        return starts[0].covariance, starts[0].degrees
-    estimates = np.array([start.estimates for start in starts])
-    return np.cov(estimates, rowvar=False) / len(starts), len(starts) - 1
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A cell in one start: B measured and as the model has it, each with its replicates."""
+
+    cell: CellSummary
+    measured: float
+    fitted: float
+    measured_replicates: Vector
+    fitted_replicates: Vector
 
 
-def _point(of_cell: Sequence[CellSummary], starts: int, began_ns: Mapping[int, int], fitted_s: float) -> FittedCell:
-    """A cell over its starts; where the fit has one start only, its interval is that over its windows."""
-    single = of_cell[0].processing_s if starts == 1 else None
-    return FittedCell(
-        cell=of_cell[0].key.cell,
-        n_fltr=of_cell[0].n_fltr,
-        replication=of_cell[0].replication,
-        measured_s=single or mean_interval([float(b) for b in _processing(of_cell)]),
-        fitted_s=fitted_s,
-        at_s=float(
-            np.mean(
-                [
-                    np.mean([window.middle_ns - began_ns[cell.key.start] for window in cell.windows]) / 1e9
-                    for cell in of_cell
-                ]
+def _seen(starts: Sequence[StartFit]) -> Iterator[_Seen]:
+    for start in starts:
+        for place, cell in enumerate(start.cells):
+            yield _Seen(
+                cell,
+                float(start.measured[place]),
+                float(start.fitted[place]),
+                start.measured_replicates[:, place],
+                start.fitted_replicates[:, place],
             )
+
+
+def _points(seen: Iterable[_Seen], spread: Spread) -> tuple[FittedCell, ...]:
+    """Each cell over the starts that have it; its deviation is from the planes of these starts."""
+    of_cells: dict[str, list[_Seen]] = {}
+    for one in seen:
+        of_cells.setdefault(one.cell.key.cell, []).append(one)
+    return tuple(_point(of_cell, spread) for _, of_cell in sorted(of_cells.items()))
+
+
+def _point(of_cell: Sequence[_Seen], spread: Spread) -> FittedCell:
+    measured_s = spread.interval([one.measured for one in of_cell], [one.measured_replicates for one in of_cell])
+    fitted_s = float(np.mean([one.fitted for one in of_cell]))
+    return FittedCell(
+        cell=of_cell[0].cell.key.cell,
+        n_fltr=of_cell[0].cell.n_fltr,
+        replication=of_cell[0].cell.replication,
+        measured_s=measured_s,
+        fitted_s=fitted_s,
+        deviation=_moved(
+            spread.interval(
+                [one.measured / one.fitted - 1 for one in of_cell],
+                [one.measured_replicates / one.fitted_replicates - 1 for one in of_cell],
+            ),
+            measured_s.estimate / fitted_s - 1,
         ),
     )
 
 
-def _deviation(point: FittedCell) -> float:
-    """Measured mean (over the starts) / fitted - 1; below -1 where the fit says that B is negative."""
-    return point.measured_s.estimate / point.fitted_s - 1
+def _moved(interval: Interval, estimate: float) -> Interval:
+    """The same width around this estimate."""
+    if interval.low is None or interval.high is None:
+        return Interval(estimate)
+    return Interval(estimate, estimate + interval.low - interval.estimate, estimate + interval.high - interval.estimate)
 
 
 def _measured(points: Sequence[FittedCell]) -> Vector:
     return np.array([point.measured_s.estimate for point in points])
 
 
-def _roofline(
-    usable: Sequence[CellSummary], names: Sequence[str], began_ns: Mapping[int, int], place: str
-) -> Roofline | None:
+def _roofline(usable: Sequence[CellSummary], names: Sequence[str], place: str) -> Roofline | None:
     """The roofline on the cells' means over the starts; None where the cells allow none.
 
     Its regimes come from the means; its parameters are those of the plane on the cells below the cap, and t_sat is
-    the mean of B / r at the cap, over the cells with one start and else over the starts.
+    the mean of B / r over the cells at the cap.
     """
-    means = list(_by_cell(usable))
+    means = list(_by(usable, lambda cell: cell.key.cell))
     if not means:
         return None
     x = _design([one[0] for one in means], names)
@@ -387,26 +497,35 @@ def _roofline(
         starts, _ = _per_start(usable, [cell for cell in usable if cell.key.cell not in capped], names, place)
     except DataError:  # what identifies the plane over all starts may not do so in any of them
         return None
-    at_cap = [cell for cell in usable if cell.key.start in starts and cell.key.cell in capped]
+    at_cap = [
+        _at_cap(of_start)
+        for start in starts
+        if (of_start := [cell for cell in usable if cell.key.start == start and cell.key.cell in capped])
+    ]
     if not at_cap:
         return None
-    per_copy = [
-        [float(b) / cell.replication for cell, b in zip(of_start, _processing(of_start), strict=True)]
-        for of_start in ([cell for cell in at_cap if cell.key.start == start] for start in starts)
-        if of_start
-    ]
-    t_sat_s = mean_interval(per_copy[0] if len(starts) == 1 else [float(np.mean(one)) for one in per_copy])
+    spread = _spread(len(starts))
+    t_sat = [of_start[0].fitted / of_start[0].cell.replication for of_start in at_cap]
+    replicates = [of_start[0].fitted_replicates / of_start[0].cell.replication for of_start in at_cap]
     return Roofline(
-        parameters=_over_starts(list(starts.values())),
-        t_sat_s=t_sat_s,
+        parameters=_over_starts(list(starts.values()), names, spread),
+        t_sat_s=spread.interval(t_sat, replicates),
         capped=tuple(sorted(capped)),
         delta_aicc=found.delta_aicc,
         preferred=found.delta_aicc > ROOFLINE.limit,
-        points=tuple(
-            _point(of_cell, len(starts), began_ns, of_cell[0].replication * t_sat_s.estimate)
-            for of_cell in _by_cell(at_cap)
-        ),
+        points=_points((one for of_start in at_cap for one in of_start), spread),
     )
+
+
+def _at_cap(cells: Sequence[CellSummary]) -> list[_Seen]:
+    """The capped cells of one start; fitted is r t_sat, t_sat the mean of B / r over them."""
+    replication = np.array([cell.replication for cell in cells])
+    measured = np.vstack([_processing(cells), np.array([cell.replicates_s for cell in cells]).T])
+    fitted = (measured / replication).mean(axis=1)[:, None] * replication
+    return [
+        _Seen(cell, float(measured[0, place]), float(fitted[0, place]), measured[1:, place], fitted[1:, place])
+        for place, cell in enumerate(cells)
+    ]
 
 
 def _constrained(
@@ -425,59 +544,138 @@ def _constrained(
 
 
 def _leave_one_out(points: Sequence[FittedCell], names: Sequence[str]) -> LeaveOneOut:
-    errors = np.abs(left_out_errors(iterated_wls(_measured(points), _design(points, names))))
+    errors = np.abs(left_out_errors(_measured(points), _design(points, names)))
     worst = int(errors.argmax())
     return LeaveOneOut(float(np.median(errors)), float(errors[worst]), points[worst].cell)
 
 
-def _lack(starts: Sequence[StartFit], largest: float) -> LackOfFit:
-    """Relative errors of the windows, pooled over the starts; each start has parameters of its own."""
-    groups = [
-        np.array([window.elapsed_s / window.received for window in cell.windows]) / fitted
-        for start in starts
-        for cell, fitted in zip(start.cells, start.fitted_s, strict=True)
-    ]
-    test = lack_of_fit_f(groups, [1.0] * len(groups), sum(len(start.parameters) for start in starts))
+def _lack(starts: Sequence[StartFit], names: Sequence[str], points: Sequence[FittedCell], spread: Spread) -> LackOfFit:
+    """Of the mean deviations over the starts; no test where these do not have the same cells."""
+    largest = max(abs(point.deviation.estimate) for point in points)
+    if len({tuple(cell.key.cell for cell in start.cells) for start in starts}) > 1:
+        return LackOfFit(None, None, largest)
+    deviations = [start.measured / start.fitted - 1 for start in starts]
+    replicates = [start.measured_replicates / start.fitted_replicates - 1 for start in starts]
+    fitted = np.mean([start.fitted for start in starts], axis=0)
+    test = lack_of_fit_f(
+        np.mean(deviations, axis=0),
+        spread.covariance(deviations, replicates),
+        spread.degrees([len(of_start) for of_start in replicates]),
+        _design(starts[0].cells, names) / fitted[:, None],
+    )
     f, p = test or (None, None)
-    return LackOfFit(f, p, abs(largest))
+    return LackOfFit(f, p, largest)
 
 
-def _findings(result: FitResult) -> Iterator[Finding]:
+def _description(points: Sequence[FittedCell]) -> Description:
+    """By the near ends of the deviations' intervals, so that noise makes no plane poor."""
+    ordered = sorted(points, key=lambda point: -abs(point.deviation.estimate))
+    grade, limit = Grade.GOOD, 0.0
+    if any(_surely(point) > ROUGH.limit for point in points):
+        grade, limit = Grade.POOR, ROUGH.limit
+    elif any(_surely(point) > GOOD.limit for point in points):
+        grade, limit = Grade.ROUGH, GOOD.limit
+    decided = [point for point in ordered if _surely(point) > limit] if limit else ordered[:1]
+    return Description(
+        grade=grade,
+        worst=tuple(Deviation(point.cell, point.deviation) for point in decided),
+        rms=float(np.sqrt(np.mean([point.deviation.estimate**2 for point in points]))),
+    )
+
+
+def _surely(point: FittedCell) -> float:
+    """How far the cell lies off at least; the deviation itself where it has no interval."""
+    low, high = point.deviation.low, point.deviation.high
+    if low is None or high is None:
+        return abs(point.deviation.estimate)
+    return max(low, -high, 0.0)
+
+
+def _precision(
+    parameters: Mapping[str, Interval], points: Sequence[FittedCell], asked: float | None
+) -> dict[str, Precision]:
+    limit = PRECISION.limit if asked is None else min(asked, PRECISION.limit)
+    smallest_s = min(point.measured_s.estimate for point in points)
+    found = {}
+    for name, interval in parameters.items():
+        half = None
+        if interval.low is not None and interval.high is not None:
+            covers_0 = interval.low <= 0 <= interval.high
+            half = (interval.high - interval.low) / 2 / (smallest_s if covers_0 else abs(interval.estimate))
+        found[name] = Precision(half, limit, half is not None and half <= limit)
+    return found
+
+
+def _findings(result: FitResult, asked: float | None) -> Iterator[Finding]:
     broker = result.broker
-    if result.scope == Scope.WITHIN_ONE_START:
+    if result.starts == 1:
         yield Finding(
             what=f"{result.experiment}: one start only",
-            measured="intervals within one start",
-            limit="starts of a broker differ by more than its windows do",
-            advice="--starts 3 or more, for intervals that hold for the next start as well",
+            measured="intervals over the layouts of this life of the broker",
+            limit="lives of one broker differ by 2 to 5 %",
+            advice=f"--starts {STARTS_AS_UNIT} or more, for intervals that hold for the next start as well",
             broker=broker,
         )
-    at_cap: tuple[FittedCell, ...] = ()
-    if result.roofline is not None and result.roofline.preferred:
-        at_cap = result.roofline.points
-        yield _capped(result, result.roofline)
-    for point in sorted((*result.points, *at_cap), key=lambda point: -abs(_deviation(point))):
-        deviation = _deviation(point)
-        if abs(deviation) > CELL_MISFIT.limit:
-            yield Finding(
-                what=f"{result.experiment} {point.cell} lies off the fit",
-                measured=f"{deviation:+.1%}",
-                limit=f"{CELL_MISFIT.limit:.0%} is a finding, {FIT_MISFIT.limit:.0%} makes the fit invalid",
-                advice="neither the plane nor a cap describes this cell: a disturbance, or a cost that the model lacks",
-                consequence=VerdictKind.INVALID if abs(deviation) > FIT_MISFIT.limit else VerdictKind.VALID,
-                broker=broker,
-            )
-    lack = result.lack_of_fit
-    if lack.p is not None and lack.f is not None and lack.p < SIGNIFICANCE:
+    if result.scope == Scope.THESE_STARTS and result.covariance is None:
         yield Finding(
-            what=f"{result.experiment}: cells leave the plane by more than their windows scatter",
-            measured=f"F {lack.f:.1f}, p {lack.p:.2g}, largest deviation {lack.max_relative_deviation:.1%}",
-            limit=f"p >= {SIGNIFICANCE}",
-            advice="windows of one start scatter little, so that small deviations count here: judge by the largest",
+            what=f"{result.experiment}: too few layouts for an interval",
+            measured=f"{result.layouts} layouts",
+            limit=f"at least {LAYOUTS.limit:.0f} in every start",
+            advice=f"--layouts {2 * LAYOUTS.limit:.0f}",
+            consequence=VerdictKind.UNVERIFIED,
             broker=broker,
         )
+    if result.roofline is not None and result.roofline.preferred:
+        yield _capped(result, result.roofline)
+    if result.description is not None and result.description.grade != Grade.GOOD:
+        yield _described(result, result.description)
+    for name, precision in result.precision.items():
+        if precision.half_width is not None and not precision.holds:
+            yield _imprecise(result, name, precision, precision.half_width, asked)
     for name, interval in result.parameters.items():
         yield from _doubtful_parameter(result, name, interval)
+
+
+def _described(result: FitResult, description: Description) -> Finding:
+    shown = ", ".join(f"{one.cell} {one.deviation.estimate:+.0%}" for one in description.worst[:NAMED])
+    more = len(description.worst) - NAMED
+    lack = result.lack_of_fit
+    return Finding(
+        what=f"{result.experiment}: the plane describes the cells {ADVERB[description.grade]}",
+        measured=f"{shown}{f' and {more} more' if more > 0 else ''}; rms {description.rms:.1%}"
+        + (f"; F {lack.f:.1f}, p {lack.p:.2g}" if lack.f is not None and lack.p is not None else ""),
+        limit=f"every cell within {GOOD.limit:.0%}, at the near end of its interval; "
+        f"{ROUGH.limit:.0%} is rough, beyond it poor",
+        advice="a result about the model, and no doubt about the numbers: use the cells, not the coefficients"
+        if description.grade == Grade.POOR
+        else "predictions from the coefficients are as rough",
+        broker=result.broker,
+    )
+
+
+#: Cells that a finding names; the others are counted.
+NAMED = 3
+
+ADVERB = {Grade.ROUGH: "roughly", Grade.POOR: "poorly"}
+
+
+def _imprecise(result: FitResult, name: str, precision: Precision, half_width: float, asked: float | None) -> Finding:
+    interval = result.parameters[name]
+    covers_0 = interval.low is not None and interval.low <= 0
+    times = (half_width / precision.limit) ** 2
+    if result.scope == Scope.BETWEEN_STARTS:
+        advice = f"--starts {int(np.ceil(times * result.starts))}"
+    else:
+        option = "--layouts" if asked is None else "--max-layouts"
+        advice = f"{option} {int(np.ceil(times * result.layouts))}, or more --starts"
+    return Finding(
+        what=f"{result.experiment}: {name} is not known well enough",
+        measured=f"+-{half_width:.0%} of " + ("the smallest B" if covers_0 else "the estimate"),
+        limit=f"+-{precision.limit:.0%}, 95 % interval",
+        advice=advice,
+        consequence=VerdictKind.UNVERIFIED if half_width > PRECISION.limit else VerdictKind.VALID,
+        broker=result.broker,
+    )
 
 
 def _capped(result: FitResult, roofline: Roofline) -> Finding:
@@ -513,6 +711,6 @@ def _doubtful_parameter(result: FitResult, name: str, interval: Interval) -> Ite
         what=f"{result.experiment}: {name} cannot be told from 0",
         measured=measured + (f"; at most {bound.t_rcv_at_most_s * 1e6:.4g} us (one-sided 95 %)" if bound else ""),
         limit="an interval above 0",
-        advice="cells with more filters show t_fltr, small cells show t_rcv; longer windows narrow both",
+        advice="cells with more filters show t_fltr, small cells show t_rcv; more layouts narrow both",
         broker=result.broker,
     )

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy.special import stdtrit
 
 from analysis.results import Interval
 
 CONFIDENCE = 0.95
 
 Vector = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
 
 
 @cache
 def t_quantile(degrees: float) -> float:
     """The two-sided 95 % quantile of Student's t."""
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, degrees))
+    return float(stdtrit(degrees, (1 + CONFIDENCE) / 2))
 
 
 def around(estimate: float, standard_error: float, degrees: float) -> Interval:
@@ -39,53 +39,47 @@ def mean_interval(values: Sequence[float]) -> Interval:
     return around(array.mean(), array.std(ddof=1) / np.sqrt(len(array)), len(array) - 1)
 
 
-def ratio_interval(numerators: Sequence[float], denominators: Sequence[float]) -> Interval:
-    """sum(numerators) / sum(denominators) with its t interval over the windows (a rate, or a time per message).
+def jackknife_covariance(replicates: Matrix) -> Matrix:
+    """Of estimates from replicates x quantities, each replicate with one unit of the sample left out.
 
-    The variance is that of a ratio estimator, sum (y - R x)^2 / ((n - 1) n mean(x)^2) (Cochran, Sampling
-    Techniques, 1977, section 2.11). With equal denominators it is the ordinary t interval of the mean.
+    (n - 1) / n times the sum of the squared deviations from the replicates' mean (Tukey 1958; Efron and Stein,
+    Ann. Stat. 9, 1981): on a linear model it is the cluster-robust covariance CV3 (MacKinnon, Nielsen and Webb 2023).
     """
-    y, x = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
-    ratio, n = y.sum() / x.sum(), len(y)
-    if n == 1:
-        return Interval(float(ratio))
-    variance = ((y - ratio * x) ** 2).sum() / ((n - 1) * n * x.mean() ** 2)
-    return around(ratio, np.sqrt(variance), n - 1)
+    n = len(replicates)
+    deviations = replicates - replicates.mean(axis=0)
+    return np.asarray((n - 1) / n * deviations.T @ deviations)
+
+
+def jackknife(estimate: float, replicates: Sequence[float] | Vector) -> Interval:
+    """The interval of any smooth function of a start's cells, from its values with one layout left out.
+
+    Without ends where there are fewer than two replicates, or one of them is not a number.
+    """
+    return stratified([estimate], [replicates])
+
+
+def stratified(
+    estimates_by_start: Sequence[float], replicates_by_start: Sequence[Sequence[float] | Vector]
+) -> Interval:
+    """The mean of the starts' estimates with its interval over their layouts: it holds for these starts.
+
+    The starts' variances add up. Their degrees of freedom do as well, as starts of one broker scatter alike: simulated
+    with 2 to 4 starts of 4 to 8 layouts, that covers 95.0 to 95.1 % (Satterthwaite's degrees: 95.2 to 95.9 %), and
+    94.0 % or more where variances differ fourfold. Without ends where a start has no replicates.
+    """
+    starts = len(estimates_by_start)
+    mean = float(np.mean(estimates_by_start))
+    if any(len(replicates) < 2 for replicates in replicates_by_start):
+        return Interval(mean)
+    variances = [
+        float(jackknife_covariance(np.asarray(replicates, dtype=float)[:, None])[0, 0])
+        for replicates in replicates_by_start
+    ]
+    degrees = sum(len(replicates) - 1 for replicates in replicates_by_start)
+    return around(mean, np.sqrt(sum(variances)) / starts, degrees)
 
 
 def welch_degrees(variances: Vector, degrees: Vector) -> float:
     """Of a sum of independent terms with these variances and degrees of freedom (Welch 1947); 1 at least."""
     total = float(variances.sum())
     return max(1.0, total**2 / float((variances**2 / degrees).sum())) if total else 1.0
-
-
-@dataclass(frozen=True)
-class Block:
-    """Observations that share nuisance columns: y = nuisance @ (its own coefficients) + slope x + error."""
-
-    nuisance: npt.NDArray[np.float64]
-    x: Vector
-    y: Vector
-
-
-def pooled_slope(blocks: Sequence[Block]) -> Interval | None:
-    """The slope that all blocks have in common, beside the nuisance columns that each has for itself.
-
-    Both sides are freed of the nuisance first (Frisch and Waugh 1933), so that what the nuisance explains is
-    never taken for a slope. None where nothing is left to estimate it from.
-    """
-    x = np.concatenate([_residual(block.nuisance, block.x) for block in blocks] or [np.empty(0)])
-    y = np.concatenate([_residual(block.nuisance, block.y) for block in blocks] or [np.empty(0)])
-    degrees = len(x) - sum(int(np.linalg.matrix_rank(block.nuisance)) for block in blocks) - 1
-    spread = float(x @ x)
-    scale = sum(float(block.x @ block.x) for block in blocks)
-    if degrees < 1 or spread <= 1e-18 * scale:
-        return None
-    slope = float(x @ y) / spread
-    return around(slope, np.sqrt(((y - slope * x) ** 2).sum() / degrees / spread), degrees)
-
-
-def _residual(nuisance: npt.NDArray[np.float64], values: Vector) -> Vector:
-    coefficients = np.linalg.lstsq(nuisance, values, rcond=None)[0]
-    residual: Vector = values - nuisance @ coefficients
-    return residual

@@ -1,7 +1,11 @@
 """Open loops: latency from the planned instant to the read, beside what the generator itself was late.
 
 The histograms are log-linear (`workloads.histogram`), so that merging them is exact and a quoted time is known to
-1/128 of itself. Percentiles come from the merged counts of a cell's `ok` windows, never from means of percentiles.
+1/128 of itself. Percentiles come from the merged counts of a cell's counted slices, never from means of percentiles;
+the layout is the unit of their intervals.
+
+The rate is a share of a capacity, which each round measures again. The slices of a cell come without the rounds in
+which that was down (`workloads.rules.CAPACITY_DROP`), whatever their latencies were.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,17 +22,21 @@ from scipy import stats
 
 from analysis.directory import STRANGER, Frames, reading, refuse_strangers
 from analysis.errors import DataError
+from analysis.evidence import over_layouts, over_starts
 from analysis.fit import processing_time_s
-from analysis.intervals import CONFIDENCE, ratio_interval, t_quantile
+from analysis.intervals import CONFIDENCE, t_quantile
 from analysis.load import Run
 from analysis.queueing import mean_waiting_s
 from analysis.results import CellKey, CellSummary, Finding, FitResult, Interval, LatencyResult, Percentile
 from workloads.histogram import bounds
 from workloads.records import Measure
-from workloads.rules import LATENESS, LATENESS_FATAL, LATENESS_FLOOR, Status, VerdictKind
+from workloads.rules import LATENESS, LATENESS_FATAL, LATENESS_FLOOR, LAYOUTS, Status, VerdictKind
 from workloads.sendrules import Arrivals
 
 Ints = npt.NDArray[np.int64]
+
+#: Layout, block, round: of a cell it names a slice.
+Round: TypeAlias = tuple[int, int, int]
 
 #: The percentiles that are quoted.
 RANKS = (50.0, 90.0, 99.0, 99.9)
@@ -35,23 +44,33 @@ RANKS = (50.0, 90.0, 99.0, 99.9)
 #: The experiment whose fit gives the service time of a prediction.
 MODEL = "replication"
 
+#: The columns that tell the slices of a cell apart.
+ROUND = ["layout", "block", "round"]
+
 #: More cells than these are counted, not named.
 NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """How many times fell into each bucket: a row per window, a column per bucket, the buckets in ascending order."""
+    """How many times fell into each bucket: a row per slice, a column per bucket, the buckets in ascending order."""
 
-    windows: tuple[int, ...]
+    rounds: tuple[Round, ...]
     buckets: tuple[int, ...]
     counts: Ints
 
-    def of(self, windows: Sequence[int]) -> Histogram:
-        """These windows only; one without any time has a row of zeros."""
-        rows = dict(zip(self.windows, self.counts, strict=True))
+    def of(self, rounds: Sequence[Round]) -> Histogram:
+        """These slices only; one without any time has a row of zeros."""
+        rows = dict(zip(self.rounds, self.counts, strict=True))
         nothing = np.zeros(len(self.buckets), np.int64)
-        return Histogram(tuple(windows), self.buckets, np.array([rows.get(window, nothing) for window in windows]))
+        counts = [rows.get(one, nothing) for one in rounds]
+        return Histogram(tuple(rounds), self.buckets, np.array(counts).reshape(len(rounds), len(self.buckets)))
+
+    @property
+    def by_layout(self) -> Ints:
+        """The counts with a row per layout."""
+        layouts = [layout for layout, _, _ in self.rounds]
+        return np.array([self.counts[np.equal(layouts, one)].sum(axis=0) for one in sorted(set(layouts))])
 
     @property
     def total(self) -> int:
@@ -75,7 +94,7 @@ def histograms(data: Frames, runs: Sequence[Run]) -> Histograms:
     table = data.tables["latency"]
     with reading(runs):
         rows = (
-            table.groupBy("cell_id", "measure", "window", "bucket")
+            table.groupBy("cell_id", "measure", *ROUND, "bucket")
             .agg(F.sum("count").alias("count"), F.min("count").alias("least"))
             .toArrow()
             .to_pandas()
@@ -91,9 +110,11 @@ def histograms(data: Frames, runs: Sequence[Run]) -> Histograms:
         )
     found: dict[tuple[CellKey, Measure], Histogram] = {}
     for (cell, measure), group in rows.groupby(["cell_id", "measure"]):
-        counts = group.pivot_table(index="window", columns="bucket", values="count", aggfunc="sum", fill_value=0)
+        counts = group.pivot_table(index=ROUND, columns="bucket", values="count", aggfunc="sum", fill_value=0)
         found[data.keys[cell], Measure(measure)] = Histogram(
-            tuple(map(int, counts.index)), tuple(map(int, counts.columns)), counts.to_numpy(np.int64)
+            tuple((int(layout), int(block), int(number)) for layout, block, number in counts.index),
+            tuple(map(int, counts.columns)),
+            counts.to_numpy(np.int64),
         )
     return found
 
@@ -101,11 +122,11 @@ def histograms(data: Frames, runs: Sequence[Run]) -> Histograms:
 def latency(
     run: Run, cells: Sequence[CellSummary], times: Histograms, fits: Sequence[FitResult]
 ) -> tuple[LatencyResult, ...]:
-    """One result per open loop that recorded latency and lateness in its `ok` windows."""
+    """One result per open loop that recorded latency and lateness in its slices."""
     results: list[LatencyResult] = []
     for cell in cells:
-        windows = [window.window for window in cell.windows]
-        found = [times[cell.key, measure].of(windows) for measure in Measure if (cell.key, measure) in times]
+        rounds = [(window.layout, window.block, window.round) for window in cell.windows]
+        found = [times[cell.key, measure].of(rounds) for measure in Measure if (cell.key, measure) in times]
         if cell.open_loop and len(found) == len(Measure) and all(one.total for one in found):
             results.append(_result(run, cell, dict(zip(Measure, found, strict=True)), fits))
     return tuple(results)
@@ -160,8 +181,8 @@ def findings(cells: Sequence[CellSummary], results: Sequence[LatencyResult]) -> 
             yield Finding(
                 what=f"no latency of {broker} was recorded",
                 measured=f"nothing of {_named(silent)}",
-                limit="latency and lateness in the windows of every open loop",
-                advice="measure again, with windows that hold some messages",
+                limit="latency and lateness in the slices of every open loop",
+                advice="measure again, with slices that hold some messages",
                 consequence=VerdictKind.UNVERIFIED,
                 broker=broker,
             )
@@ -173,15 +194,15 @@ def percentile_s(times: Histogram, rank: float) -> Interval:
     The interval is that of order statistics: of m independent times, the l-th and u-th hold the percentile between
     them where l and u - 1 are the 2.5 % and 97.5 % quantiles of Binomial(m, rank / 100) (David and Nagaraja, Order
     Statistics, 3rd ed., section 7.1). Waiting times of neighbours are not independent. So m is not their number n
-    but the effective one (Korn and Graubard, Survey Methodology 24, 1998, for windows as clusters):
+    but the effective one (Korn and Graubard, Survey Methodology 24, 1998, for layouts as clusters):
 
         m = n / deff  (t(n - 1) / t(w - 1))^2,    deff = v / (p (1 - p) / n), at least 1
 
     deff is the design effect (Kish, Survey Sampling, 1965, section 8.2) and v the variance of the share p of times
-    up to the percentile, told from how it differs between the w windows (ratio estimator, Cochran, Sampling
+    up to the percentile, told from how it differs between the w layouts (ratio estimator, Cochran, Sampling
     Techniques, 1977, section 2.11). The l-th of m stands for the shares from (l - 1) / m to l / m, of which each end
     takes the outer one. Without an end where too few effective times lie beyond the percentile; without both where
-    there is one window only.
+    there are too few layouts.
     """
     share = rank / 100
     at = times.place(share)
@@ -198,22 +219,25 @@ def percentile_s(times: Histogram, rank: float) -> Interval:
 
 
 def mean_s(times: Histogram) -> Interval:
-    """The mean of all times, each taken as the middle of its bucket; its interval is over the windows."""
-    return ratio_interval((times.counts @ times.middles_s).tolist(), times.counts.sum(axis=1).tolist())
+    """The mean of all times, each taken as the middle of its bucket; its interval is over the layouts."""
+    sums, numbers = times.counts @ times.middles_s, times.counts.sum(axis=1)
+    layouts = (layout for layout, _, _ in times.rounds)
+    return over_starts([over_layouts(zip(layouts, sums.tolist(), numbers.tolist(), strict=True))])
 
 
 def _effective(times: Histogram, share: float, at: int) -> float:
     """How many independent times say as much about this percentile, in column `at`, as all of them do; 0: unknown."""
-    n, windows = times.total, len(times.windows)
-    if windows < 2:
+    n, counts = times.total, times.by_layout
+    layouts = len(counts)
+    if layouts < LAYOUTS.limit:
         return 0.0
-    below, there = times.counts[:, :at].sum(axis=1), times.counts[:, at]
+    below, there = counts[:, :at].sum(axis=1), counts[:, at]
     # The part of the percentile's own bucket that makes the share exact.
     part = (share * n - below.sum()) / there.sum()
-    apart = below + part * there - share * times.counts.sum(axis=1)
-    variance = windows / (windows - 1) * float(apart @ apart) / n**2
+    apart = below + part * there - share * counts.sum(axis=1)
+    variance = layouts / (layouts - 1) * float(apart @ apart) / n**2
     design_effect = max(1.0, variance * n / (share * (1 - share)))
-    return n / design_effect * (t_quantile(n - 1) / t_quantile(windows - 1)) ** 2 if n > 1 else 0.0
+    return n / design_effect * (t_quantile(n - 1) / t_quantile(layouts - 1)) ** 2 if n > 1 else 0.0
 
 
 def _result(
@@ -229,6 +253,7 @@ def _result(
     least = seen.middles_s[np.flatnonzero(seen.counts.sum(axis=0))[0]]
     predicted, model = _prediction(run, cell, capacity, fits) if arrivals == Arrivals.POISSON else (None, "")
     bound = bool(fatal) and cell.status == Status.OK
+    late_words = f"p{fatal[0].rank:g}: {fatal[0].reason}" if bound else ""
     return LatencyResult(
         key=cell.key,
         profile=cell.profile,
@@ -245,7 +270,7 @@ def _result(
         predicted_waiting_s=predicted,
         model=model,
         status=Status.GENERATOR_BOUND if bound else cell.status,
-        reason=f"p{fatal[0].rank:g}: {fatal[0].reason}" if bound else cell.reason,
+        reason="; ".join(words for words in (late_words, cell.reason) if words),
     )
 
 

@@ -2,33 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import NoneType
+from typing import TypeAlias
 
 from analysis.directory import Recorded, named, need, recorded
-from workloads.records import Kind
+from workloads.records import Kind, Window
+from workloads.rules import WindowStatus
+
+#: Broker and start.
+Life: TypeAlias = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Run(Recorded):
-    """A run directory of the throughput study that may be read. `cells` are those with windows."""
+    """A run directory of the throughput study that may be read. `cells` are those with counted slices.
+
+    layouts, rounds: asked for per start, and counted rounds per layout · slice_s: the measured part of a slice, at
+    least · precision: for which layouts were added, None where the number was fixed.
+    """
 
     grid: str
     profile: str
     loop: str
     client: str
     workers: int
-    windows: int
+    layouts: int
+    rounds: int
+    slice_s: float
+    precision: float | None
 
 
 def open_runs(paths: Sequence[Path], *, partial: bool = False) -> tuple[Run, ...]:
     """The named run directories, or the newest. Raises DataError where one cannot support an analysis.
 
-    With `partial` an interrupted run is read as far as its cells are complete, and a finding says so.
+    With `partial` an interrupted run is read as far as its layouts are complete, and a finding says so.
     """
     return tuple(_open(folder, shown, name, partial=partial) for folder, shown, name in named(paths))
+
+
+def counted(windows: Iterable[Window]) -> tuple[Window, ...]:
+    """The slices that count, without those that made the broker warm."""
+    return tuple(window for window in windows if window.status == WindowStatus.OK)
 
 
 def _open(folder: Path, shown: Path, name: str, *, partial: bool) -> Run:
@@ -45,7 +62,10 @@ def _open(folder: Path, shown: Path, name: str, *, partial: bool) -> Run:
         loop=need(options, "loop", str, place),
         client=need(options, "client", str, place),
         workers=need(options, "workers", int, place),
-        windows=need(options, "windows", int, place),
+        layouts=need(options, "layouts", int, place),
+        rounds=need(options, "rounds", int, place),
+        slice_s=float(need(options, "slice_seconds", (float, int), place)),
+        precision=need(options, "precision", (float, NoneType), place),
     )
 
 

@@ -5,18 +5,14 @@ Errors are multiplicative, so that every weight is 1 / fitted^2. Rows of `x` beg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import nnls
-from scipy.stats import f as f_distribution
-from scipy.stats import t as student
-from statsmodels.regression.linear_model import WLS, RegressionResults
+from scipy.special import fdtrc, stdtr, stdtrit
 
-from analysis.intervals import CONFIDENCE, Vector
-
-Matrix = npt.NDArray[np.float64]
+from analysis.intervals import CONFIDENCE, Matrix, Vector
 
 #: Parameter -> what it is multiplied by, at n_fltr filters and replication grade r.
 REGRESSORS: Mapping[str, Callable[[float, float], float]] = {
@@ -31,8 +27,20 @@ ROUNDS = 3
 #: Columns scaled to length 1 whose smallest singular value is below this say the same thing twice.
 COLLINEAR = 1e-6
 
-#: From here on a parameter rests on one row, and HC3 divides by nothing.
+#: From here on a parameter rests on one row.
 LEVERAGE = 1 - 1e-9
+
+#: Relative standard errors below this are rounding.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Parameters, x @ parameters, and what the rows were divided by in the last fit."""
+
+    parameters: Vector
+    fitted: Vector
+    reference: Vector
 
 
 def regressors(parameters: Iterable[str], n_fltr: float, replication: float) -> list[float]:
@@ -53,16 +61,20 @@ def rests_on_one_row(x: Matrix) -> bool:
     return bool(_leverage(x).max() > LEVERAGE)
 
 
-def iterated_wls(b: Vector, x: Matrix) -> RegressionResults:
-    """Weighted least squares with weights 1 / fitted^2, from weights 1 / observed^2 on; statsmodels' result.
+def iterated_wls(b: Vector, x: Matrix) -> Plane:
+    """Weighted least squares with weights 1 / fitted^2, from weights 1 / observed^2 on.
 
-    Where a fitted value is not positive, the observed one keeps its place in the weights.
+    Where a fitted value is not positive, the observed one keeps its place in the weights. `b` may have a first axis,
+    of replicates: then each is fitted by itself, and the results have that axis as well.
     """
-    reference = b
-    for _ in range(ROUNDS):
-        fitted = x @ np.linalg.lstsq(x / reference[:, None], b / reference, rcond=None)[0]
-        reference = np.where(fitted > 0, fitted, b)
-    return WLS(b, x, weights=1 / reference**2).fit()
+    reference, parameters = b, b
+    for _ in range(ROUNDS + 1):
+        q, r = np.linalg.qr(x / reference[..., None])
+        right = q.swapaxes(-1, -2) @ (b / reference)[..., None]
+        parameters = np.linalg.solve(r, right)[..., 0]
+        fitted = parameters @ x.T
+        used, reference = reference, np.where(fitted > 0, fitted, b)
+    return Plane(parameters, parameters @ x.T, used)
 
 
 def non_negative(b: Vector, x: Matrix, reference: Vector) -> Vector:
@@ -79,35 +91,38 @@ def at_most(estimate: float, standard_error: float, degrees: int) -> float:
     ordinary bound; near 0 and below, where that one would be too small or negative, it covers more often than 95 %
     and stays positive (CLs: Read, J. Phys. G 28, 2002, page 2693; Zech, Nucl. Instrum. Meth. A 277, 1989, page 608).
     """
-    share = (1 - CONFIDENCE) * student.cdf(estimate / standard_error, degrees)
-    return float(estimate + student.isf(share, degrees) * standard_error)
+    share = (1 - CONFIDENCE) * stdtr(degrees, estimate / standard_error)
+    return float(estimate - stdtrit(degrees, share) * standard_error)
 
 
-def left_out_errors(result: RegressionResults) -> Vector:
+def left_out_errors(b: Vector, x: Matrix) -> Vector:
     """Per row: (predicted from all other rows) / observed - 1, at the weights of the fit with all rows.
 
     The residual of a row that was left out is e / (1 - h), h its leverage (PRESS: Allen, Technometrics 16, 1974).
     """
-    errors: Vector = -result.resid / (1 - _leverage(result.model.wexog)) / result.model.endog
+    plane = iterated_wls(b, x)
+    errors: Vector = (plane.fitted - b) / (1 - _leverage(x / plane.reference[:, None])) / b
     return errors
 
 
-def lack_of_fit_f(groups: Sequence[Vector], fitted: Sequence[float], parameters: int) -> tuple[float, float] | None:
-    """F and p of the lack-of-fit test: repeated observations per setting against the value fitted there.
+def lack_of_fit_f(relative: Vector, covariance: Matrix, degrees: int, x: Matrix) -> tuple[float, float] | None:
+    """F and p of the test that cells lie on the plane: `relative` = measured / fitted - 1, `x` in units of fitted.
 
-    F = (SS_lack / (c - p)) / (SS_pure / (n - c)) for c settings, n observations, p parameters (Kutner et al.,
-    Applied Linear Statistical Models, 5th ed., section 3.7). None without a degree of freedom, or where the
-    observations of a setting do not differ at all.
+    Hotelling's T^2 of the q = cells - parameters directions that the plane leaves free, at their own covariance:
+    (degrees - q + 1) / (q degrees) T^2 is F with q and degrees - q + 1 (Anderson, Multivariate Statistical Analysis,
+    2003, section 5.2). None without a degree of freedom, or where nothing scatters.
     """
-    observations = sum(len(group) for group in groups)
-    within, between = observations - len(groups), len(groups) - parameters
-    pure = sum(float(((group - group.mean()) ** 2).sum()) for group in groups)
-    total = sum(float((group**2).sum()) for group in groups)
-    if within < 1 or between < 1 or pure <= 1e-18 * total:
+    free = x.shape[0] - x.shape[1]
+    if free < 1 or degrees < free:
         return None
-    lack = sum(len(group) * float(group.mean() - value) ** 2 for group, value in zip(groups, fitted, strict=True))
-    f = (lack / between) / (pure / within)
-    return f, float(f_distribution.sf(f, between, within))
+    directions = np.linalg.qr(x, mode="complete")[0][:, x.shape[1] :]
+    scatter = directions.T @ covariance @ directions
+    size = np.sqrt(np.diag(scatter))
+    if size.min() <= ROUNDING or np.linalg.cond(scatter / np.outer(size, size)) > 1 / COLLINEAR**2:
+        return None
+    off = directions.T @ relative
+    f = float(off @ np.linalg.solve(scatter, off)) * (degrees - free + 1) / (free * degrees)
+    return f, float(fdtrc(free, degrees - free + 1, f))
 
 
 def _leverage(x: Matrix) -> Vector:

@@ -1,4 +1,4 @@
-"""The half of the pytest plugin that judges: one last item, `verdict[run]`, the closing tables and the report.
+"""The half of the pytest plugin that judges: one last item, `verdict[run]`, the closing screen and the report.
 
 It meets the measuring half in one place only: the plugin registered under the name `measurement`, whose
 `run_directory` is the finished directory of this session, or None. Spark and statsmodels are imported when the
@@ -7,9 +7,11 @@ item runs, after the last broker has stopped; never while tests are collected or
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Generator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,9 @@ GROUP = "brokerbench"
 #: The name under which the measuring half is registered.
 MEASUREMENT = "measurement"
 
+#: The name under which the measuring half finds who says how many layouts a precision takes.
+PLANNER = "layouts-planner"
+
 #: Of the items that measure: the throughput study's and those of a business workload.
 MARKERS = ("experiment", "workload")
 
@@ -33,6 +38,20 @@ _TEXT = pytest.StashKey[str]()
 
 #: A run directory to be packed when the last word is said.
 _PACKED = pytest.StashKey[Path]()
+
+
+class LayoutsPlanner:
+    """What the measuring half asks for `--precision`, under the name by which it looks for it."""
+
+    def layouts_needed(self, *args: Any, **kwargs: Any) -> int:
+        """As `analysis.planner`, which is imported when somebody asks."""
+        from analysis import planner  # noqa: PLC0415 - numpy and scipy, in no other session
+
+        return planner.layouts_needed(*args, **kwargs)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(LayoutsPlanner(), PLANNER)
 
 
 class VerdictError(Exception):
@@ -109,7 +128,7 @@ def _flag(config: pytest.Config, name: str) -> bool:
 
 
 def _judged(folder: Path, stash: pytest.Stash) -> Judged:
-    """The tables are in the stash before the report is written, which closes them with its path."""
+    """What is said is in the stash before the report is written, which closes them with its path."""
     # The suite turns warnings into errors; those of the libraries below are about their own future, not about the run.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -120,12 +139,16 @@ def _judged(folder: Path, stash: pytest.Stash) -> Judged:
 
 
 def _throughput(folder: Path, stash: pytest.Stash) -> Judged:
-    from analysis import session, tables, verdict  # noqa: PLC0415
+    from analysis import console, session, verdict  # noqa: PLC0415
+    from analysis.directory import LATEST  # noqa: PLC0415
+    from analysis.glance import glance  # noqa: PLC0415
     from analysis.report import page  # noqa: PLC0415
 
     (result,) = verdict.analysed([folder], master=session.DEFAULT_MASTER)
-    stash[_TEXT] = tables.summary([result])
-    stash[_TEXT] += f"\nreport: {page.write([result])}"
+    shown, run = _near(folder), "" if LATEST.resolve() == folder.resolve() else _near(folder)
+    said = partial(console.text, glance(result), folder=shown, run=run, prefix=_programs())
+    stash[_TEXT] = said(report=None)
+    stash[_TEXT] = said(report=_near(page.write([result])))
     return Judged(result.verdict, tuple(result.every_finding))
 
 
@@ -144,6 +167,17 @@ def _workload(folder: Path, stash: pytest.Stash) -> Judged:
     return Judged(
         worst(result.verdict for result in results), findings, failed=any(not result.passes for result in results)
     )
+
+
+def _near(path: Path) -> str:
+    """As its user would name it: from here, where it is below."""
+    return str(path.resolve().relative_to(Path.cwd()) if path.resolve().is_relative_to(Path.cwd()) else path)
+
+
+def _programs() -> str:
+    """What stands before `python` and `pytest` in a command: the directory of this Python, where it is below."""
+    folder = Path(sys.executable).parent
+    return f"{folder.relative_to(Path.cwd())}/" if folder.is_relative_to(Path.cwd()) else ""
 
 
 _KINDS = {Kind.THROUGHPUT: _throughput, Kind.WORKLOAD: _workload}

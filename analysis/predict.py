@@ -18,6 +18,7 @@ from analysis.intervals import around
 from analysis.plane import regressors
 from analysis.queueing import mean_waiting_s
 from analysis.results import JSON_SCHEMA, FitResult, Interval, RunResult, worst
+from analysis.tables import SCOPES
 from workloads.rules import EXTRAPOLATION, VerdictKind
 
 
@@ -207,7 +208,7 @@ def _lines(one: Prediction) -> Iterator[str]:
     fit, question = one.fit, one.question
     yield (
         f"{fit.experiment} on {fit.broker}, profile {fit.profile} (run {fit.run}), "
-        f"n_fltr {question.n_fltr:g}, r {question.replication:g}; 95 % intervals {fit.scope}"
+        f"n_fltr {question.n_fltr:g}, r {question.replication:g}; 95 % intervals {SCOPES[fit.scope]}"
     )
     yield f"capacity: {_range(one.received_per_s, '.0f')} messages/s in, {_range(one.overall_per_s, '.0f')} overall"
     yield f"B: {_range(_scaled(one.processing_s, 1e6))} us per message" + (", by the cap" if one.at_cap else "")

@@ -18,7 +18,7 @@ from workloads.records import Window
 from workloads.rules import Status, VerdictKind
 
 #: Version of the JSON objects below.
-JSON_SCHEMA = 1
+JSON_SCHEMA = 2
 
 #: From the best to the worst; a verdict is the worst consequence of its findings.
 _SEVERITY = (VerdictKind.VALID, VerdictKind.UNVERIFIED, VerdictKind.INVALID)
@@ -85,15 +85,19 @@ class CellKey:
 
 @dataclass(frozen=True, slots=True)
 class CellSummary:
-    """A cell in numbers. Rates and times are over its `ok` windows; None where there is none.
+    """A cell in numbers. Rates and times are over its counted slices; None where there is none.
 
-    received_per_s, dispatched_per_s, overall_per_s: messages into the broker, copies out of it, their sum ·
-    processing_s: B, seconds per message received · broker_cpu: fraction of its CPU set, None where unknown ·
-    gc_share: fraction of the time that its JVM paused for garbage collection, None where that is unknown ·
-    routed: bindings decide what a subscription gets, and no filter ·
-    load_cpu: of a core, per worker · conservation: the window's dispatched / expected that is farthest from 1 ·
-    pace: what the cell asked for instead of the run's closed loop, in words · reason: why the status is not `ok`,
-    or what else to know.
+    processing_s: B, seconds per message received at the median round, pauses for garbage collection included; its
+    interval is over the layouts of the start · replicates_s: the same estimate with one layout left out, in the order
+    of the start's layouts; empty where there is no interval · mean_processing_s: time over messages of all counted
+    slices, which no round's level is taken from · received_per_s, dispatched_per_s, overall_per_s: messages into the
+    broker, copies out of it, their sum, all three from processing_s · broker_cpu: fraction of its CPU set, None where
+    unknown · gc_share, compiler_share: fraction of the time that its JVM paused for garbage collection, and of the
+    broker's CPU time that the JVM's compiler took, None where that is unknown · routed: bindings decide what a
+    subscription gets, and no filter · load_cpu: of a core, per worker · conservation: dispatched / expected over all
+    counted slices · layouts: how many of the start have the cell · pace: what the cell asked for instead of the run's
+    closed loop, in words · reason: why the status is not `ok`, or what else to know · pilot_s: as replicates_s, of the
+    estimate from the pilot's layouts alone; empty where no pilot decided on the number of layouts.
     """
 
     key: CellKey
@@ -109,19 +113,23 @@ class CellSummary:
     dispatched_per_s: Interval | None
     overall_per_s: Interval | None
     processing_s: Interval | None
+    replicates_s: tuple[float, ...]
+    mean_processing_s: float | None
     broker_cpu: float | None
     gc_share: float | None
+    compiler_share: float | None
     load_cpu: float | None
     load_us_per_delivery: float | None
     conservation: float | None
     windows: tuple[Window, ...]
-    contaminated: int
+    layouts: int
     status: Status
     reason: str = ""
+    pilot_s: tuple[float, ...] = ()
 
     @property
     def planned_per_s(self) -> float | None:
-        """Messages per second that an open loop asks for; None in a closed loop, or without a window."""
+        """Messages per second that an open loop asks for; None in a closed loop, or without a slice."""
         return self.windows[0].planned_per_s if self.windows else None
 
     @property
@@ -179,11 +187,71 @@ class AuditResult:
         return verdict(self.findings)
 
 
-class Scope(StrEnum):
-    """What an interval of the model covers."""
+@dataclass(frozen=True, slots=True)
+class RoundLevel:
+    """How much slower all cells of a round were than in the median round of their start.
 
-    WITHIN_ONE_START = "within one start"
+    level: factor - 1 · disturbed: whether it is beyond the limit of `workloads.rules.DISTURBED_LEVEL` · begin_s: from
+    the start's first counted slice · gc_share, compiler_share: as in CellSummary, over the round's slices.
+    """
+
+    run: str
+    broker: str
+    start: int
+    layout: int
+    block: int
+    round: int
+    begin_s: float
+    level: float
+    disturbed: bool
+    gc_share: float | None
+    compiler_share: float | None
+
+
+class Scope(StrEnum):
+    """What an interval of the model covers: the lives that were measured, or the next one as well."""
+
+    THESE_STARTS = "these starts"
     BETWEEN_STARTS = "between starts"
+
+
+class Grade(StrEnum):
+    """How well the plane describes the cells; a result about the model, whatever the numbers are worth."""
+
+    GOOD = "good"
+    ROUGH = "rough"
+    POOR = "poor"
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """A cell's measured / plane - 1, with its interval."""
+
+    cell: str
+    deviation: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """How well the plane describes the cells: the limits are on the near end of each deviation's interval.
+
+    worst: the cells that decided the grade, largest deviation first; the largest one where all are good · rms: root
+    mean square of all cells' deviations.
+    """
+
+    grade: Grade
+    worst: tuple[Deviation, ...]
+    rms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """Half-width of a coefficient's 95 % interval beside its limit: relative to the estimate, or, where the interval
+    covers 0, relative to the smallest B of the cells. half_width is None without an interval."""
+
+    half_width: float | None
+    limit: float
+    holds: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +265,7 @@ class Excluded:
 
 @dataclass(frozen=True, slots=True)
 class LackOfFit:
-    """F test of the cells' deviations from the plane against the windows' own scatter; None where it has no degrees
+    """F test of the cells' deviations from the plane against the scatter of the layouts; None where it has no degrees
     of freedom. max_relative_deviation: largest |measured mean / fitted - 1| of a cell that was used."""
 
     f: float | None
@@ -207,15 +275,15 @@ class LackOfFit:
 
 @dataclass(frozen=True, slots=True)
 class FittedCell:
-    """A cell that entered a fit: B measured (mean over the starts; interval over them, or over its windows), B fitted,
-    and when it was measured (mean of its windows, seconds from the start's first window, mean over starts)."""
+    """A cell that entered a fit: B measured (mean over the starts; its interval as the fit's scope says), B fitted,
+    and the first divided by the second, less 1."""
 
     cell: str
     n_fltr: int
     replication: float
     measured_s: Interval
     fitted_s: float
-    at_s: float
+    deviation: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,10 +324,12 @@ class LeaveOneOut:
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """Relative standard deviation of B: of the windows of a cell, and of the starts of a cell beyond that; pooled over
-    the cells. reason: why `between_starts` is None, as with one start; empty where it is not."""
+    """Relative standard deviation of B, pooled over the cells: of the slices of a cell within its layout, less the
+    level of their rounds; of the layouts beyond that; of the starts beyond that. reason: why `between_starts` is None,
+    as with one start; empty where it is not."""
 
-    within_start: float | None
+    slices: float | None
+    layouts: float | None
     between_starts: float | None
     reason: str = ""
 
@@ -295,7 +365,10 @@ class FitResult:
     roofline: Roofline | None = None
     constrained: Constrained | None = None
     leave_one_out: LeaveOneOut | None = None
-    variation: Variation = Variation(None, None)
+    variation: Variation = Variation(None, None, None)
+    description: Description | None = None
+    precision: Mapping[str, Precision] = field(default_factory=dict)
+    layouts: int = 0
 
     @property
     def verdict(self) -> VerdictKind:
@@ -412,11 +485,11 @@ class Percentile:
 
 @dataclass(frozen=True, slots=True)
 class LatencyResult:
-    """Latency of one open-loop cell, from the planned instant to the read, over its `ok` windows; times in s.
+    """Latency of one open-loop cell, from the planned instant to the read, over its counted slices; times in s.
 
     planned_per_s: the rate asked for, `percent` of capacity_per_s, which the same flow had in the same start ·
     copies: measured copies · negative: copies with a negative latency, which are counted and kept · mean_s: with an
-    interval over the windows · waiting_s: mean latency less the least latency seen · predicted_waiting_s: mean waiting
+    interval over the slices · waiting_s: mean latency less the least latency seen · predicted_waiting_s: mean waiting
     time of M/GI/1 at this load, None where the arrivals are not Poisson or the model does not carry the load · model:
     where the service time of that prediction comes from, empty where there is none · status: of the cell,
     generator-bound where the generator was too late.
@@ -466,10 +539,9 @@ class HostUse:
 class RunResult:
     """All that is said about one run.
 
-    measures: False for a smoke grid, whose numbers mean nothing · refused: why there is no model where one was
-    to be fitted · not_applicable: what a broker of the run cannot do · comparisons: of its brokers with
-    the first one · manifest: as the run directory has it, to be
-    shown.
+    measures: False for a smoke grid, whose numbers mean nothing · rounds: the levels of all counted rounds · refused:
+    why there is no model where one was to be fitted · not_applicable: what a broker of the run cannot do ·
+    comparisons: of its brokers with the first one · manifest: as the run directory has it, to be shown.
     """
 
     run: str
@@ -481,6 +553,7 @@ class RunResult:
     fits: tuple[FitResult, ...]
     host: tuple[HostUse, ...]
     findings: tuple[Finding, ...]
+    rounds: tuple[RoundLevel, ...] = ()
     refused: tuple[str, ...] = field(default=())
     claims: tuple[Claim, ...] = ()
     latency: tuple[LatencyResult, ...] = ()
@@ -500,7 +573,8 @@ class RunResult:
 
 
 def summary_json(results: Sequence[RunResult]) -> dict[str, Any]:
-    """`summary`: the cells of all runs, their latencies, the paper's claims, the hosts, and the worst verdict.
+    """`summary`: the cells of all runs, the levels of their rounds, their latencies, the paper's claims, the hosts, and
+    the worst verdict.
 
     A cell that is not applicable to its broker has no start and no number, and stands behind the measured ones.
     """
@@ -511,6 +585,7 @@ def summary_json(results: Sequence[RunResult]) -> dict[str, Any]:
             for result in results
             for record in (*map(_cell, result.cells), *map(_not_applicable, result.not_applicable))
         ],
+        "layouts": [record for result in results for record in _layouts(result.rounds)],
         "latency": [_latency(cell) for result in results for cell in result.latency],
         "claims": [asdict(claim) for result in results for claim in result.claims],
         "ratios": [record for result in results for comparison in result.comparisons for record in _ratios(comparison)],
@@ -553,12 +628,11 @@ def _cell(cell: CellSummary) -> dict[str, Any]:
         "factors": dict(cell.factors),
         "pace": cell.pace,
         "planned_per_s": cell.planned_per_s,
-        **{name: _rate(getattr(cell, name)) for name in ("received_per_s", "dispatched_per_s", "overall_per_s")},
-        "broker_cpu": cell.broker_cpu,
-        "gc_share": cell.gc_share,
-        "load_cpu": cell.load_cpu,
-        "load_us_per_delivery": cell.load_us_per_delivery,
-        "windows": len(cell.windows),
+        **{name: _rate(getattr(cell, name)) for name in _RATES},
+        "processing_s": cell.processing_s and _seconds(cell.processing_s),
+        **{name: getattr(cell, name) for name in _NUMBERS},
+        "layouts": cell.layouts,
+        "slices": len(cell.windows),
         "status": cell.status,
         "reason": cell.reason,
     }
@@ -570,21 +644,34 @@ def _not_applicable(cell: NotApplicable) -> dict[str, Any]:
         "start": None,
         "factors": {},
         "pace": None,
-        **dict.fromkeys(
-            (
-                "planned_per_s",
-                "received_per_s",
-                "dispatched_per_s",
-                "overall_per_s",
-                "broker_cpu",
-                "gc_share",
-                "load_cpu",
-                "load_us_per_delivery",
-            )
-        ),
-        "windows": 0,
+        **dict.fromkeys(("planned_per_s", *_RATES, "processing_s", *_NUMBERS)),
+        "layouts": 0,
+        "slices": 0,
         "status": Status.NOT_APPLICABLE,
     }
+
+
+_RATES = ("received_per_s", "dispatched_per_s", "overall_per_s")
+
+_NUMBERS = ("mean_processing_s", "broker_cpu", "gc_share", "compiler_share", "load_cpu", "load_us_per_delivery")
+
+
+def _layouts(rounds: Iterable[RoundLevel]) -> Iterator[dict[str, Any]]:
+    """One record per layout of a start, with its rounds in the order in which they were measured."""
+    found: dict[tuple[str, str, int, int], list[RoundLevel]] = {}
+    for one in sorted(rounds, key=lambda one: (one.broker, one.start, one.layout, one.begin_s)):
+        found.setdefault((one.run, one.broker, one.start, one.layout), []).append(one)
+    for (run, broker, start, layout), of_layout in found.items():
+        yield {
+            "run": run,
+            "broker": broker,
+            "start": start,
+            "layout": layout,
+            "rounds": [{name: getattr(one, name) for name in _OF_ROUND} for one in of_layout],
+        }
+
+
+_OF_ROUND = ("block", "round", "level", "disturbed", "gc_share", "compiler_share")
 
 
 def _latency(cell: LatencyResult) -> dict[str, Any]:
@@ -649,7 +736,7 @@ def _point(point: FittedCell) -> dict[str, Any]:
         "replication": point.replication,
         "measured_s": _seconds(point.measured_s),
         "fitted_s": point.fitted_s,
-        "at_s": point.at_s,
+        "deviation": _rate(point.deviation),
     }
 
 
@@ -671,9 +758,12 @@ def _fit(fit: FitResult) -> dict[str, Any]:
         "experiment": fit.experiment,
         "profile": fit.profile,
         "starts": fit.starts,
+        "layouts": fit.layouts,
         "scope": fit.scope,
         "model": formula(fit.parameters),
         "parameters": {name: _seconds(interval) for name, interval in fit.parameters.items()},
+        "precision": {name: asdict(precision) for name, precision in fit.precision.items()},
+        "description": _description(fit.description),
         "ols_as_in_paper": paper and {name: {"estimate_s": estimate} for name, estimate in paper.items()},
         "cells_used": list(fit.cells_used),
         "cells_excluded": [asdict(excluded) for excluded in fit.cells_excluded],
@@ -689,6 +779,15 @@ def _fit(fit: FitResult) -> dict[str, Any]:
         "verdict": fit.verdict,
         "findings": [_finding(finding, fit.run) for finding in fit.findings],
     }
+
+
+def _description(found: Description | None) -> dict[str, Any]:
+    if found is None:
+        return {"grade": None, "worst": [], "rms": None}
+    worst_cells = [
+        {"cell": one.cell, "deviation": one.deviation.estimate, "ci95": one.deviation.ci95} for one in found.worst
+    ]
+    return {"grade": found.grade, "worst": worst_cells, "rms": found.rms}
 
 
 def _finding(finding: Finding, run: str) -> dict[str, Any]:

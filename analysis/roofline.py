@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import least_squares, nnls
 
-from analysis.intervals import Vector
-from analysis.plane import Matrix, identifiable, rests_on_one_row
+from analysis.intervals import Matrix, Vector
+from analysis.plane import identifiable, rests_on_one_row
 from workloads.rules import CAPPED_CELLS
 
 Rows: TypeAlias = npt.NDArray[np.bool_]

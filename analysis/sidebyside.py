@@ -1,8 +1,9 @@
 """Brokers of one run beside each other: ratios of coefficients and of cells, each with its 95 % interval.
 
 Every broker is compared with the first that the manifest names; nothing is compared over runs, experiments or profiles.
-The unit is the start. With two starts or more of both brokers an interval is over the starts, else it holds within one
-start of each, and is labelled so.
+Brokers are measured one after the other, so that they have no level in common: the errors of both sides add up. With
+five starts or more of every broker the unit is the start, else the layouts of the starts that were measured, and the
+interval is labelled so.
 
 * A cell's B is positive and its noise multiplicative: the difference of the mean logarithms, with the variances and the
   degrees of freedom of Welch (Biometrika 34, 1947).
@@ -19,14 +20,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from math import exp, log, sqrt
+from math import exp, sqrt
 
 import numpy as np
 from scipy.stats import t as student
 
 from analysis.errors import DataError
-from analysis.evidence import mapped, relative_error
-from analysis.intervals import around, t_quantile, welch_degrees
+from analysis.evidence import NO_INTERVAL, OfStart, combined, mapped, processing
+from analysis.fit import STARTS_AS_UNIT
+from analysis.intervals import Vector, around, jackknife_covariance, t_quantile, welch_degrees
 from analysis.results import (
     CellSummary,
     Comparison,
@@ -46,7 +48,8 @@ PROCESSING = "B"
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """An estimate with its squared standard error and the degrees of freedom of that."""
+    """An estimate with its squared standard error and the degrees of freedom of that; none of these where its error is
+    not known."""
 
     value: float
     variance: float
@@ -57,13 +60,27 @@ class Mean:
         """Of two or more independent values."""
         return cls(float(np.mean(values)), float(np.var(values, ddof=1)) / len(values), len(values) - 1)
 
+    @classmethod
+    def within(cls, starts: Sequence[OfStart]) -> Mean:
+        """Of these starts, by their layouts (as `intervals.stratified`)."""
+        value = float(np.mean([one.estimate for one in starts]))
+        if not all(one.replicates for one in starts):
+            return cls(value, 0.0, 0)
+        variances = [jackknife_covariance(np.array(one.replicates)[:, None])[0, 0] for one in starts]
+        degrees = sum(len(one.replicates) - 1 for one in starts)
+        return cls(value, float(sum(variances)) / len(starts) ** 2, degrees)
+
+    @property
+    def interval(self) -> Interval:
+        return around(self.value, sqrt(self.variance), self.degrees)
+
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """A ratio and the p value of the test that it is 1, which agrees with its interval."""
+    """A ratio and the p value of the test that it is 1, which agrees with its interval; without an interval no p."""
 
     interval: Interval
-    p: float
+    p: float | None
 
 
 def compare(
@@ -108,6 +125,8 @@ def compare(
 def log_welch(above: Mean, below: Mean) -> Tested:
     """exp(above - below) for means of logarithms."""
     difference, variance = above.value - below.value, above.variance + below.variance
+    if min(above.degrees, below.degrees) < 1:
+        return Tested(Interval(exp(difference)), None)
     degrees = welch_degrees(np.array([above.variance, below.variance]), np.array([above.degrees, below.degrees]))
     interval = around(difference, sqrt(variance), degrees) if variance else Interval(difference, difference, difference)
     return Tested(mapped(interval, exp), _p(difference, variance, degrees))
@@ -150,11 +169,12 @@ def _question(cell: CellSummary) -> tuple[str, str]:
 
 
 def _scope(cells: Sequence[CellSummary]) -> Scope:
-    """Over the starts only where every broker has two."""
+    """Over the starts only where every broker has enough of them."""
     starts: dict[str, set[int]] = {}
     for cell in cells:
         starts.setdefault(cell.key.broker, set()).add(cell.key.start)
-    return Scope.BETWEEN_STARTS if min(map(len, starts.values())) > 1 else Scope.WITHIN_ONE_START
+    enough = min(map(len, starts.values())) >= STARTS_AS_UNIT
+    return Scope.BETWEEN_STARTS if enough else Scope.THESE_STARTS
 
 
 def _coefficients(brokers: Sequence[str], models: Mapping[str, FitResult], scope: Scope) -> Iterator[Ratio]:
@@ -178,10 +198,12 @@ def _coefficients(brokers: Sequence[str], models: Mapping[str, FitResult], scope
 
 
 def _mean(name: str, broker: str, model: FitResult | None, scope: Scope) -> Mean:
-    """Over the starts' own fits, or with the one fit's covariance. Raises DataError where there is no such fit."""
+    """With the covariance of the fit. Raises DataError where there is no such fit, or none that covers this scope."""
     if model is None or name not in model.parameters:
         raise DataError(f"no model of {broker}" if model is None else f"the model of {broker} has no {name}")
-    if model.scope != scope or model.covariance is None or model.degrees < 1:
+    if model.covariance is None or model.degrees < 1:
+        raise DataError(f"the model of {broker} has no interval: {NO_INTERVAL}")
+    if scope is Scope.BETWEEN_STARTS and model.scope is not scope:
         raise DataError(f"the model of {broker} has no interval {scope}: starts {model.starts}")
     place = list(model.parameters).index(name)
     return Mean(model.parameters[name].estimate, model.covariance[place][place], model.degrees)
@@ -221,27 +243,33 @@ def _cells(
                 yield Ratio(name, broker, side[1], None, reason=f"{brokers[0]}: {reference}")
             else:
                 tested = log_welch(side[0], reference[0])
-                yield Ratio(name, broker, side[1], tested.interval, p=tested.p)
+                reason = NO_INTERVAL if tested.p is None else ""
+                yield Ratio(name, broker, side[1], tested.interval, p=tested.p, reason=reason)
 
 
 def _side(of_cell: Sequence[CellSummary], missing: str, scope: Scope) -> tuple[Mean, Interval]:
-    """ln B of a cell on one broker, and B. Raises DataError where it is in doubt, with the reason."""
+    """ln B of a cell on one broker, and B. Raises DataError where it is in doubt, with the reason.
+
+    Of several starts two have to have the cell beyond doubt.
+    """
     if not of_cell:
         raise DataError(missing)
-    several = scope is Scope.BETWEEN_STARTS
-    wanted = of_cell if several else of_cell[:1]
-    good = [cell for cell in wanted if cell.status == Status.OK and cell.processing_s is not None]
-    if len(good) < (2 if several else 1):
-        bad = next((cell for cell in wanted if cell not in good), None)
-        if bad is None:
-            raise DataError("measured in one start only")
+    good = [cell for cell in of_cell if cell.status == Status.OK and cell.processing_s is not None]
+    if len(good) < min(2, len(of_cell)):
+        bad = next(cell for cell in of_cell if cell not in good)
         raise DataError(f"start {bad.key.start}: {bad.status}" + (f", {bad.reason}" if bad.reason else ""))
-    times = [cell.processing_s for cell in good if cell.processing_s is not None]
-    if several:
-        mean = Mean.over([log(time.estimate) for time in times])
-        return mean, mapped(around(mean.value, sqrt(mean.variance), mean.degrees), exp)
-    error = relative_error(times[0], good[0])
-    return Mean(log(times[0].estimate), error**2, len(good[0].windows) - 1), times[0]
+    logs = [combined(_log, [processing(cell)]) for cell in good]
+    if scope is Scope.BETWEEN_STARTS:
+        if len(logs) < 2:
+            raise DataError("measured in one start only")
+        mean = Mean.over([one.estimate for one in logs])
+    else:
+        mean = Mean.within(logs)
+    return mean, mapped(mean.interval, exp)
+
+
+def _log(numbers: Vector) -> float:
+    return float(np.log(numbers[0]))
 
 
 def _worded(ratios: Iterator[Ratio]) -> tuple[Ratio, ...]:

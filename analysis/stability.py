@@ -1,65 +1,119 @@
-"""Was the ground firm: idle broker, warm-up, drift within a start, host speed, memory, swap, disk and network.
+"""Was the ground firm: idle broker, warm-up, disturbed rounds, carry-over, compiler, memory, swap, disk and network.
 
-Nothing here changes a number; each doubt becomes a finding with what was measured, the limit and what to do.
+Nothing here changes a number; each doubt becomes a finding with what was measured, the limit and what to do. A restless
+host is described, and makes intervals wider; only where the median round may be a disturbed one itself is the run
+unverified.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
 from statistics import median
 
 import numpy as np
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
+from scipy.special import fdtrc
 
 from analysis.directory import STRANGER, Frames, Start, reading
-from analysis.intervals import Block, pooled_slope
-from analysis.load import Run
-from analysis.plane import regressors
-from analysis.results import CellKey, CellSummary, Finding, FitResult, HostUse, Interval
-from workloads.records import WARM_UP, Window
-from workloads.rules import DRIFT, HOST_SPEED, IDLE_CPU, STATIONARY, Status, VerdictKind, WindowStatus
+from analysis.load import Life, Run, counted
+from analysis.results import CellKey, Finding, HostUse, RoundLevel
+from analysis.rotation import RoundKey, StartEstimate
+from workloads.records import Window
+from workloads.rules import (
+    CARRY_OVER,
+    DISTURBED,
+    DISTURBED_LEVEL,
+    IDLE_CPU,
+    LAYOUTS,
+    WARM_COMPILER,
+    WARM_CONTRASTS,
+    VerdictKind,
+)
 
-_MINUTE_NS = 60e9
+#: A change, or a carry-over, that chance makes as large more often than this is not told from chance.
+SIGNIFICANCE = 0.01
+
+#: Cells whose contrasts are compared, at least: with fewer nobody can tell one that changes from the others.
+FEWEST_CELLS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """How the cells' contrasts (ln B less the level of its round) differ between the first and the second half of a
+    start's layouts: rms over the cells of the change of their means, less what the scatter of the layouts within the
+    halves explains, and the p value of the F test that there is none."""
+
+    change: float
+    p: float
+
+    @property
+    def shown(self) -> bool:
+        """Beyond chance, and beyond what a warm broker does."""
+        return self.p < SIGNIFICANCE and self.change > WARM_CONTRASTS.limit
 
 
 def findings(
     run: Run,
-    windows: Sequence[tuple[CellKey, Sequence[Window]]],
-    cells: Sequence[CellSummary],
-    fits: Sequence[FitResult],
+    windows: Mapping[CellKey, Sequence[Window]],
+    estimates: Mapping[Life, StartEstimate],
+    levels: Sequence[RoundLevel],
     host: Sequence[HostUse],
 ) -> Iterator[Finding]:
-    """Everything that makes the run doubtful beyond its cells."""
+    """Everything that makes the run doubtful beyond its cells; estimates and levels are those of `aggregate`."""
+    slices = {
+        life: {key: counted(of_cell) for key, of_cell in windows.items() if (key.broker, key.start) == life}
+        for life in estimates
+    }
     for start in run.starts:
+        life = start.broker, start.start
         yield from _idle(run, start)
-        own = [cell for cell in cells if (cell.key.broker, cell.key.start) == (start.broker, start.start)]
-        if own:
-            yield from _steadiness(start, drift(own, fits))
-    yield from _host_speed(windows)
+        if life in estimates:
+            yield from _warmth(start, trend(slices[life], estimates[life].levels))
+            yield from _compiler(start, [level for level in levels if (level.broker, level.start) == life])
+            yield from _carried(start, estimates[life])
+    for broker in run.brokers:
+        yield from _disturbed(broker, {life: one for life, one in slices.items() if life[0] == broker}, levels)
     yield from _swap(host)
 
 
-def drift(cells: Sequence[CellSummary], fits: Sequence[FitResult]) -> Interval | None:
-    """Relative change of B per minute within one start; None where the cells cannot show it.
+def trend(slices: Mapping[CellKey, Sequence[Window]], levels: Mapping[RoundKey, float]) -> Trend | None:
+    """Of one start's cells; None where too few layouts or cells show one. An open loop's B is its own planning.
 
-    Time is a further regressor beside what else explains B, so that a difference between cells is not taken for
-    a drift, nor a drift for a difference. Where a model was fitted, that is the plane, over the whole start:
-    B / fitted on 1 / fitted, n_fltr / fitted, r / fitted and time. Elsewhere it is each cell's own mean, over the
-    seconds between its windows: ln(B / mean B) on time, both centred in the cell. The B of an open loop is its own
-    planning, and shows nothing.
+    A cell's contrast in a layout is the median over its rounds. With an odd number of layouts the middle one is in
+    neither half.
     """
-    begin = min((window.begin_ns for cell in cells for window in cell.windows), default=0)
-    blocks: list[Block] = []
-    for _, group in groupby(sorted(cells, key=lambda cell: cell.key), key=lambda cell: cell.key.experiment):
-        usable = [cell for cell in group if cell.status == Status.OK and not cell.open_loop]
-        planes = [_plane(cell, fits) for cell in usable]
-        described = [(cell, plane) for cell, plane in zip(usable, planes, strict=True) if plane is not None]
-        if described:
-            blocks.append(_against_plane([cell for cell, _ in described], described[0][1], begin))
-        others = [cell for cell, plane in zip(usable, planes, strict=True) if plane is None]
-        blocks += _against_own_mean(others, begin)
-    return pooled_slope(blocks)
+    contrasts: dict[CellKey, dict[int, list[float]]] = {}
+    for key, of_cell in slices.items():
+        for window in of_cell:
+            level = levels.get((window.layout, window.block, window.round))
+            if level is not None and window.received and window.planned_per_s is None:
+                value = float(np.log(window.elapsed_s / window.received / (1 + level)))
+                contrasts.setdefault(key, {}).setdefault(window.layout, []).append(value)
+    layouts = sorted({layout for of_cell in contrasts.values() for layout in of_cell})
+    half = len(layouts) // 2
+    if len(layouts) < LAYOUTS.limit:
+        return None
+    halves = layouts[:half], layouts[-half:]
+    means = np.array(
+        [
+            [[median(of_cell[layout]) for layout in part] for part in halves]
+            for of_cell in contrasts.values()
+            if all(layout in of_cell for part in halves for layout in part)
+        ]
+    )
+    if len(means) < FEWEST_CELLS:
+        return None
+    # each layout has a level of its own for all cells, which the rounds' levels leave a little of
+    means -= means.mean(axis=0)
+    changes = means[:, 1].mean(axis=1) - means[:, 0].mean(axis=1)
+    degrees = len(means) - 1
+    between = float(changes @ changes) / degrees
+    within = float(((means - means.mean(axis=2, keepdims=True)) ** 2).sum()) / (degrees * 2 * (half - 1))
+    explained = within * 2 / half
+    p = float(fdtrc(degrees, degrees * 2 * (half - 1), between / explained)) if explained else float(between == 0)
+    return Trend(sqrt(max(0.0, between - explained)), p)
 
 
 def host_use(data: Frames, runs: Sequence[Run]) -> tuple[HostUse, ...]:
@@ -111,37 +165,6 @@ def _per_s(growth: int | None, elapsed_ns: int) -> float | None:
     return None if growth is None or not elapsed_ns else growth / elapsed_ns * 1e9
 
 
-def _plane(cell: CellSummary, fits: Sequence[FitResult]) -> Mapping[str, float] | None:
-    """The parameters that were fitted on the cell's own start, where they describe the cell: not so under a cap."""
-    for fit in fits:
-        of_fit = (fit.run, fit.broker, fit.experiment) == (cell.key.run, cell.key.broker, cell.key.experiment)
-        if of_fit and cell.key.cell in fit.cells_used and cell.key.start in fit.per_start:
-            return dict(zip(fit.parameters, fit.per_start[cell.key.start], strict=True))
-    return None
-
-
-def _against_plane(cells: Sequence[CellSummary], plane: Mapping[str, float], begin_ns: int) -> Block:
-    design = np.array([regressors(plane, cell.n_fltr, cell.replication) for cell in cells])
-    fitted = design @ np.array(list(plane.values()))
-    measured = np.array([cell.processing_s.estimate for cell in cells if cell.processing_s])
-    minutes = (
-        np.array([np.mean([window.middle_ns - begin_ns for window in cell.windows]) for cell in cells]) / _MINUTE_NS
-    )
-    return Block(design / fitted[:, None], minutes, measured / fitted)
-
-
-def _against_own_mean(cells: Sequence[CellSummary], begin_ns: int) -> list[Block]:
-    return [
-        Block(
-            np.ones((len(cell.windows), 1)),
-            np.array([(window.middle_ns - begin_ns) / _MINUTE_NS for window in cell.windows]),
-            np.log([window.elapsed_s / window.received for window in cell.windows]),
-        )
-        for cell in cells
-        if len(cell.windows) > 1
-    ]
-
-
 def _idle(run: Run, start: Start) -> Iterator[Finding]:
     if start.idle_cpu is None:
         if run.brokers[start.broker].cpus is not None:
@@ -163,77 +186,87 @@ def _idle(run: Run, start: Start) -> Iterator[Finding]:
         )
 
 
-def _steadiness(start: Start, slope: Interval | None) -> Iterator[Finding]:
-    """Two witnesses: the warm-up, which ended stationary, and the measurement itself.
-
-    Drift beyond the limit makes the run invalid. Where the measurement is too short to exclude it, the stationary
-    warm-up stands for it, unless the measurement speaks against it; where neither helps, nobody knows.
-    """
-    steady = slope is not None and slope.within(DRIFT.limit)
-    if not start.stationary:
-        change = "unknown" if start.largest_change is None else f"{start.largest_change:.1%}"
+def _warmth(start: Start, seen: Trend | None) -> Iterator[Finding]:
+    """Two witnesses: the warm-up, and the measured layouts; where both speak against it, or the second cannot be heard
+    where the first one does, nobody knows what was measured."""
+    trends = seen is not None and seen.shown
+    if not start.warm:
         yield Finding(
-            what=f"the warm-up of {start.broker} did not become stationary (start {start.start})",
-            measured=change,
-            limit=f"{STATIONARY.limit:.0%}, {STATIONARY.unit}",
-            advice="a longer warm-up (--warmup-seconds), on a quieter machine",
-            consequence=VerdictKind.VALID if steady else VerdictKind.UNVERIFIED,
+            what=f"the warm-up of {start.broker} ended before it was warm (start {start.start})",
+            measured=f"contrasts changed by {_share(start.contrast_change)}, compiler {_share(start.compiler_share)} "
+            f"of the broker's CPU, after {start.warm_up_s or 0:.0f} s",
+            limit=f"contrasts {WARM_CONTRASTS.limit:.0%}, compiler {WARM_COMPILER.limit:.0%}",
+            advice="a longer warm-up (--warmup-seconds)"
+            if trends or seen is None
+            else "nothing: the measured layouts repeat themselves",
+            consequence=VerdictKind.UNVERIFIED if trends or seen is None else VerdictKind.VALID,
             broker=start.broker,
         )
-    if not steady:
-        what, consequence, advice = _unsteady(start, slope)
+    if seen is not None and trends:
         yield Finding(
-            what=f"{what} (start {start.start})",
-            measured=_per_minute(slope),
-            limit=f"interval within +-{DRIFT.limit:.0%} per minute",
-            advice=advice,
-            consequence=consequence,
+            what=f"cells of {start.broker} changed from layout to layout (start {start.start})",
+            measured=f"{seen.change:.1%} between the first and the second half of the layouts, p {seen.p:.2g}",
+            limit=f"{WARM_CONTRASTS.limit:.0%} beyond what the scatter of the layouts explains",
+            advice="a longer warm-up (--warmup-seconds), or more layouts (--layouts), which show how far it goes",
             broker=start.broker,
         )
 
 
-def _unsteady(start: Start, slope: Interval | None) -> tuple[str, VerdictKind, str]:
-    """What a slope whose interval is not within the limit says, what follows, and what helps."""
-    longer = "a longer warm-up (--warmup-seconds); longer or more windows narrow the interval"
-    if slope is not None and slope.beyond(DRIFT.limit):
-        return f"{start.broker} drifts", VerdictKind.INVALID, longer
-    if slope is not None and slope.beyond(0):
-        return f"{start.broker} drifts, perhaps by more than the limit", VerdictKind.UNVERIFIED, longer
-    doubt = f"drift of {start.broker} cannot be excluded by the measurement alone"
-    if start.stationary:
-        return (
-            doubt,
-            VerdictKind.VALID,
-            "nothing: its warm-up was stationary; longer or more windows narrow the interval",
+def _share(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.1%}"
+
+
+def _compiler(start: Start, levels: Iterable[RoundLevel]) -> Iterator[Finding]:
+    shares = [level.compiler_share for level in levels if level.compiler_share is not None]
+    if shares and median(shares) > WARM_COMPILER.limit:
+        yield Finding(
+            what=f"the compiler of {start.broker} worked while it was measured (start {start.start})",
+            measured=f"{median(shares):.1%} of the broker's CPU in the median round, {max(shares):.1%} at most",
+            limit=f"{WARM_COMPILER.limit:.0%}",
+            advice="a longer warm-up (--warmup-seconds)",
+            broker=start.broker,
         )
-    return doubt, VerdictKind.UNVERIFIED, longer
 
 
-def _per_minute(slope: Interval | None) -> str:
-    if slope is None or slope.low is None or slope.high is None:
-        return "too few windows to tell"
-    return f"{slope.estimate:+.1%} per minute, 95 % {slope.low:+.1%} to {slope.high:+.1%}"
+def _carried(start: Start, estimate: StartEstimate) -> Iterator[Finding]:
+    found = estimate.carry_over
+    if found is not None and found.p < SIGNIFICANCE and found.deviation > CARRY_OVER.limit:
+        yield Finding(
+            what=f"slices on {start.broker} depend on the cell before them (start {start.start})",
+            measured=f"{found.deviation:.1%} of B, p {found.p:.2g}",
+            limit=f"{CARRY_OVER.limit:.0%} {CARRY_OVER.unit}",
+            advice="the ramp was too short; longer slices (--slice-seconds) make it small",
+            broker=start.broker,
+        )
 
 
-def _host_speed(windows: Sequence[tuple[CellKey, Sequence[Window]]]) -> Iterator[Finding]:
-    measured = [(key, window) for key, of_cell in windows if key.experiment != WARM_UP for window in of_cell]
-    if not measured:
-        return
-    typical = median(window.host_speed_ns for _, window in measured)
-    slow = [
-        (abs(window.host_speed_ns / typical - 1), key)
-        for key, window in measured
-        if window.status == WindowStatus.OK and abs(window.host_speed_ns / typical - 1) > HOST_SPEED.limit
+def _disturbed(
+    broker: str, lives: Mapping[Life, Mapping[CellKey, Sequence[Window]]], levels: Sequence[RoundLevel]
+) -> Iterator[Finding]:
+    """Over all starts, so that more of them make nothing worse."""
+    known = {(level.broker, level.start, level.layout, level.block, level.round): level for level in levels}
+    found = [
+        level
+        for life, cells in lives.items()
+        for of_cell in cells.values()
+        for window in of_cell
+        if (level := known.get((*life, window.layout, window.block, window.round))) is not None
+        and window.planned_per_s is None
     ]
-    repeated = sum(window.status == WindowStatus.REPEATED for _, window in measured)
-    contaminated = sum(window.status == WindowStatus.CONTAMINATED for _, window in measured)
-    if repeated or contaminated or slow:
-        far = f", used ones deviate by up to {max(slow)[0]:.1%} ({max(slow)[1]})" if slow else ""
+    disturbed = [level.level for level in found if level.disturbed]
+    if disturbed:
+        share = len(disturbed) / len(found)
+        beyond = share > DISTURBED.limit
         yield Finding(
-            what="the host's speed changed while it measured",
-            measured=f"{repeated} windows repeated, {contaminated} contaminated, {len(slow)} used off the limit{far}",
-            limit=f"{HOST_SPEED.limit:.0%}, {HOST_SPEED.unit}",
-            advice="stop what else runs on the host; on a shared machine measure at a quieter time",
+            what=f"the host was disturbed while {broker} was measured",
+            measured=f"{share:.0%} of the slices lie in rounds that were {DISTURBED_LEVEL.limit:.0%} or more slower "
+            f"than the median round, the worst by {max(disturbed):.0%}",
+            limit=f"{DISTURBED.limit:.0%} of the slices",
+            advice="the median round itself may be a disturbed one: measure again at a quieter time"
+            if beyond
+            else "nothing: times are those of the median round, and the intervals are as wide as that makes them",
+            consequence=VerdictKind.UNVERIFIED if beyond else VerdictKind.VALID,
+            broker=broker,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from tabulate import tabulate
@@ -16,20 +17,24 @@ from analysis.results import (
     Comparison,
     Finding,
     FitResult,
+    Grade,
     HostUse,
     Interval,
     LatencyResult,
     NotApplicable,
     Percentile,
     Ratio,
+    RoundLevel,
     RunResult,
+    Scope,
     formula,
     reasons,
 )
 from workloads.lanes import LaneAudit
 from workloads.records import PREPARATION
-from workloads.rules import Status, VerdictKind
+from workloads.rules import DISTURBED_LEVEL, GOOD, ROUGH, Status, VerdictKind
 
+#: What each time of the model is of.
 MEANING = {
     "t_rcv": "one message received",
     "t_fltr": "one filter installed",
@@ -38,7 +43,7 @@ MEANING = {
 
 VERDICTS = {
     VerdictKind.VALID: "the numbers may be believed, within their intervals",
-    VerdictKind.UNVERIFIED: "a check could not be made; the numbers may be right, nothing shows it",
+    VerdictKind.UNVERIFIED: "the numbers may be right, but a check is missing or an interval too wide",
     VerdictKind.INVALID: "the numbers must not be used",
 }
 
@@ -47,6 +52,19 @@ AUDIT_VERDICTS = {
     VerdictKind.VALID: "every copy came once, in order, to the right subscriber",
     VerdictKind.UNVERIFIED: "nothing is known to be wrong, but not all traffic could be followed",
     VerdictKind.INVALID: "messages were lost, duplicated, reordered or misdelivered",
+}
+
+#: How well the model describes the cells, whatever the verdict: by the near ends of the cells' intervals.
+GRADES = {
+    Grade.GOOD: f"no cell is known to be more than {GOOD.limit:.0%} off",
+    Grade.ROUGH: f"no cell is known to be more than {ROUGH.limit:.0%} off",
+    Grade.POOR: f"a cell is more than {ROUGH.limit:.0%} off: use the cells, not these times",
+}
+
+#: What an interval covers, after `95 % interval`.
+SCOPES = {
+    Scope.THESE_STARTS: "for these starts",
+    Scope.BETWEEN_STARTS: "between starts",
 }
 
 _MIB = 2**20
@@ -97,7 +115,7 @@ def _side_by_side(results: Sequence[RunResult], *, cells: bool) -> str:
 def _run(result: RunResult, *, cells: bool) -> str:
     parts = [headline(f"Run {result.run}"), "\n".join(result.title)]
     if cells:
-        parts += [*_cells(result.cells, result.not_applicable), *_latencies(result.latency)]
+        parts += [*_cells(result.cells, result.not_applicable), *_latencies(result.latency), *_rounds(result.rounds)]
         parts += ["Audit: every copy followed\n" + _audit_table(result.audit, every_cell=False)]
     parts += [_model(fit) for fit in result.fits]
     parts += [_compared(comparison, cells=cells) for comparison in result.comparisons]
@@ -126,7 +144,7 @@ def _cells(cells: Sequence[CellSummary], not_applicable: Sequence[NotApplicable]
         pace = paces.pop() if len(paces) == 1 else None
         title = (
             f"{experiment} on {broker}, profile {profile}{routing(of_table)}{f', {pace}' if pace else ''}: "
-            f"messages/s with 95 % intervals within one start; rows in ( ) {brackets}"
+            f"messages/s with 95 % intervals over the layouts of a start; rows in ( ) {brackets}"
         )
         rows = [_cell(cell) for cell in of_table]
         rows += [
@@ -161,11 +179,14 @@ _CELL_HEADERS = (
     "dispatched",
     "overall",
     "B in us",
+    "mean",
     "broker CPU",
     "GC",
+    "compiler",
     "load CPU",
     "us/copy",
-    "windows",
+    "layouts",
+    "slices",
     "status",
     "why",
 )
@@ -179,11 +200,14 @@ def _cell(cell: CellSummary) -> list[str]:
         _rate(cell.dispatched_per_s),
         _rate(cell.overall_per_s),
         "-" if cell.processing_s is None or cell.open_loop else f"{cell.processing_s.estimate * 1e6:.2f}",
+        "-" if cell.mean_processing_s is None or cell.open_loop else f"{cell.mean_processing_s * 1e6:.2f}",
         _share(cell.broker_cpu),
-        "-" if cell.gc_share is None else f"{cell.gc_share:.1%}",
+        _part(cell.gc_share),
+        _part(cell.compiler_share),
         _share(cell.load_cpu),
         "-" if cell.load_us_per_delivery is None else f"{cell.load_us_per_delivery:.2f}",
-        f"{len(cell.windows)}" + (f" (+{cell.contaminated} contaminated)" if cell.contaminated else ""),
+        str(cell.layouts),
+        str(len(cell.windows)),
     ]
     if cell.status != Status.OK:
         row = [f"({value})" for value in row]
@@ -238,6 +262,42 @@ def _ms(seconds: float) -> str:
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+def _rounds(rounds: Sequence[RoundLevel]) -> Iterator[str]:
+    """A table per start, a line per layout; a round that was disturbed is marked."""
+    for (broker, start), of_start in by_start(rounds):
+        rows = []
+        for (layout, block), group in groupby(of_start, lambda one: (one.layout, one.block)):
+            of_block = list(group)
+            levels = ", ".join(f"{one.level:+.1%}" + "!" * one.disturbed for one in of_block)
+            rows.append([layout, block, f"{of_block[0].begin_s:.0f}", levels, *shares(of_block)])
+        headers = ("layout", "block", "from s", "level of its rounds", "GC", "compiler")
+        yield f"Rounds on {broker}, start {start}: {levels_said(of_start)}\n" + table(rows, headers, left=2)
+
+
+def by_start(rounds: Iterable[RoundLevel]) -> list[tuple[tuple[str, int], list[RoundLevel]]]:
+    """The rounds of each broker and start, in the order in which they were measured."""
+    ordered = sorted(rounds, key=lambda one: (one.broker, one.start, one.begin_s))
+    return [(key, list(group)) for key, group in groupby(ordered, lambda one: (one.broker, one.start))]
+
+
+def levels_said(rounds: Sequence[RoundLevel]) -> str:
+    """How many rounds, and how many of them were disturbed."""
+    disturbed = sum(one.disturbed for one in rounds)
+    return (
+        f"{len(rounds)} rounds, {disturbed} of them disturbed (!), {DISTURBED_LEVEL.limit:.0%} or more slower than the "
+        "median round"
+    )
+
+
+def shares(rounds: Sequence[RoundLevel]) -> tuple[str, str]:
+    """The largest share of garbage collection and of the compiler in these rounds."""
+    return _most([one.gc_share for one in rounds]), _most([one.compiler_share for one in rounds])
+
+
+def _most(values: Iterable[float | None]) -> str:
+    return _part(max((value for value in values if value is not None), default=None))
+
+
 def _claims(claims: Sequence[Claim]) -> Iterator[str]:
     def of_table(claim: Claim) -> tuple[str, str]:
         return claim.broker, claim.profile
@@ -263,6 +323,11 @@ def _rate(interval: Interval | None) -> str:
 
 def _share(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.0%}"
+
+
+def _part(value: float | None) -> str:
+    """A share that not every broker has."""
+    return "-" if value is None else f"{value:.1%}"
 
 
 def _audit_table(result: AuditResult, *, every_cell: bool) -> str:
@@ -302,6 +367,7 @@ def _model(fit: FitResult) -> str:
             MEANING[name],
             f"{fit.parameters[name].estimate * 1e6:.4g}",
             _range_us(fit.parameters[name]),
+            half_width(fit, name),
             "-" if fit.ols_as_in_paper is None else f"{fit.ols_as_in_paper[name] * 1e6:.4g}",
             f"{PAPER[name] * 1e6:.4g}",
         ]
@@ -311,7 +377,8 @@ def _model(fit: FitResult) -> str:
         "",
         "time of the broker for",
         "us",
-        f"95 % interval, {fit.scope}",
+        f"95 % interval {SCOPES[fit.scope]}",
+        "half-width",
         "least squares as in the paper",
         "the paper, ActiveMQ 4.0",
     )
@@ -321,13 +388,42 @@ def _model(fit: FitResult) -> str:
         formula(fit.parameters),
         meaning(fit),
         table(rows, headers, left=2),
-        f"{len(fit.cells_used)} cells, {fit.starts} start{'s' * (fit.starts != 1)}; "
-        f"no cell lies farther than {lack.max_relative_deviation:.1%} off"
+        f"{len(fit.cells_used)} cells, {fit.layouts} layouts, {fit.starts} start{'s' * (fit.starts != 1)}; "
+        f"largest deviation of a cell {lack.max_relative_deviation:.1%}"
         + ("" if lack.f is None or lack.p is None else f"; lack of fit F {lack.f:.1f}, p {lack.p:.2g}"),
     ]
-    lines += _beside(fit)
+    lines += [*description(fit), *_beside(fit)]
     left_out = [f"left out: {cell.cell} (start {cell.start}): {cell.reason}" for cell in fit.cells_excluded]
     return "\n".join([*lines, *cut(left_out, "left out"), f"verdict of this model: {fit.verdict}"])
+
+
+def description(fit: FitResult) -> list[str]:
+    """How well the model describes the cells, and by which cells; nothing where that is not known."""
+    found = fit.description
+    if found is None:
+        return []
+    worst = "; ".join(f"{one.cell} {deviation(one.deviation)}" for one in found.worst)
+    return [f"description: {found.grade} - {GRADES[found.grade]}; rms {found.rms:.1%}; {worst}"]
+
+
+def deviation(found: Interval) -> str:
+    """A cell's relative deviation from the model, with its interval."""
+    if found.low is None or found.high is None:
+        return f"{found.estimate:+.1%}"
+    return f"{found.estimate:+.1%} (95 % {found.low:+.1%} to {found.high:+.1%})"
+
+
+def half_width(fit: FitResult, name: str) -> str:
+    """Of a coefficient's interval, relative to its estimate, with the limit where that does not hold."""
+    interval, precision = fit.parameters[name], fit.precision.get(name)
+    if interval.low is None or interval.high is None:
+        return "-"
+    text = f"{(interval.high - interval.low) / 2 / interval.estimate:.1%}"
+    if interval.low <= 0 <= interval.high:
+        text = "covers 0"
+    if precision is None or precision.holds:
+        return text
+    return f"{text} (limit {precision.limit:.0%})"
 
 
 def meaning(fit: FitResult) -> str:
@@ -342,10 +438,9 @@ def _beside(fit: FitResult) -> Iterator[str]:
     if fit.starts > 1:
         for place, name in enumerate(fit.parameters):
             yield f"{name} by start: " + ", ".join(f"{of[place] * 1e6:.4g}" for _, of in sorted(fit.per_start.items()))
-    within, between = fit.variation.within_start, fit.variation.between_starts
-    if within is not None:
-        beyond = "" if between is None else f", starts of a cell by {between:.1%} beyond that"
-        yield f"windows of a cell scatter by {within:.1%}{beyond} (relative standard deviation of B)"
+    if scatter := variation(fit):
+        words = ", ".join(f"{name} {value}" for name, value in scatter)
+        yield f"scatter of B (relative standard deviation): {words}"
     if (alone := fit.leave_one_out) is not None:
         yield (
             f"each cell predicted from all others: off by {alone.median:.1%} (median), {alone.largest:.1%} at most "
@@ -362,6 +457,17 @@ def _beside(fit: FitResult) -> Iterator[str]:
     if (bound := fit.constrained) is not None:
         times = ", ".join(f"{name} {estimate * 1e6:.4g}" for name, estimate in bound.parameters.items())
         yield f"with no time below 0: {times}; t_rcv is at most {bound.t_rcv_at_most_s * 1e6:.4g} (one-sided 95 %)"
+
+
+def variation(fit: FitResult) -> list[tuple[str, str]]:
+    """By what B scatters, as far as that is known."""
+    of = fit.variation
+    named = {
+        "slices of a layout": of.slices,
+        "layouts beyond that": of.layouts,
+        "starts beyond that": of.between_starts,
+    }
+    return [(name, f"{value:.1%}") for name, value in named.items() if value is not None]
 
 
 def _compared(comparison: Comparison, *, cells: bool) -> str:
@@ -404,7 +510,7 @@ def _compared(comparison: Comparison, *, cells: bool) -> str:
 def compared_title(comparison: Comparison) -> str:
     return (
         f"Side by side, {comparison.experiment}{ROUTED if comparison.routed else ''}, "
-        f"profile {comparison.profile}: ratios to {comparison.against}, 95 % intervals {comparison.scope}; "
+        f"profile {comparison.profile}: ratios to {comparison.against}, 95 % intervals {SCOPES[comparison.scope]}; "
         "slower and faster in per cent of its time"
     )
 
@@ -474,21 +580,41 @@ def _host(host: Sequence[HostUse]) -> str:
     return table(rows, headers, left=1)
 
 
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Findings with the same limit, advice and consequence: `texts` say of each what was measured."""
+
+    limit: str
+    advice: str
+    consequence: VerdictKind
+    texts: tuple[str, ...]
+
+
+def alike(those: Iterable[Finding]) -> list[Alike]:
+    """Findings in groups, in the order of the first of each; groups of fewer than ALIKE are taken apart."""
+    found: dict[tuple[str, str, VerdictKind], list[str]] = {}
+    for finding in those:
+        texts = found.setdefault((finding.limit, finding.advice, finding.consequence), [])
+        texts.append(f"{finding.what}: {finding.measured}")
+    groups: list[Alike] = []
+    for (limit, advice, consequence), texts in found.items():
+        parts = [tuple(texts)] if len(texts) >= ALIKE else [(text,) for text in texts]
+        groups += [Alike(limit, advice, consequence, part) for part in parts]
+    return groups
+
+
 def findings(those: Iterable[Finding]) -> list[str]:
     """One line each; those that differ in what was measured only stand under what they have in common."""
-    alike: dict[tuple[str, str, VerdictKind], list[Finding]] = {}
-    for finding in those:
-        alike.setdefault((finding.limit, finding.advice, finding.consequence), []).append(finding)
     lines: list[str] = []
-    for (limit, advice, consequence), group in alike.items():
-        rest = f" (limit: {limit}). {_capital(advice)}." + (
-            "" if consequence == VerdictKind.VALID else f" [{consequence}]"
+    for group in alike(those):
+        rest = f" (limit: {group.limit}). {capital(group.advice)}." + (
+            "" if group.consequence == VerdictKind.VALID else f" [{group.consequence}]"
         )
-        texts = [f"{finding.what}: {finding.measured}" for finding in group]
-        if len(texts) < ALIKE:
-            lines += [f"- {text}{rest}" for text in texts]
+        if len(group.texts) == 1:
+            lines.append(f"- {group.texts[0]}{rest}")
         else:
-            lines += [f"- {len(texts)} alike{rest}", *cut([f"    {text}" for text in texts], "    findings")]
+            lines += [f"- {len(group.texts)} alike{rest}"]
+            lines += cut([f"    {text}" for text in group.texts], "    findings")
     return ["Findings\n" + "\n".join(lines)] if lines else []
 
 
@@ -498,7 +624,7 @@ def cut(lines: list[str], what: str) -> list[str]:
     return lines if more < 1 else [*lines[:MOST_LINES], f"{what}: {more} more, which --json lists"]
 
 
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 

@@ -15,7 +15,17 @@ from analysis import aggregate, audit, claims, fit, latency, sidebyside, stabili
 from analysis.directory import certificates, frames
 from analysis.errors import DataError
 from analysis.load import Run, open_runs
-from analysis.results import AuditResult, CellKey, CellSummary, Finding, FitResult, HostUse, LatencyResult, RunResult
+from analysis.results import (
+    AuditResult,
+    CellKey,
+    CellSummary,
+    Finding,
+    FitResult,
+    HostUse,
+    LatencyResult,
+    RoundLevel,
+    RunResult,
+)
 from analysis.session import session
 from workloads.records import Window
 from workloads.rules import Status, VerdictKind
@@ -79,21 +89,24 @@ def _result(
     host: tuple[HostUse, ...],
 ) -> RunResult:
     """A smoke grid is judged by its audit alone."""
-    cells = aggregate.summarise(run, windows, audited_run.cells)
+    estimates = aggregate.estimated(run, windows)
+    cells = aggregate.summarise(run, windows, audited_run.cells, estimates)
+    rounds: tuple[RoundLevel, ...] = ()
     findings = [*audited_run.findings, *certificates(run), *_nothing(run, cells)]
     fits: tuple[FitResult, ...] = ()
     latencies: tuple[LatencyResult, ...] = ()
     refused: tuple[str, ...] = ()
     measures = run.grid != aggregate.SMOKE
     if measures:
-        fits, errors = fit.fits(cells)
+        rounds = aggregate.round_levels(run, windows, estimates)
+        fits, errors = fit.fits(cells, run.precision)
         refused = tuple(str(error) for error in errors.values())
         latencies = latency.latency(run, cells, times, fits)
         cells = latency.marked(cells, latencies)
     findings += aggregate.findings(run, cells)
     if measures:
         findings += latency.findings(cells, latencies)
-        findings += stability.findings(run, list(windows.items()), cells, fits, host)
+        findings += stability.findings(run, windows, estimates, rounds, host)
         findings += [_refusal(broker, error, cells) for (_, broker, *_), error in errors.items()]
     fits = tuple(_judged(result, findings) for result in fits)
     return RunResult(
@@ -106,6 +119,7 @@ def _result(
         fits=fits,
         host=host,
         findings=tuple(findings),
+        rounds=rounds,
         refused=refused,
         claims=claims.claims(run.name, cells, fits, run.not_applicable) if measures else (),
         latency=latencies,

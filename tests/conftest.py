@@ -24,6 +24,9 @@ from workloads.records import TABLES, expected_pairs
 
 ROOT = Path(__file__).parents[1]
 
+#: What a layout of the throughput study is known by.
+LAYOUT = ("broker", "start", "layout", "block")
+
 #: Folders whose tests need Spark, each for one process.
 ON_SPARK = ("tests/analysis/workload/", "tests/analysis/")
 
@@ -89,11 +92,30 @@ def row_counts(run: Path) -> dict[str, int]:
 
 
 def recorded_audit(run: Path, plan: dict[str, Any], **keys: Any) -> tuple[LaneAudit, int]:
-    """The lane audit of one cell from its files, and how many messages were sent; `plan` is its entry of plan.json."""
-    sent = {row["lane"]: row["last_seq"] + 1 for row in table_rows(run, "sends", **keys)}
+    """The lane audit of one cell from its files, and how many messages were sent; `plan` is its entry of plan.json.
+
+    Lanes begin anew in every layout of a block, so that each is an audit of its own.
+    """
+    sends, deliveries = (_by_layout(table_rows(run, table, **keys)) for table in ("sends", "deliveries"))
+    found = [_layout_audit(plan, sends.get(at, []), deliveries.get(at, [])) for at in sends.keys() | deliveries.keys()]
+    return sum((audit for audit, _ in found), LaneAudit()), sum(sent for _, sent in found)
+
+
+def _by_layout(rows: list[dict[str, Any]]) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    """Rows by (broker, start, layout, block)."""
+    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[key] for key in LAYOUT), []).append(row)
+    return found
+
+
+def _layout_audit(
+    plan: dict[str, Any], sends: list[dict[str, Any]], deliveries: list[dict[str, Any]]
+) -> tuple[LaneAudit, int]:
+    sent = {row["lane"]: row["last_seq"] + 1 for row in sends}
     pairs = set(expected_pairs(plan))
     runs: dict[tuple[int, int], list[tuple[int, int]]] = {pair: [] for pair in pairs}
-    for row in sorted(table_rows(run, "deliveries", **keys), key=lambda row: row["arrival"]):
+    for row in sorted(deliveries, key=lambda row: row["arrival"]):
         runs.setdefault((row["lane"], row["subscription"]), []).append((row["first_seq"], row["last_seq"]))
     shared = {lane for lane, _ in expected_pairs({"lanes": [group for group in plan["lanes"] if group["shared"]]})}
     audits = [

@@ -156,7 +156,7 @@ def anchor(replication: int, profile: Profile) -> BlockCell:
 
 
 def compose(cells: Sequence[BlockCell], budget: int, profile: Profile) -> tuple[Block, ...]:
-    """The blocks of a start: each cell in one of them, at most `budget` subscriptions in each.
+    """The blocks of a start: each cell in one of them, at most `budget` subscriptions in each, anchors not counted.
 
     Durable subscriptions, and cells with connections of their own, have blocks of their own. The cells of a kind are
     dealt out by their size, so that every block has small and large ones. Where there are several blocks, each has

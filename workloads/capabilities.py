@@ -52,6 +52,9 @@ class Syntax:
     any_word: str = "*"
 
 
+#: Of a broker about which nothing is known; the largest cells of the grids have some 5,000.
+SUBSCRIPTIONS_PER_BLOCK = 10_000
+
 #: As most brokers spell them.
 TOPIC_AND_QUEUE: Mapping[DestinationKind, Syntax] = {
     kind: Syntax(f"/{kind}/{{name}}", f"/{kind}/{{name}}") for kind in (DestinationKind.TOPIC, DestinationKind.QUEUE)
@@ -74,7 +77,8 @@ class Capabilities:
     outlive the process · synced: whether what it has confirmed is on the disk by then, None where nobody knows ·
     atomic: whether a transaction takes effect as a whole also where the broker dies, by the time of its COMMIT's
     receipt · heart_beats: whether it writes, and wants to be written to, as CONNECT asks for · logins: whether it
-    checks them · strict: whether it ends a connection whose bytes are not STOMP.
+    checks them · strict: whether it ends a connection whose bytes are not STOMP · subscriptions_per_block: how many a
+    run has on it at once at most, which is a matter of the memory that they take there.
     """
 
     destinations: Mapping[DestinationKind, Syntax]
@@ -96,6 +100,7 @@ class Capabilities:
     heart_beats: bool = True
     logins: bool = True
     strict: bool = True
+    subscriptions_per_block: int = SUBSCRIPTIONS_PER_BLOCK
 
     def record(self) -> dict[str, Any]:
         """For the manifest, in plain JSON values."""

@@ -29,7 +29,7 @@ class Level:
 
 LEVELS: Mapping[str, Level] = {
     "smoke": Level(layouts=1, rounds=1, slice_s=0.1, warm_up_s=0.0, warm_up_limit_s=0.0),  # correctness only
-    "quick": Level(layouts=8, rounds=2, slice_s=0.4, warm_up_s=20.0, warm_up_limit_s=75.0),
+    "quick": Level(layouts=8, rounds=2, slice_s=0.4, warm_up_s=20.0, warm_up_limit_s=60.0),
     "today": Level(layouts=8, rounds=3, slice_s=0.4, warm_up_s=40.0, warm_up_limit_s=180.0),
     "paper": Level(layouts=8, rounds=3, slice_s=0.4, warm_up_s=40.0, warm_up_limit_s=180.0),
 }
@@ -47,8 +47,8 @@ RAMP_SHARE, RAMP_S = 0.25, (0.05, 1.0)
 #: Where a block is of such cells, a layout has this share of the rounds, at least one.
 PACED_ROUNDS = 0.5
 
-#: A layout begins with load that is not counted: the broker's code meets new objects, and what connecting left behind
-#: is collected. So long in all, in a run that warms up at all.
+#: A layout begins with a round that is not counted: the broker's code meets new objects, and what connecting left
+#: behind is collected. So long in all, in a run that warms up at all.
 WARMING_S = 3.0
 
 

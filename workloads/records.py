@@ -61,6 +61,7 @@ PREPARATION = (ANCHOR, CAPACITY)
 WARM_UP_LAYOUT = 0
 
 #: The number of a layout's first round, which makes the broker warm for what was laid out anew and is not counted.
+#: Where one is not enough, the numbers of further ones go down from there.
 WARMING_ROUND = 0
 
 
@@ -141,7 +142,9 @@ DELIVERIES = (
 WINDOWS = (
     *KEYS,
     *LAYOUT_KEYS,
-    Column("round", Type.INT32, f"which round of the layout; {WARMING_ROUND} makes it warm and is not counted"),
+    Column(
+        "round", Type.INT32, f"which round of the layout; those up to {WARMING_ROUND} make it warm and are not counted"
+    ),
     Column("position", Type.INT32, "place of the slice in its round, from 0"),
     Column("begin_ns", Type.INT64, "instant of the first reading of the counters, behind the ramp"),
     Column("end_ns", Type.INT64, "instant of the last reading, before the drain"),

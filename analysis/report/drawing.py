@@ -72,7 +72,7 @@ def svg(picture: Picture, salt: str) -> str:
     lines = -(-len(picture.panels) // columns)
     height = 2.4 if picture.low else 3.7
     if picture.panels[0].rows:
-        height = max(1.2 + 0.34 * len(picture.panels[0].rows), 2.0)
+        height = max(1.2 + (0.2 if picture.low else 0.34) * len(picture.panels[0].rows), 2.0)
     with mpl.rc_context({**_SETTINGS, "svg.hashsalt": salt}):
         figure = Figure(figsize=(_WIDTH_INCHES, height * lines), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08))
         axes = figure.subplots(lines, columns, squeeze=False, sharey=bool(picture.panels[0].rows))
@@ -91,6 +91,8 @@ def _columns(panels: Sequence[Panel]) -> int:
 
 def _draw(axes: Axes, panel: Panel, legend_columns: int) -> None:
     axes.set_axisbelow(True)
+    for band in panel.bands:
+        (axes.axvspan if panel.rows else axes.axhspan)(-band, band, color=RULE, alpha=0.35, linewidth=0, zorder=0)
     for level in panel.levels:
         across = axes.axvline if panel.rows else axes.axhline
         across(level, color=INK, linewidth=0.8, linestyle="-" if level == 0 else (0, (1, 3)))
@@ -232,7 +234,7 @@ def _scale(axes: Axes, panel: Panel) -> None:
         axis.set_major_formatter(_PLAIN)
     if panel.x_is_wide and len(places) <= 8:
         axes.xaxis.set_major_locator(FixedLocator(places))
-    if not panel.y_is_wide and min([*values, *panel.levels], default=0) >= 0:
+    if not panel.y_is_wide and not panel.bands and min([*values, *panel.levels], default=0) >= 0:
         axes.set_ylim(bottom=0)
 
 

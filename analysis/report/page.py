@@ -1,4 +1,4 @@
-"""Runs -> the page: verdict first, then findings, models, claims, cells with their pictures, audit, latency, host."""
+"""Runs -> the page: first what the closing screen says, then findings and everything in tables and pictures."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from analysis.errors import DataError
+from analysis.glance import CELL_COLUMNS, Glance, glance
 from analysis.report import drawing, pictures, sheets
+from analysis.report.heat import heat
 from analysis.report.pictures import Group, Picture
 from analysis.report.sheets import Table
-from analysis.results import JSON_SCHEMA, Comparison, FitResult, RunResult, worst
-from analysis.tables import AUDIT_VERDICTS, VERDICTS, nowhere
+from analysis.results import JSON_SCHEMA, CellSummary, Comparison, FitResult, RunResult, worst
+from analysis.tables import Alike, alike, by_start, nowhere
 from analysis.whole import written_whole
 from workloads.rules import VerdictKind
 
@@ -44,7 +46,7 @@ class Model:
     parameters: Table
     facts: tuple[tuple[str, str], ...]
     cells: Table
-    residuals: Figure | None
+    figures: tuple[Figure, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +69,28 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
+class Rounds:
+    """What is shown of the rounds of one broker and start: their levels over time, and every slice."""
+
+    title: str
+    figures: tuple[Figure, ...]
+    levels: Table | None
+
+
+@dataclass(frozen=True, slots=True)
 class Chapter:
     """All that the page shows of one run."""
 
     anchor: str
     result: RunResult
-    meaning: str
+    glance: Glance
+    findings: tuple[Alike, ...]
     brokers: Table
     setup: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     models: tuple[Model, ...]
     ratios: tuple[Compared, ...]
     claims: tuple[Table, ...]
+    rounds: tuple[Rounds, ...]
     experiments: tuple[Experiment, ...]
     not_applicable: tuple[str, ...]
     audit: Table
@@ -117,8 +130,9 @@ def html(results: Sequence[RunResult]) -> str:
         title=f"{len(results)} runs side by side" if several else f"Run {results[0].run}",
         several=several,
         verdict=worst(result.verdict for result in results),
-        meaning=_overall(results) if several else chapters[0].meaning,
+        meaning=_overall(results) if several else chapters[0].glance.meaning,
         chapters=chapters,
+        cell_columns=CELL_COLUMNS,
         side_by_side=picture and (sheets.side_by_side(results), figure("all", picture)),
     )
 
@@ -144,16 +158,17 @@ def _overall(results: Sequence[RunResult]) -> str:
 
 def _chapter(anchor: str, result: RunResult) -> Chapter:
     groups = pictures.groups(result)
-    words = VERDICTS if result.measures else AUDIT_VERDICTS
     return Chapter(
         anchor=anchor,
         result=result,
-        meaning=words[result.verdict],
+        glance=glance(result),
+        findings=tuple(alike(result.every_finding)),
         brokers=sheets.brokers(result.manifest),
         setup=tuple(sheets.setup(result.manifest)),
         models=tuple(_model(anchor, fit, groups) for fit in result.fits),
         ratios=tuple(_compared(anchor, comparison) for comparison in result.comparisons),
         claims=tuple(sheets.claims(result.claims)),
+        rounds=tuple(_rounds(anchor, result)) if result.measures else (),
         experiments=tuple(_experiment(anchor, group, result) for group in groups),
         not_applicable=tuple(nowhere(result.cells, result.not_applicable)),
         audit=sheets.audit(result.audit),
@@ -168,6 +183,7 @@ def _model(anchor: str, fit: FitResult, groups: Sequence[Group]) -> Model:
         cell for group in groups for cell in group.cells if unit == (group.broker, group.experiment, group.profile)
     ]
     title = f"{fit.experiment} on {fit.broker}, profile {fit.profile}"
+    drawn = (pictures.against_plane(fit), pictures.residuals(fit, cells))
     return Model(
         anchor=slug(f"{anchor}-model-{title}"),
         title=title,
@@ -175,7 +191,7 @@ def _model(anchor: str, fit: FitResult, groups: Sequence[Group]) -> Model:
         parameters=sheets.parameters(fit),
         facts=tuple(sheets.fit_facts(fit)),
         cells=sheets.fitted_cells(fit),
-        residuals=figure(anchor, pictures.residuals(fit, cells)) if fit.points else None,
+        figures=tuple(figure(anchor, picture) for picture in drawn) if fit.points else (),
     )
 
 
@@ -186,6 +202,32 @@ def _compared(anchor: str, comparison: Comparison) -> Compared:
         None if picture is None else figure(anchor, picture),
         tuple(sheets.ratios(comparison)),
     )
+
+
+def _rounds(anchor: str, result: RunResult) -> Iterator[Rounds]:
+    """Of every start that has a slice to show."""
+    starts: dict[tuple[str, int], list[CellSummary]] = {}
+    for cell in result.cells:
+        starts.setdefault((cell.key.broker, cell.key.start), []).append(cell)
+    levels = dict(by_start(result.rounds))
+    drawn = dict(zip(levels, pictures.levels(result.rounds), strict=True))
+    for key in sorted(starts.keys() | levels.keys()):
+        title = f"{key[0]}, start {key[1]}"
+        figures = [figure(anchor, drawn[key])] if key in drawn else []
+        grid, left_out = heat(starts.get(key, []))
+        if grid:
+            figures.append(_heat(slug(f"{anchor}-slices-{title}"), title, grid, left_out))
+        if figures:
+            yield Rounds(title, tuple(figures), sheets.rounds(levels[key]) if key in levels else None)
+
+
+def _heat(anchor: str, title: str, grid: str, left_out: str) -> Figure:
+    caption = (
+        "B of every slice beside that of its cell: a row for each cell, a place for each round in the order of time. A "
+        f"busy host colours whole rounds, which are compared with each other; a row that changes is the cell's own. "
+        f"{left_out}"
+    )
+    return Figure(anchor, Picture(anchor, f"Every slice on {title}", caption.strip(), "", ()), grid)
 
 
 def _experiment(anchor: str, group: Group, result: RunResult) -> Experiment:

@@ -9,14 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from statistics import fmean
 
 from analysis.fit import PARAMETERS, processing_time_s
-from analysis.results import CellSummary, Comparison, FitResult, Interval, LatencyResult, Roofline, RunResult
-from workloads.rules import CELL_MISFIT, FIT_MISFIT, Status, VerdictKind
+from analysis.results import (
+    CellSummary,
+    Comparison,
+    FitResult,
+    Interval,
+    LatencyResult,
+    Roofline,
+    RoundLevel,
+    RunResult,
+)
+from analysis.tables import SCOPES, by_start, levels_said
+from workloads.rules import DISTURBED_LEVEL, GOOD, ROUGH, Status, VerdictKind
 
 #: A line of the model is drawn through so many points.
 STEPS = 60
+
+#: More rows than these stand closer to each other.
+MOST_TALL = 16
 
 #: An axis is logarithmic from this ratio of its largest to its smallest value on.
 WIDE = 30.0
@@ -50,7 +62,8 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One pair of axes. `levels`: lines across to compare with · `even`, `level`: x, y is linear, however wide it is ·
+    """One pair of axes. `levels`: lines across to compare with · `bands`: shaded from minus to plus each of these, in
+    the direction of the values · `even`, `level`: x, y is linear, however wide it is ·
     `rows`: names of the places 0, 1, ... of a panel that lies on its side: its x runs downwards, its values to the
     right; `ratios`: these are ratios, on a logarithmic axis with a line at 1 · `borders`: places on the x axis where
     something begins, and its name."""
@@ -60,6 +73,7 @@ class Panel:
     y_label: str
     series: tuple[Series, ...]
     levels: tuple[float, ...] = ()
+    bands: tuple[float, ...] = ()
     even: bool = False
     level: bool = False
     rows: tuple[str, ...] = ()
@@ -78,7 +92,8 @@ class Panel:
 @dataclass(frozen=True, slots=True)
 class Picture:
     """A figure: `name` is its anchor, `alt` what a reader who does not see it should know, `hollow` its hollow cells
-    with their status, and `missing` those that have no number to draw; `low`: its panels are, since they are many."""
+    with their status, and `missing` those that have no number to draw; `low`: its panels are, or their rows, since they
+    are many."""
 
     name: str
     title: str
@@ -125,6 +140,31 @@ def of_group(group: Group) -> tuple[Picture, ...]:
     return tuple(picture for picture in draw(group) if picture.panels) if draw else ()
 
 
+def against_plane(fit: FitResult) -> Picture:
+    """The deviation of every cell that a fit rests on, with its interval, in the bands of the grades."""
+    points = sorted(fit.points, key=lambda point: (point.n_fltr - point.replication, point.replication, point.cell))
+    panel = Panel(
+        "",
+        "",
+        "measured / model - 1 in %",
+        (Series("", tuple(Point(at, _scaled(point.deviation, 100)) for at, point in enumerate(points))),),
+        levels=(0.0,),
+        bands=_BANDS,
+        rows=tuple(point.cell for point in points),
+    )
+    return Picture(
+        f"plane-{_unit(fit)}",
+        "Cells against the model",
+        f"Relative deviation of every cell from the model of {fit.experiment} on {fit.broker}, 95 % intervals "
+        f"{SCOPES[fit.scope]}. Shaded: {GOOD.limit:.0%} (the description is good while every interval reaches into it) "
+        f"and {ROUGH.limit:.0%} (rough; beyond it poor).",
+        f"Interval plot of the deviation of {len(points)} cells from the model; the largest is "
+        f"{fit.lack_of_fit.max_relative_deviation:.1%}, and the table below has each.",
+        (panel,),
+        low=len(points) > MOST_TALL,
+    )
+
+
 def residuals(fit: FitResult, cells: Sequence[CellSummary]) -> Picture:
     """Measured / fitted - 1 of every cell of a fit over what it could depend on; those left out are hollow.
 
@@ -132,61 +172,71 @@ def residuals(fit: FitResult, cells: Sequence[CellSummary]) -> Picture:
     """
     estimates = {name: interval.estimate for name, interval in fit.parameters.items()}
     taken = [
-        (_Fitted(point.fitted_s, point.n_fltr, point.replication, point.at_s), point.measured_s, False)
+        (_Fitted(point.fitted_s, point.n_fltr, point.replication), _scaled(point.deviation, 100), False)
         for point in fit.points
     ]
-    origin = {
-        start: min(window.begin_ns for cell in of_start for window in cell.windows)
-        for start, of_start in _by_start(cell for cell in cells if cell.windows)
-    }
-    out = [cell for cell in _left_out(fit, cells) if cell.processing_s is not None and cell.windows]
-    taken += [
-        (
-            _Fitted(
-                processing_time_s(estimates, cell.n_fltr, cell.replication),
-                cell.n_fltr,
-                cell.replication,
-                fmean(window.middle_ns - origin[cell.key.start] for window in cell.windows) / 1e9,
-            ),
-            cell.processing_s,
-            True,
-        )
-        for cell in out
-        if cell.processing_s is not None
-    ]
-    limits = (CELL_MISFIT.limit * 100, FIT_MISFIT.limit * 100)
+    out = [cell for cell in _left_out(fit, cells) if cell.processing_s is not None]
+    for cell in out:
+        fitted_s = processing_time_s(estimates, cell.n_fltr, cell.replication)
+        if cell.processing_s is not None and fitted_s > 0:
+            deviation = _scaled(cell.processing_s, 100 / fitted_s, -100)
+            taken.append((_Fitted(fitted_s, cell.n_fltr, cell.replication), deviation, True))
     panels = tuple(
         Panel(
             title,
             label,
-            "measured / fitted - 1 in %",
-            (
-                Series(
-                    "",
-                    tuple(
-                        Point(x(at), _scaled(measured, 100 / at.fitted_s, -100), hollow=hollow)
-                        for at, measured, hollow in taken
-                        if at.fitted_s > 0
-                    ),
-                ),
-            ),
-            levels=(-limits[1], -limits[0], 0.0, limits[0], limits[1]),
-            even=even,
+            "measured / model - 1 in %",
+            (Series("", tuple(Point(x(at), deviation, hollow=hollow) for at, deviation, hollow in taken)),),
+            levels=(0.0,),
+            bands=_BANDS,
         )
-        for title, label, x, even in _RESIDUAL_AXES
+        for title, label, x in _RESIDUAL_AXES
     )
     return Picture(
-        f"residuals-{fit.experiment}-{fit.broker}-{fit.profile}",
+        f"residuals-{_unit(fit)}",
         "What the model leaves over",
-        f"Relative deviation of every cell from the model of {fit.experiment} on {fit.broker}, over the fitted time, "
-        "the number of filters, the replication grade and the time of measurement. A shape in any of them is something "
-        f"that the model does not know. Lines: 0, {CELL_MISFIT.limit:.0%} (a finding), {FIT_MISFIT.limit:.0%} "
-        "(the model is invalid).",
-        f"Four scatter plots of relative residuals; no used cell is farther off than "
+        f"The same deviations over B, the number of filters and the replication grade. A shape in any of them is "
+        f"something that the model does not know. Shaded: {GOOD.limit:.0%} and {ROUGH.limit:.0%}.",
+        f"Three scatter plots of relative deviations; no used cell is farther off than "
         f"{fit.lack_of_fit.max_relative_deviation:.1%}.",
         panels,
         _named(out),
     )
+
+
+def _unit(fit: FitResult) -> str:
+    return f"{fit.experiment}-{fit.broker}-{fit.profile}"
+
+
+def levels(rounds: Sequence[RoundLevel]) -> Iterable[Picture]:
+    """One picture per start: the level of each round over time, and what garbage collection and the compiler took."""
+    for (broker, start), of_start in by_start(rounds):
+        layouts = [one for place, one in enumerate(of_start) if not place or one.layout != of_start[place - 1].layout]
+        borders = tuple((one.begin_s, str(one.layout)) for one in layouts)
+        points = tuple(
+            Point(one.begin_s, Interval(one.level * 100), one.layout, hollow=one.disturbed) for one in of_start
+        )
+        shares = tuple(
+            Series(label, tuple(Point(one.begin_s, Interval(share * 100)) for one, share in found), joined=True)
+            for label, field in (("garbage collection", "gc_share"), ("compiler", "compiler_share"))
+            if (found := [(one, share) for one in of_start if (share := getattr(one, field)) is not None])
+        )
+        time = "s from the first counted slice; dotted: a layout begins"
+        level = Panel(
+            "level of each round", time, "slower than the median round, in %",
+            (Series("", points, joined=True),), levels=(0.0, DISTURBED_LEVEL.limit * 100), even=True, borders=borders,
+        )  # fmt: skip
+        share = Panel("share of the broker's JVM", time, "%", shares, even=True, level=True, borders=borders)
+        yield Picture(
+            f"levels-{broker}-{start}",
+            f"Rounds on {broker}, start {start}",
+            f"{levels_said(of_start)}. Every cell is measured once in a round, so that a level is of all cells; it is "
+            "taken out of their times. Hollow: disturbed. Garbage collection: share of the time that the JVM paused; "
+            "compiler: share of the broker's CPU time.",
+            f"Level of {len(of_start)} rounds over time: from {min(one.level for one in of_start):+.1%} to "
+            f"{max(one.level for one in of_start):+.1%}; the table below has each.",
+            (level, *([share] if shares else [])),
+        )
 
 
 def latency(results: Sequence[LatencyResult], broker: str, profile: str) -> Picture:
@@ -292,8 +342,8 @@ def ratios(comparison: Comparison) -> Picture | None:
         f"ratios-{comparison.experiment}-{comparison.profile}",
         f"Times beside those of {comparison.against}",
         f"Coefficients and B of the cells of {comparison.experiment}, profile {comparison.profile}, divided by those "
-        f"of {comparison.against}, with 95 % intervals {comparison.scope}; right of 1 is slower. Hollow: a model of it "
-        "is invalid.",
+        f"of {comparison.against}, with 95 % intervals {SCOPES[comparison.scope]}; right of 1 is slower. "
+        "Hollow: a model of it is invalid.",
         f"Interval plot of ratios of times to those of {comparison.against}; the tables below have the numbers.",
         (Panel("", "", f"time / time of {comparison.against}", series, rows=rows, ratios=True),),
         missing=tuple(
@@ -309,15 +359,16 @@ class _Fitted:
     fitted_s: float
     n_fltr: int
     replication: float
-    at_s: float
 
 
-_RESIDUAL_AXES: tuple[tuple[str, str, Callable[[_Fitted], float], bool], ...] = (
-    ("over fitted", "B fitted in µs", lambda at: at.fitted_s * 1e6, False),
-    ("over filters", "filters installed, n_fltr", lambda at: at.n_fltr, False),
-    ("over copies", "replication grade r", lambda at: at.replication, False),
-    ("over time", "s from the first window of the start", lambda at: at.at_s, True),
+_RESIDUAL_AXES: tuple[tuple[str, str, Callable[[_Fitted], float]], ...] = (
+    ("over B", "B of the model in µs", lambda at: at.fitted_s * 1e6),
+    ("over filters", "filters installed, n_fltr", lambda at: at.n_fltr),
+    ("over copies", "replication grade r", lambda at: at.replication),
 )
+
+#: Of the grades, in %.
+_BANDS = (GOOD.limit * 100, ROUGH.limit * 100)
 
 #: What a throughput figure shows: label, and the field of a cell.
 RATES = (("received", "received_per_s"), ("dispatched", "dispatched_per_s"), ("overall", "overall_per_s"))
@@ -454,7 +505,7 @@ def _figure(group: Group, number: str, title: str, caption: str, panels: Sequenc
         f"figure-{number}-{group.experiment}-{group.broker}-{group.profile}",
         title,
         f"{caption} {group.title}; as figure {number} of Henjes et al. 2006. "
-        "Bars: 95 % intervals within one start; thin lines only join the points of a start.",
+        "Bars: 95 % intervals over the layouts of a start; thin lines only join the points of a start.",
         f"{title}: {caption} The table below has the numbers.",
         tuple(panel for panel in panels if any(series.points for series in panel.series)),
         _named(cell for cell in group.cells if cell.status != Status.OK and cell.overall_per_s is not None),
@@ -523,13 +574,6 @@ def _split(cells: Iterable[CellSummary], factor: str) -> list[tuple[object, list
     for cell in cells:
         found.setdefault(cell.factors[factor], []).append(cell)
     return sorted(found.items(), key=lambda item: item[0] if isinstance(item[0], int) else 0)
-
-
-def _by_start(cells: Iterable[CellSummary]) -> list[tuple[int, list[CellSummary]]]:
-    found: dict[int, list[CellSummary]] = {}
-    for cell in cells:
-        found.setdefault(cell.key.start, []).append(cell)
-    return sorted(found.items())
 
 
 def _left_out(fit: FitResult, cells: Sequence[CellSummary]) -> list[CellSummary]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from analysis.fit import PAPER, PARAMETERS
@@ -23,12 +24,27 @@ from analysis.results import (
     Interval,
     LatencyResult,
     NotApplicable,
+    RoundLevel,
     RunResult,
     formula,
 )
-from analysis.tables import MEANING, chance, compared_title, meaning, ratio, routing
+from analysis.tables import (
+    MEANING,
+    SCOPES,
+    chance,
+    compared_title,
+    description,
+    deviation,
+    half_width,
+    levels_said,
+    meaning,
+    ratio,
+    routing,
+    shares,
+    variation,
+)
 from workloads.lanes import LaneAudit
-from workloads.records import WARM_UP
+from workloads.records import PREPARATION
 from workloads.rules import Status, VerdictKind
 
 #: Where there is no number.
@@ -156,6 +172,7 @@ def parameters(fit: FitResult) -> Table:
                 MEANING[name],
                 _us(fit.parameters[name].estimate),
                 _range(fit.parameters[name], 1e6),
+                half_width(fit, name),
                 *(_us_or_none(values.get(name)) for values in others.values()),
             )
         )
@@ -165,7 +182,8 @@ def parameters(fit: FitResult) -> Table:
         Column("parameter", number=False),
         Column("time of the broker for", number=False),
         Column("estimate", "µs"),
-        Column(f"95 % interval, {fit.scope}", "µs"),
+        Column(f"95 % interval {SCOPES[fit.scope]}", "µs"),
+        Column("half-width"),
         *(Column(title, "µs") for title in others),
     )
     return Table(f"{formula(fit.parameters)}: time of the broker per message received, {meaning(fit)}", columns, rows)
@@ -179,8 +197,13 @@ def _us_or_none(value: Interval | float | None) -> str:
 
 def fit_facts(fit: FitResult) -> Iterator[tuple[str, str]]:
     lack = fit.lack_of_fit
-    yield "rests on", f"{_count(len(fit.cells_used), 'cell')}, {_count(fit.starts, 'start')}, intervals {fit.scope}"
-    yield "farthest cell", f"{lack.max_relative_deviation:.1%} off the model"
+    yield (
+        "rests on",
+        f"{_count(len(fit.cells_used), 'cell')}, {_count(fit.layouts, 'layout')}, {_count(fit.starts, 'start')}",
+    )
+    for text in description(fit):
+        yield "description", text.removeprefix("description: ")
+    yield "largest deviation", f"{lack.max_relative_deviation:.1%}"
     if lack.f is not None and lack.p is not None:
         yield "lack of fit", f"F {lack.f:.1f}, p {lack.p:.2g}"
     if fit.leave_one_out:
@@ -189,10 +212,8 @@ def fit_facts(fit: FitResult) -> Iterator[tuple[str, str]]:
             "a cell predicted from all others",
             f"error {left.median:.1%} in the median, {left.largest:.1%} at most ({left.cell})",
         )
-    if fit.variation.within_start is not None:
-        yield "variation of B within a start", f"{fit.variation.within_start:.1%}"
-    if fit.variation.between_starts is not None:
-        yield "variation of B between starts", f"{fit.variation.between_starts:.1%}"
+    for name, value in variation(fit):
+        yield f"scatter of B, {name}", value
     if fit.constrained:
         yield "t_rcv at most", f"{_us(fit.constrained.t_rcv_at_most_s)} µs (one-sided 95 % bound)"
     if fit.roofline:
@@ -218,14 +239,13 @@ def fitted_cells(fit: FitResult) -> Table:
                 f"{point.replication:g}",
                 _plus_minus(point.measured_s, 1e6),
                 _us(point.fitted_s),
-                f"{point.measured_s.estimate / point.fitted_s - 1:+.1%}",
-                f"{point.at_s:,.0f}",
+                deviation(point.deviation),
             )
         )
         for point in fit.points
     ]
     left_out = [
-        Row((_place(cell), *[NOTHING] * 6), "greyed", f"left out: {cell.reason}") for cell in fit.cells_excluded
+        Row((_place(cell), *[NOTHING] * 5), "greyed", f"left out: {cell.reason}") for cell in fit.cells_excluded
     ]
     columns = (
         Column("cell", number=False),
@@ -234,7 +254,6 @@ def fitted_cells(fit: FitResult) -> Table:
         Column("B measured", "µs"),
         Column("B fitted", "µs"),
         Column("deviation"),
-        Column("measured after", "s"),
     )
     return Table("Cells of this model, used and left out", columns, (*used, *left_out))
 
@@ -343,11 +362,14 @@ _CELL_COLUMNS = (
     Column("dispatched", "messages/s"),
     Column("overall", "messages/s"),
     Column("B", "µs"),
+    Column("mean of all slices", "µs"),
     Column("broker CPU"),
     Column("GC"),
+    Column("compiler"),
     Column("load CPU"),
     Column("load per copy", "µs"),
-    Column("windows"),
+    Column("layouts"),
+    Column("slices"),
     Column("status", number=False),
 )
 
@@ -356,8 +378,8 @@ def cells(group: Group, not_applicable: Sequence[NotApplicable]) -> Table:
     paces = {cell.pace for cell in group.cells}
     pace = "".join(f"; pace: {pace}" for pace in paces if pace) if len(paces) == 1 else ""
     return Table(
-        f"Cells of {group.title}{routing(group.cells)}: rates with 95 % intervals within one start; what is greyed "
-        f"enters no model{pace}",
+        f"Cells of {group.title}{routing(group.cells)}: rates with 95 % intervals over the layouts of a start; what "
+        f"is greyed enters no model{pace}",
         _CELL_COLUMNS,
         (*(_cell(cell) for cell in group.cells), *map(_not_applicable, not_applicable)),
     )
@@ -377,22 +399,44 @@ def _cell(cell: CellSummary) -> Row:
         _rate(cell.received_per_s),
         _rate(cell.dispatched_per_s),
         _rate(cell.overall_per_s),
-        NOTHING if cell.processing_s is None else _us(cell.processing_s.estimate),
+        NOTHING if cell.processing_s is None else _plus_minus(cell.processing_s, 1e6),
+        NOTHING if cell.mean_processing_s is None else _us(cell.mean_processing_s),
         _share(cell.broker_cpu),
-        NOTHING if cell.gc_share is None else f"{cell.gc_share:.1%}",
+        _part(cell.gc_share),
+        _part(cell.compiler_share),
         _share(cell.load_cpu),
         NOTHING if cell.load_us_per_delivery is None else f"{cell.load_us_per_delivery:.2f}",
-        f"{len(cell.windows)}" + (f" (+{cell.contaminated} contaminated)" if cell.contaminated else ""),
+        str(cell.layouts),
+        str(len(cell.windows)),
         cell.status,
     )
     return Row(values, "" if cell.status == Status.OK else "greyed", cell.reason)
 
 
+def rounds(of_start: Sequence[RoundLevel]) -> Table:
+    """The levels of the rounds of one broker and start: a row for each layout and block."""
+    rows = []
+    for (layout, block), group in groupby(of_start, lambda one: (one.layout, one.block)):
+        of_block = list(group)
+        levels = ", ".join(f"{one.level:+.1%}" + "!" * one.disturbed for one in of_block)
+        rows.append(Row((str(layout), str(block), f"{of_block[0].begin_s:,.0f}", levels, *shares(of_block))))
+    columns = (
+        Column("layout"),
+        Column("block"),
+        Column("from", "s"),
+        Column("level of its rounds"),
+        Column("GC, most"),
+        Column("compiler, most"),
+    )
+    title = f"Rounds on {of_start[0].broker}, start {of_start[0].start}: {levels_said(of_start)}"
+    return Table(title, columns, tuple(rows))
+
+
 def audit(audit: AuditResult) -> Table:
     """A line for each cell that is not exact, one for the others together, and the sum."""
     exact = [cell for cell in audit.cells if cell.copies.exact]
-    warm_up = sum(cell.key.experiment == WARM_UP for cell in exact)
-    more = f", {warm_up} of them warm-up" if warm_up else ""
+    preparation = sum(cell.key.experiment in PREPARATION for cell in exact)
+    more = f", {preparation} of them {' or '.join(PREPARATION)}" if preparation else ""
     rows = [
         _audit_row(f"{cell.key} on {cell.key.broker}", [cell], VerdictKind.INVALID)
         for cell in audit.cells
@@ -560,3 +604,8 @@ def _rate(interval: Interval | None) -> str:
 
 def _share(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.0%}"
+
+
+def _part(value: float | None) -> str:
+    """A share that not every broker has."""
+    return NOTHING if value is None else f"{value:.1%}"

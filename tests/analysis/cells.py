@@ -1,20 +1,25 @@
 """Cells for the tests of the fit and of stability, without files and without Spark."""
 
-from dataclasses import replace
-
 import numpy as np
 
-from analysis.intervals import ratio_interval
-from analysis.results import CellKey, CellSummary
+from analysis import rotation
+from analysis.intervals import jackknife
+from analysis.results import CellKey, CellSummary, Interval
 from tests.run_directories import CELLS, TIMES, cell_name
 from workloads.records import Window
 from workloads.rules import Status
 
+#: Messages in a slice: so many that the nanoseconds of its ends do not show in B.
+MESSAGES = 10**6
+
 
 def window(number, begin_ns, seconds, received, **changes):
-    """A window in which everything is right, with one copy per message."""
+    """A slice in which everything is right, with one copy per message; each in a layout of its own, from 1."""
     values = {
-        "window": number,
+        "layout": 1 + number,
+        "block": 0,
+        "round": 1,
+        "position": 0,
         "begin_ns": begin_ns,
         "end_ns": begin_ns + round(seconds * 1e9),
         "received": received,
@@ -23,24 +28,50 @@ def window(number, begin_ns, seconds, received, **changes):
         "in_flight": 1000,
         "planned_per_s": None,
         "broker_cpu_ns": round(0.985e9 * seconds),
+        "compiler_cpu_ns": round(0.001e9 * seconds),
+        "gc_cpu_ns": round(0.03e9 * seconds),
         "gc_pause_ns": round(0.02e9 * seconds),
+        "gc_pauses": 4,
+        "full_gc_pause_ns": 0,
         "load_cpu_ns": round(0.4e9 * seconds),
-        "host_speed_ns": 5_000_000,
+        "idle_broker_cpu_ns": None,
+        "owed": 0,
         "status": "ok",
     }
     return Window(**(values | changes))
 
 
-def cell(further, replication, taken_s, *, begin_ns=0, start=1, experiment="replication", fits_model=True, **changes):
-    """A cell whose windows took `taken_s` per message, a million messages each, back to back."""
+def cell(further, replication, taken_s, *, begin_ns=0, rounds=1, **changes):
+    """A cell whose slices took `taken_s` per message, back to back, so many `rounds` in each layout."""
     windows = []
     for number, seconds in enumerate(taken_s):
-        windows.append(window(number, begin_ns, seconds * 1e6, 10**6))
+        place = {"layout": 1 + number // rounds, "round": 1 + number % rounds}
+        windows.append(window(number, begin_ns, seconds * MESSAGES, MESSAGES, **place))
         begin_ns = windows[-1].end_ns
-    elapsed, received = [w.elapsed_s for w in windows], [w.received for w in windows]
-    rate = ratio_interval(received, elapsed)
+    (made,) = summaries({(further, replication): windows}, **changes)
+    return made
+
+
+def summaries(windows_of, *, start=1, experiment="replication", pilot=None, **changes):
+    """The cells of a start, estimated together from their slices: (further, replication) -> windows."""
+    keys = {
+        CellKey("run", "activemq", start, experiment, cell_name(*setting)): setting for setting in sorted(windows_of)
+    }
+    estimated = rotation.estimate([rotation.Slice.of(key, one) for key in keys for one in windows_of[keys[key]]], pilot)
+    return [
+        summary(key, keys[key], estimated, windows=tuple(windows_of[keys[key]]), **changes) for key in estimated.cells
+    ]
+
+
+def summary(key, setting, estimated, **changes):
+    """A cell in which everything is right, with what was estimated of its start."""
+    further, replication = setting
+    place = estimated.cells.index(key)
+    replicates = estimated.replicates_s[:, place]
+    processing = jackknife(float(estimated.estimates_s[place]), replicates)
+    rate = Interval(1 / processing.estimate, *(1 / end for end in reversed(processing.ci95 or [])))
     values = {
-        "key": CellKey("run", "activemq", start, experiment, cell_name(further, replication)),
+        "key": key,
         "profile": "today",
         "factors": {"further": further, "replication": replication},
         "pace": None,
@@ -48,19 +79,23 @@ def cell(further, replication, taken_s, *, begin_ns=0, start=1, experiment="repl
         "n_fltr": further + replication,
         "routed": False,
         "replication": float(replication),
-        "fits_model": fits_model,
+        "fits_model": True,
         "received_per_s": rate,
         "dispatched_per_s": rate,
         "overall_per_s": rate,
-        "processing_s": ratio_interval(elapsed, received),
+        "processing_s": processing,
+        "replicates_s": tuple(map(float, replicates)) if np.isfinite(replicates).all() else (),
+        "mean_processing_s": float(estimated.means_s[place]),
         "broker_cpu": 0.985,
         "gc_share": 0.02,
+        "compiler_share": 0.001,
         "load_cpu": 0.4,
         "load_us_per_delivery": 3.0,
         "conservation": 1.0,
-        "windows": tuple(windows),
-        "contaminated": 0,
+        "windows": (),
+        "layouts": len(estimated.layouts),
         "status": Status.OK,
+        "pilot_s": tuple(map(float, estimated.pilot_s[:, place])),
     }
     return CellSummary(**(values | changes))
 
@@ -71,32 +106,32 @@ def start_of(
     cells=CELLS,
     times=TIMES,
     noise=0.0,
+    layout_noise=0.0,
     cell_noise=0.0,
-    windows=3,
+    layouts=8,
+    rounds=2,
     start=1,
-    drift_per_minute=0.0,
     factor=1.0,
     t_sat_s=0.0,
+    **changes,
 ):
-    """All cells of a start in random order, 12 s apart: B from the model, times a start's factor, drift and noise.
+    """All cells of a start, in random order in every round: B from the model, times a start's factor and noise.
 
-    noise: relative standard deviation of a window · cell_noise: of a cell, shared by its windows · t_sat_s: what a
-    copy takes at least.
+    noise: relative standard deviation of a slice · layout_noise: of a cell in a layout · cell_noise: of a cell, shared
+    by all its slices, so that it lies off the plane · t_sat_s: what a copy takes at least.
     """
     rng = rng or np.random.default_rng(0)
-    made, clock = [], 0
-    for at in rng.permutation(len(cells)):
-        further, replication = cells[at]
-        mean = max(times[0] + times[1] * (further + replication) + times[2] * replication, replication * t_sat_s)
-        mean *= factor
-        mean *= (1 + drift_per_minute * clock / 60e9) * np.exp(cell_noise * rng.standard_normal())
-        taken = mean * np.exp(noise * rng.standard_normal(windows))
-        one = cell(further, replication, [float(t) for t in taken], start=start)
-        begin = clock
-        spread = tuple(
-            replace(w, begin_ns=begin + i * 3 * 10**9, end_ns=begin + i * 3 * 10**9 + w.end_ns - w.begin_ns)
-            for i, w in enumerate(one.windows)
-        )
-        made.append(replace(one, windows=spread))
-        clock += 12 * 10**9
-    return made
+    mean = np.array(
+        [max(times[0] + times[1] * (further + r) + times[2] * r, r * t_sat_s) * factor for further, r in cells]
+    )
+    mean *= np.exp(cell_noise * rng.standard_normal(len(cells)))
+    clock, windows_of = 0, {setting: [] for setting in cells}
+    for layout in range(1, 1 + layouts):
+        of_layout = mean * np.exp(layout_noise * rng.standard_normal(len(cells)))
+        for number in range(1, 1 + rounds):
+            for position, at in enumerate(rng.permutation(len(cells))):
+                seconds = float(of_layout[at] * np.exp(noise * rng.standard_normal())) * MESSAGES
+                place = {"layout": layout, "round": number, "position": position}
+                windows_of[cells[at]].append(window(0, clock, seconds, MESSAGES, **place))
+                clock = windows_of[cells[at]][-1].end_ns
+    return summaries(windows_of, start=start, **changes)

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from functools import cache
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ from scipy import stats
 
 from analysis.claims import LARGER, SAME, TABLE, claims, published
 from analysis.fit import PAPER, fits, processing_time_s
-from analysis.intervals import ratio_interval
-from analysis.results import CellKey, CellSummary, ClaimVerdict
+from analysis.intervals import jackknife
+from analysis.results import CellKey, CellSummary, ClaimVerdict, Interval
 from microbench import (
     test_and_filters,
     test_correlation_filters,
@@ -85,8 +86,14 @@ WORLD = {
     "correlation_filters": lambda **factors: 1.02 * replication(**factors),
 }
 
-#: Three windows, 1 % apart.
-WINDOWS = (0.99, 1.0, 1.01)
+#: Layouts of a start, and how much the same cell differs between them.
+LAYOUTS, SCATTER = 8, 0.01
+
+
+def layout_factors(experiment, cell, start, scatter, layouts):
+    """What each layout does to a cell's rate: geometric mean 1, and exactly this standard deviation of logarithms."""
+    drawn = np.random.default_rng(crc32(f"{experiment} {cell} {start}".encode())).standard_normal(layouts)
+    return np.exp(scatter * stats.zscore(drawn, ddof=1)) if layouts > 1 else np.ones(1)
 
 
 @cache
@@ -97,20 +104,40 @@ def plan_numbers(experiment, cell, *levels):
     return plan.connections, plan.n_fltr, plan.replication
 
 
-def measured(experiment, cell, received_per_s, *, start=1, windows=WINDOWS, conserved=1.0, **changes):
-    """A cell of 3 s windows that received this many messages/s, each times its own factor."""
+def measured(
+    experiment,
+    cell,
+    received_per_s,
+    *,
+    start=1,
+    scatter=SCATTER,
+    layouts=LAYOUTS,
+    levels=None,
+    conserved=1.0,
+    **changes,
+):
+    """A cell that received this many messages/s, geometric mean over its layouts; `levels` are those of the layouts.
+
+    Each layout has a slice of a million seconds: whole messages, exact ratios.
+    """
     connections, n_fltr, replication_grade = plan_numbers(experiment, cell.id, *cell.factors.values())
-    made = []
-    for number, factor in enumerate(windows):
-        received = round(1e6 * received_per_s * factor)  # a million seconds: whole messages, exact ratios
-        copies = round(received * replication_grade)
-        dispatched = round(copies * conserved)
-        made.append(window(number, number * 10**16, 1e6, received, expected=copies, dispatched=dispatched))
-    seconds, received = [w.elapsed_s for w in made], [w.received for w in made]
-    dispatched = [w.dispatched for w in made]
-    overall = [w.received + w.dispatched for w in made]
+    rates = received_per_s * layout_factors(experiment, cell.id, start, scatter, layouts)
+    rates *= 1 if levels is None else np.array(levels)
     alone = experiment == "publishers_subscribers" and cell.factors["subscribers"] == 1
     cpu = changes.pop("broker_cpu", 0.7 if alone else 0.98)
+    made = []
+    for number, rate in enumerate(rates):
+        received = round(1e6 * rate)
+        copies = round(received * replication_grade)
+        dispatched = round(copies * conserved)
+        cpu_ns = None if cpu is None else round(cpu * 1e15)
+        place = {"layout": 1 + number, "expected": copies, "dispatched": dispatched, "broker_cpu_ns": cpu_ns}
+        made.append(window(number, number * 10**16, 1e6, received, **place))
+    logs = np.log(rates)
+    replicates = [np.exp(-np.delete(logs, one).mean()) for one in range(layouts)] if layouts >= 4 else []
+    processing = jackknife(np.exp(-logs.mean()), replicates)
+    received = Interval(1 / processing.estimate, *(1 / end for end in reversed(processing.ci95 or [])))
+    copies = replication_grade * conserved
     values = {
         "key": CellKey("run", "activemq", start, experiment, cell.id),
         "profile": "today",
@@ -121,21 +148,28 @@ def measured(experiment, cell, received_per_s, *, start=1, windows=WINDOWS, cons
         "routed": False,
         "replication": replication_grade,
         "fits_model": EXPERIMENTS[experiment].fits_model,
-        "received_per_s": ratio_interval(received, seconds),
-        "dispatched_per_s": ratio_interval(dispatched, seconds),
-        "overall_per_s": ratio_interval(overall, seconds),
-        "processing_s": ratio_interval(seconds, received),
+        "received_per_s": received,
+        "dispatched_per_s": times(received, copies),
+        "overall_per_s": times(received, 1 + copies),
+        "processing_s": processing,
+        "replicates_s": tuple(map(float, replicates)),
+        "mean_processing_s": processing.estimate,
         "broker_cpu": cpu,
         "gc_share": None,
+        "compiler_share": None,
         "load_cpu": 0.4,
         "load_us_per_delivery": 3.0,
         "conservation": conserved,
         "windows": tuple(made),
-        "contaminated": 0,
+        "layouts": layouts,
         "status": Status.NOT_SATURATED if cpu is not None and cpu < 0.95 else Status.OK,
         "reason": "" if cpu is None or cpu >= 0.95 else f"broker CPU {cpu}",
     }
     return CellSummary(**(values | changes))
+
+
+def times(interval, factor):
+    return Interval(factor * interval.estimate, *(factor * end for end in interval.ci95 or []))
 
 
 def a_run(*experiments, world=WORLD, grid="paper", starts=1, factor=lambda start, cell: 1.0, **changes):
@@ -224,7 +258,7 @@ def changed(experiment, change):
     return WORLD | {experiment: lambda **factors: change(WORLD[experiment](**factors), factors)}
 
 
-def times(experiment, number, factor, level):
+def faster(experiment, number, factor, level):
     """The paper's world, but for one level of one factor."""
     return changed(experiment, lambda rate, factors: rate * (number if factors[factor] == level else 1))
 
@@ -232,29 +266,29 @@ def times(experiment, number, factor, level):
 #: Part of a claim -> the experiment that contradicts it.
 CONTRADICTIONS = {
     "largest overall": changed("publishers_subscribers", lambda rate, factors: 20e3 / (1 + factors["subscribers"])),
-    "number of publishers": times("publishers_subscribers", 1.5, "publishers", 40),
-    "peaks at about 10": times("publishers_subscribers", 2, "subscribers", 320),
-    "from 10 to 320": times("publishers_subscribers", 0.5, "subscribers", 320),
-    "two orders": times("publishers_subscribers", 10, "subscribers", 320),
-    "no filter, correlation id": times("filter_activation", 1.5, "filter", "none"),
-    "slightly faster than on a property": times("filter_activation", 0.9, "filter", "correlation"),
-    "above 300": times("filter_activation", 0.7, "subscribers", 500),
-    "one order of magnitude": times("or_filters", 20, "kind", "or"),
-    "mostly lower": times("or_filters", 1.6, "kind", "simple"),
-    "OR filters: correlation id": times("or_filters", 0.6, "filter", "correlation"),
-    "all AND series": times("and_filters", 2, "length", 25),
-    "(1) > (2) > (3)": times("and_filters", 0.5, "series", 1),
-    "fall slightly with n_fltr": times("replication", 0.5, "further", 160),
+    "number of publishers": faster("publishers_subscribers", 1.5, "publishers", 40),
+    "peaks at about 10": faster("publishers_subscribers", 2, "subscribers", 320),
+    "from 10 to 320": faster("publishers_subscribers", 0.5, "subscribers", 320),
+    "two orders": faster("publishers_subscribers", 10, "subscribers", 320),
+    "no filter, correlation id": faster("filter_activation", 1.5, "filter", "none"),
+    "slightly faster than on a property": faster("filter_activation", 0.9, "filter", "correlation"),
+    "above 300": faster("filter_activation", 0.7, "subscribers", 500),
+    "one order of magnitude": faster("or_filters", 20, "kind", "or"),
+    "mostly lower": faster("or_filters", 1.6, "kind", "simple"),
+    "OR filters: correlation id": faster("or_filters", 0.6, "filter", "correlation"),
+    "all AND series": faster("and_filters", 2, "length", 25),
+    "(1) > (2) > (3)": faster("and_filters", 0.5, "series", 1),
+    "fall slightly with n_fltr": faster("replication", 0.5, "further", 160),
     "with r received falls": changed("replication", lambda rate, factors: 1e4 / (1 + factors["replication"]) ** 1.2),
-    "equal and different": times("different_filters", 0.7, "further", 160),
-    "replication: correlation id": times("correlation_filters", 1.5, "replication", 5),
-    "linear up to r = 10": times("replication", 0.6, "replication", 10),
+    "equal and different": faster("different_filters", 0.7, "further", 160),
+    "replication: correlation id": faster("correlation_filters", 1.5, "replication", 5),
+    "linear up to r = 10": faster("replication", 0.6, "replication", 10),
     "94 filters": changed(
         "replication",
         lambda rate, factors: 1 / (2e-5 + 2e-6 * factors["further"] + 1.2e-5 * factors["replication"]),
     ),
     "below the trend": changed("replication", lambda rate, factors: rate / (0.8 if factors["replication"] > 10 else 1)),
-    "small impact": times("replication", 0.5, "further", 160),
+    "small impact": faster("replication", 0.5, "further", 160),
 }
 
 
@@ -316,8 +350,8 @@ def test_mostly_means_more_than_half(faster, verdict):
 
 
 def test_an_interval_across_the_limit_decides_nothing():
-    """Windows that scatter by 30 %: the same means as before, and no ratio close to its limit can be told."""
-    rows = judged(a_run(windows=(0.7, 1.0, 1.3)))
+    """Layouts that scatter by 30 %: the same means as before, and no ratio close to its limit can be told."""
+    rows = judged(a_run(scatter=0.3))
 
     for claim in ("number of publishers", "from 10 to 320", "slightly faster", "linear up to r = 10"):
         assert the(claim, rows).verdict == NOT_DECIDABLE
@@ -368,7 +402,7 @@ def test_every_cell_may_be_the_only_one():
             assert row.cells == (alone,) or (row.verdict is NOT_DECIDABLE and row.reason)
 
 
-@pytest.mark.parametrize("status", [Status.AUDIT_FAILED, Status.CONTAMINATED, Status.GENERATOR_BOUND, Status.UNSTEADY])
+@pytest.mark.parametrize("status", [Status.AUDIT_FAILED, Status.GENERATOR_BOUND, Status.UNSTEADY])
 def test_a_doubtful_cell_decides_nothing(status):
     """It is named with its status and reason, whatever its numbers are."""
     cells = [
@@ -400,7 +434,7 @@ def test_cells_that_are_not_saturated_count_only_where_the_claim_is_about_them()
 def test_what_can_be_compared_without_a_doubtful_cell_is():
     """The cells left out are named beside the verdict; a claim that rests on one of them is not decidable."""
     cells = [
-        replace(cell, status=Status.CONTAMINATED, reason="because") if cell.key.cell == "p40-s001" else cell
+        replace(cell, status=Status.GENERATOR_BOUND, reason="because") if cell.key.cell == "p40-s001" else cell
         for cell in a_run("publishers_subscribers")
     ]
     row = the("dispatched = r x received", judged(cells))
@@ -410,19 +444,20 @@ def test_what_can_be_compared_without_a_doubtful_cell_is():
     assert "publishers_subscribers p40-s001" not in row.cells
 
 
-def test_a_single_window_gives_no_interval():
-    """Nothing is judged without one; the reason says what to do."""
-    row = the("two orders", judged(a_run("publishers_subscribers", windows=(1.0,))))
+@pytest.mark.parametrize("claim", ["two orders", "r x received", "fully load"])
+def test_three_layouts_give_no_interval(claim):
+    """Nothing is judged without one, also not in three starts of three layouts; the reason says what to do."""
+    for starts in (1, 3):
+        row = the(claim, judged(a_run("publishers_subscribers", layouts=3, starts=starts)))
 
-    assert row.verdict == NOT_DECIDABLE
-    assert "more --windows, or more --starts" in row.reason
+        assert row.verdict == NOT_DECIDABLE
+        assert "fewer than 4 layouts give no interval; more --layouts" in row.reason
 
 
 def test_filters_too_cheap_to_be_seen():
     """Where t_fltr cannot be told from 0, nothing is said in units of it."""
     world = WORLD | {"replication": lambda further, replication: 1 / (2e-5 + 1e-5 * replication)}
-    rng = np.random.default_rng(1)
-    row = the("94 filters", judged(a_run("replication", world=world, factor=lambda *_: rng.normal(1, 0.02))))
+    row = the("94 filters", judged(a_run("replication", world=world, scatter=0.04)))
 
     assert row.verdict == NOT_DECIDABLE
     assert "t_fltr cannot be told from 0" in row.reason
@@ -441,63 +476,102 @@ def test_without_a_model_the_trend_is_open():
 # --- starts, brokers, profiles, runs -------------------------------------------------------------------------
 
 
-def test_what_a_start_does_to_all_cells_cancels():
-    """Starts that differ by a factor of two and agree in every ratio: narrow intervals, over the starts."""
-    rows = judged(a_run("publishers_subscribers", starts=3, factor=lambda start, cell: start))
+def limits(row):
+    """Of the interval that a row shows."""
+    return tuple(map(float, re.search(r"\[([\d.]+), ([\d.]+)\]", row.measured).groups()))
+
+
+@pytest.mark.parametrize(("starts", "over"), [(3, "over the layouts of 3 starts"), (5, "t intervals over 5 starts")])
+def test_what_a_start_does_to_all_cells_cancels(starts, over):
+    """Starts that differ by a factor and agree in every ratio: narrow intervals."""
+    rows = judged(a_run("publishers_subscribers", starts=starts, scatter=0, factor=lambda start, cell: start))
 
     row = the("two orders", rows)
     assert row.verdict == REPRODUCED
-    assert "over 3 starts" in row.reason
+    assert over in row.reason
     assert "131 [131, 131]" in row.measured
 
 
-def test_starts_that_disagree_widen_the_interval():
-    """The windows of each start agree within 1 %, the starts do not: one start decides, three do not."""
+@pytest.mark.parametrize("claim", ["two orders", "from 10 to 320", "linear up to r", "below the trend", "small impact"])
+def test_what_a_layout_does_to_all_cells_cancels(claim):
+    """Layouts that differ by 30 % and agree in every ratio change nothing, also not beside the plane."""
+    levels = np.exp(0.3 * stats.zscore(np.arange(LAYOUTS) ** 2, ddof=1))
+    names = ("publishers_subscribers", "replication")
+    steady, restless = (the(claim, judged(a_run(*names, levels=of_layouts))) for of_layouts in (None, levels))
 
-    def unlike(start, cell):
-        return {1: 1.0, 2: 1.3, 3: 0.75}[start] if cell.id == "p20-s320" else 1.0
+    assert steady.verdict == restless.verdict == REPRODUCED
+    assert limits(steady) == pytest.approx(limits(restless), rel=0.003)
 
-    one = the("from 10 to 320", judged(a_run("publishers_subscribers", factor=unlike)))
-    three = the("from 10 to 320", judged(a_run("publishers_subscribers", starts=3, factor=unlike)))
 
-    assert (one.verdict, three.verdict) == (REPRODUCED, NOT_DECIDABLE)
-    assert "within one start" in one.reason
-    assert "over 3 starts" in three.reason
+def unlike(start, cell):
+    """Starts that agree in everything but one cell."""
+    return {1: 1.0, 2: 1.3, 3: 0.75, 4: 1.0, 5: 1.1}[start] if cell.id == "p20-s320" else 1.0
+
+
+def test_starts_that_disagree_widen_the_interval_once_it_is_over_them():
+    """The layouts of each start agree within 1 %, the starts do not: fewer than five speak for themselves only."""
+    one, three, five = (
+        the("from 10 to 320", judged(a_run("publishers_subscribers", starts=starts, factor=unlike)))
+        for starts in (1, 3, 5)
+    )
+
+    assert [row.verdict for row in (one, three, five)] == [REPRODUCED, REPRODUCED, NOT_DECIDABLE]
+    assert "95 % intervals over the layouts of one start" in one.reason
+    assert "95 % intervals over the layouts of 3 starts" in three.reason
+    assert "95 % t intervals over 5 starts" in five.reason
 
 
 def test_the_interval_over_starts_is_student_s_t():
-    """exp(mean +- t s / sqrt(n)) of the log ratios 0, 0.1 and 0.2: t(2) = 4.3027, s = 0.1."""
+    """exp(mean +- t s / sqrt(n)) of the log ratios 0, 0.1, 0.2, 0.3 and 0.4: t(4) = 2.7764, s^2 = 0.025."""
 
     def shifted(start, cell):
         return np.exp(0.1 * (start - 1)) if cell.id == "p20-s001" else 1.0
 
-    row = the("two orders", judged(a_run("publishers_subscribers", starts=3, factor=shifted)))
+    row = the("two orders", judged(a_run("publishers_subscribers", starts=5, factor=shifted)))
 
-    ratio, half = 17000 / 130 * np.exp(0.1), 4.3027 * 0.1 / np.sqrt(3)
-    low, high = map(float, re.search(r"\[([\d.]+), ([\d.]+)\]", row.measured).groups())
-    assert (low, high) == pytest.approx((ratio * np.exp(-half), ratio * np.exp(half)), rel=0.005)
+    ratio, half = 17000 / 130 * np.exp(0.2), 2.7764 * np.sqrt(0.025 / 5)
+    assert limits(row) == pytest.approx((ratio * np.exp(-half), ratio * np.exp(half)), rel=0.005)
 
 
-def test_the_interval_within_a_start_is_that_of_welch():
-    """Two cells of three windows each: scipy's t test of unequal variances has the same half width, to first order."""
-    row = the("two orders", judged(a_run("publishers_subscribers")))
+def test_the_interval_within_a_start_is_that_of_paired_layouts():
+    """Two cells in the same layouts: scipy's paired t test of the layouts' logarithms."""
+    row = the("two orders", judged(a_run("publishers_subscribers", scatter=0.05)))
 
-    low, high = map(float, re.search(r"\[([\d.]+), ([\d.]+)\]", row.measured).groups())
-    logs = np.log(WINDOWS)
-    expected = stats.ttest_ind(logs + np.log(17000 / 130), logs, equal_var=False).confidence_interval()
-    assert (low, high) == pytest.approx((np.exp(expected.low), np.exp(expected.high)), rel=0.005)
+    one, many = (
+        np.log(layout_factors("publishers_subscribers", cell, 1, 0.05, LAYOUTS)) for cell in ("p20-s001", "p20-s320")
+    )
+    expected = stats.ttest_rel(one + np.log(17000 / 130), many).confidence_interval()
+    assert limits(row) == pytest.approx((np.exp(expected.low), np.exp(expected.high)), rel=0.005)
 
 
 def test_a_cell_in_doubt_in_one_start_is_compared_over_the_others():
-    """Two starts of three are left for the claims that need it, all three for the others."""
-    cells = [
-        replace(cell, status=Status.CONTAMINATED) if (cell.key.start, cell.key.cell) == (2, "p20-s320") else cell
-        for cell in a_run("publishers_subscribers", starts=3, factor=lambda start, cell: 1 + start / 1000)
-    ]
-    rows = judged(cells)
+    """Five starts of six are left for the claims that need it, all six for the others; four are no longer enough."""
+    whole = a_run("publishers_subscribers", starts=6, factor=lambda start, cell: 1 + start / 1000)
 
-    assert "over 2 starts" in the("two orders", rows).reason
-    assert "over 3 starts" in the("largest overall", rows).reason
+    def without(*starts):
+        return judged(
+            [
+                replace(cell, status=Status.UNSTEADY)
+                if cell.key.start in starts and cell.key.cell == "p20-s320"
+                else cell
+                for cell in whole
+            ]
+        )
+
+    assert "over 5 starts" in the("two orders", without(2)).reason
+    assert "over 6 starts" in the("largest overall", without(2)).reason
+    assert "95 % intervals over the layouts of 4 starts" in the("two orders", without(2, 3)).reason
+
+
+def test_comparisons_of_few_and_of_many_starts_stand_side_by_side():
+    """A claim some of whose comparisons are over their starts, and others over the layouts of too few, says so."""
+    cells = [
+        replace(cell, status=Status.UNSTEADY) if cell.key.start > 2 and cell.key.cell == "p20-s320" else cell
+        for cell in a_run("publishers_subscribers", starts=5)
+    ]
+
+    reason = the("peaks at about 10", judged(cells)).reason
+    assert "95 % intervals over the layouts of 2 starts and t intervals over 5 starts" in reason
 
 
 def test_brokers_and_profiles_have_rows_of_their_own():

@@ -1,23 +1,21 @@
-"""The fit against others: statsmodels' own references, a textbook, the paper's arithmetic, and coverage."""
+"""The fit against the paper's arithmetic, its own written out by hand, and the truth of simulated runs."""
 
-import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
-from statsmodels.datasets import longley
-from statsmodels.regression.linear_model import WLS
 
 from analysis.errors import DataError
 from analysis.fit import PAPER, PARAMETERS, fit, fits, ols_as_in_paper, processing_time_s, variation
-from analysis.plane import iterated_wls, lack_of_fit_f
-from analysis.results import Scope, fit_json
-from tests.analysis.cells import cell, start_of
-from tests.bench_fit import capped_cells, coverage, from_directories, simulated
+from analysis.intervals import jackknife, jackknife_covariance, mean_interval
+from analysis.plane import iterated_wls
+from analysis.precision import PILOT_LAYOUTS
+from analysis.results import Grade, Interval, Scope
+from tests.analysis.cells import cell, start_of, summaries
+from tests.bench_fit import GRIDS, capped_cells, coverage, from_directories, simulated, with_cap
 from tests.run_directories import CELLS, TIMES
-from workloads.rules import FIT_MISFIT, Status, VerdictKind
+from workloads.rules import GOOD, PRECISION, ROUGH, Status, VerdictKind
 
 #: Section 4.5 of the paper: r and the additional subscribers.
 PAPER_GRID = [(further, r) for further in (5, 10, 20, 40, 60, 80, 160) for r in (1, 2, 5, 10, 20, 40)]
@@ -31,6 +29,29 @@ def estimates(result):
 
 def whats(result):
     return [finding.what for finding in result.findings]
+
+
+def half_width(interval):
+    return (interval.high - interval.low) / 2
+
+
+def off(one, factor):
+    """A cell that measures so much more than the plane has, in every layout."""
+    values = one.processing_s.estimate, one.processing_s.low, one.processing_s.high
+    return replace(
+        one,
+        processing_s=Interval(*(value * factor for value in values)),
+        replicates_s=tuple(value * factor for value in one.replicates_s),
+    )
+
+
+def several(starts, rng=None, **changes):
+    """Starts that differ by 10 %, each with its own noise."""
+    rng = rng or np.random.default_rng(4)
+    factors = [1.0, 1.1, 0.9, 1.05, 0.95, 1.02, 0.98][:starts]
+    return [
+        one for start, factor in enumerate(factors, 1) for one in start_of(rng, start=start, factor=factor, **changes)
+    ]
 
 
 # The paper's own arithmetic
@@ -97,67 +118,73 @@ def test_what_one_transmission_is_worth():
 # Against somebody else's numbers
 
 
-def test_hc3_is_that_of_stata_on_longley():
-    """HC3 standard errors of Longley's data as statsmodels' own tests have them from Stata (results_regression.py)."""
-    data = longley.load()
-    x = np.column_stack([data.exog.to_numpy(), np.ones(16)])
-
-    result = WLS(data.endog.to_numpy(), x, weights=1).fit()
-
-    assert result.HC3_se == pytest.approx([91.11939, 0.05562, 0.82213, 0.29879, 0.32491, 922.80784, 1799477], rel=1e-4)
-
-
-def test_the_interval_is_hc3_by_hand():
-    """(X'WX)^-1 X'W e^2/(1-h)^2 WX (X'WX)^-1 (MacKinnon and White 1985) with 13 degrees of freedom, written out."""
-    cells = sorted(start_of(np.random.default_rng(5), noise=0.02), key=lambda one: one.key)
-    b = np.array([one.processing_s.estimate for one in cells])
-    x = np.array([[1, one.n_fltr, one.replication] for one in cells], dtype=float)
-    fitted = b
-    for _ in range(10):  # to convergence, so that the number of rounds is tested as well
-        w = 1 / fitted**2
-        beta = np.linalg.solve(x.T @ (w[:, None] * x), x.T @ (w * b))
-        fitted = x @ beta
-    rx, e = x / fitted[:, None], (b - x @ beta) / fitted
-    inverse = np.linalg.inv(rx.T @ rx)
-    h = np.einsum("ij,jk,ik->i", rx, inverse, rx)
-    errors = np.sqrt(np.diag(inverse @ (rx.T * (e / (1 - h)) ** 2) @ rx @ inverse))
+@pytest.mark.parametrize("starts", [1, 3])
+def test_the_interval_is_the_jackknife_by_hand(starts):
+    """The plane again for each layout left out of each start: sum (b_l - mean)^2 (L - 1) / L, added over the starts and
+    divided by their number squared, with 7 degrees of freedom each."""
+    cells = several(starts, noise=0.03, layout_noise=0.03)
+    expected, variance = [], np.zeros(3)
+    for start in range(1, starts + 1):
+        of_start = sorted((one for one in cells if one.key.start == start), key=lambda one: one.key)
+        x = np.array([[1, one.n_fltr, one.replication] for one in of_start], dtype=float)
+        expected.append(iterated_wls(np.array([one.processing_s.estimate for one in of_start]), x).parameters)
+        planes = np.array(
+            [
+                iterated_wls(np.array([one.replicates_s[layout] for one in of_start]), x).parameters
+                for layout in range(8)
+            ]
+        )
+        variance += 7 / 8 * ((planes - planes.mean(axis=0)) ** 2).sum(axis=0) / starts**2
 
     result = fit(cells)
 
-    assert estimates(result) == pytest.approx(beta, rel=1e-4)
-    halves = [result.parameters[name].high - result.parameters[name].estimate for name in PARAMETERS]
-    assert halves == pytest.approx(stats.t.ppf(0.975, 13) * errors, rel=1e-3)
+    assert (result.scope, result.starts, result.layouts) == (Scope.THESE_STARTS, starts, 8)
+    assert estimates(result) == pytest.approx(np.mean(expected, axis=0))
+    assert result.degrees == 7 * starts
+    halves = [half_width(result.parameters[name]) for name in PARAMETERS]
+    assert halves == pytest.approx(stats.t.ppf(0.975, 7 * starts) * np.sqrt(variance))
+    assert np.diag(result.covariance) == pytest.approx(variance)
+    assert result.per_start[starts] == pytest.approx(expected[-1])
 
 
-def test_lack_of_fit_is_the_textbook_s():
-    """Kutner et al., Applied Linear Statistical Models, 5th ed., tables 3.4 to 3.6: F* = 14.80, p = 0.006."""
-    gifts = {75: [28, 42], 100: [112, 136], 125: [160, 150], 150: [152], 175: [156, 124], 200: [124, 104]}
-    x = np.array([size for size, counts in gifts.items() for _ in counts], dtype=float)
-    y = np.array([count for counts in gifts.values() for count in counts], dtype=float)
-    slope, intercept = np.polyfit(x, y, 1)
-    assert (intercept, slope) == pytest.approx((50.72251, 0.48670), rel=1e-5)
+def test_what_layouts_have_in_common_widens_the_coefficients_and_not_the_cells():
+    """A layout that is 10 % slower in every cell is no deviation of any cell from the plane."""
+    base = start_of(cells=CELLS)
+    shifts = np.array([1.0, 1.1, 0.95, 1.02, 0.9, 1.05, 0.97, 1.01])
+    cells = [
+        replace(one, replicates_s=tuple(one.processing_s.estimate * np.delete(shifts, at).mean() for at in range(8)))
+        for one in base
+    ]
 
-    f, p = lack_of_fit_f([np.array(c, dtype=float) for c in gifts.values()], [intercept + slope * s for s in gifts], 2)
+    result = fit(cells)
 
-    assert f == pytest.approx(14.80, abs=0.005)
-    assert p == pytest.approx(0.006, abs=5e-4)
+    relative = half_width(jackknife(1.0, [np.delete(shifts, at).mean() for at in range(8)]))
+    assert [half_width(result.parameters[name]) for name in PARAMETERS] == pytest.approx(relative * np.array(TIMES))
+    for point in result.points:
+        assert half_width(point.measured_s) == pytest.approx(relative * point.measured_s.estimate)
+        assert half_width(point.deviation) < 1e-9
 
 
-def test_lack_of_fit_pools_the_starts():
-    """Each start has three parameters of its own: F with (2 x 16 - 6, 2 x 16 x 2) degrees of freedom, written out."""
-    rng = np.random.default_rng(8)
-    starts = {start: start_of(rng, cell_noise=0.01, noise=0.01, start=start) for start in (1, 2)}
-    result = fit([one for cells in starts.values() for one in cells])
-    lack = pure = 0.0
-    for start, cells in starts.items():
-        for one in cells:
-            fitted = np.dot(result.per_start[start], [1, one.n_fltr, one.replication])
-            taken = np.array([w.elapsed_s / w.received for w in one.windows]) / fitted
-            pure += ((taken - taken.mean()) ** 2).sum()
-            lack += 3 * (taken.mean() - 1) ** 2
+def test_from_five_starts_on_they_are_the_unit():
+    """The t interval of the five estimates, with 4 degrees of freedom, whatever their layouts say."""
+    result = fit(several(5))
 
-    assert result.lack_of_fit.f == pytest.approx((lack / 26) / (pure / 64))
-    assert result.lack_of_fit.p == pytest.approx(stats.f.sf(result.lack_of_fit.f, 26, 64))
+    factors = [1.0, 1.1, 0.9, 1.05, 0.95]
+    assert (result.scope, result.starts, result.degrees) == (Scope.BETWEEN_STARTS, 5, 4)
+    for name, true in zip(PARAMETERS, TIMES, strict=True):
+        expected = mean_interval([factor * true for factor in factors])
+        assert result.parameters[name].ci95 == pytest.approx(expected.ci95)
+
+
+@pytest.mark.parametrize("starts", [2, 3, 4])
+def test_more_starts_never_make_an_interval_wider(starts):
+    """Half-widths shrink with the root of their number, although the starts differ by 10 %."""
+    one = fit(several(1, noise=0.05, layout_noise=0.03))
+    more = fit(several(starts, noise=0.05, layout_noise=0.03))
+
+    for name in PARAMETERS:
+        assert half_width(more.parameters[name]) < 1.3 * half_width(one.parameters[name]) / np.sqrt(starts)
+    assert more.variation.between_starts == pytest.approx(0.08, abs=0.05)
 
 
 def test_least_squares_as_in_the_paper_take_the_mean_of_the_starts():
@@ -174,22 +201,22 @@ def test_least_squares_as_in_the_paper_take_the_mean_of_the_starts():
     assert list(ols_as_in_paper(cells).values()) == pytest.approx(expected)
 
 
-def test_lack_of_fit_needs_repetitions():
-    """One window per cell, or as many parameters as cells, leave nothing to test."""
-    ones = [np.array([1.0])] * 5
-    assert lack_of_fit_f(ones, [1.0] * 5, 3) is None
-    assert lack_of_fit_f([np.array([1.0, 1.1])] * 3, [1.0] * 3, 3) is None
-    assert lack_of_fit_f([np.array([1.0, 1.0])] * 5, [1.0] * 5, 3) is None
-
-
-@pytest.mark.parametrize(("starts", "runs"), [(1, 200), pytest.param(3, 100, marks=pytest.mark.slow), (5, 60)])
-def test_intervals_cover_the_truth(starts, runs):
-    """95 % intervals contain the parameters in 92 to 98 % of runs, within what so few runs can show (3 sigma)."""
-    row = coverage("quick", starts, runs)
+@pytest.mark.parametrize(
+    ("starts", "host", "runs"), [(1, "noisy", 150), (1, "spells", 150), (3, "spells", 60), (5, "spells", 40)]
+)
+def test_intervals_cover_the_truth(starts, host, runs):
+    """95 % intervals contain the parameters in 93 to 97 % of runs, within what so few runs can show (3 sigma), and the
+    mean of the estimates is within 3 %, on a host that is disturbed for a fifth of the time as well."""
+    row = coverage("quick", starts, host, runs)
 
     assert row.starts == starts
     assert row.calibrated, row
     assert row.saturated <= 1
+
+
+def test_a_host_disturbed_half_of_the_time_is_seen():
+    """Nothing can be estimated there: most of such runs are beyond the limit for disturbed rounds."""
+    assert coverage("quick", 1, "half disturbed", 30, asked=False).disturbed > 0.4
 
 
 @pytest.mark.usefixtures("spark")
@@ -199,44 +226,65 @@ def test_the_whole_way_from_run_directories(tmp_path):
 
     assert (row.runs, row.saturated, row.invalid) == (4, 0, 0)
     assert sum(row.covered) * 4 >= 12 * 0.95 - 3 * np.sqrt(12 * 0.95 * 0.05)
-    assert max(row.error) < 0.06
+    assert max(row.error) < 0.15
 
 
 def test_weights_beat_least_squares_on_small_costs():
-    """With multiplicative noise the weighted t_rcv scatters much less than that of plain least squares."""
-    weighted, plain = [], []
-    for seed in range(60):
-        cells = start_of(np.random.default_rng(seed), cell_noise=0.02)
-        weighted.append(estimates(fit(cells))[0])
-        plain.append(ols_as_in_paper(cells)["t_rcv"])
+    """With multiplicative noise the weighted t_rcv scatters less than that of plain least squares."""
+    x = np.array([[1, further + r, r] for further, r in CELLS], dtype=float)
+    b = x @ TIMES * np.exp(0.02 * np.random.default_rng(1).standard_normal((1000, len(x))))
+    plain = np.linalg.lstsq(x, b.T, rcond=None)[0]
 
-    assert np.std(weighted) < 0.75 * np.std(plain)
+    assert np.std(iterated_wls(b, x).parameters[:, 0]) < 0.8 * np.std(plain[0])
 
 
 # What a fit is made of
 
 
 def test_one_start_says_so():
-    """One start gives intervals within that start, and a finding that says so; it can still be valid."""
+    """One start gives intervals for that life, and a finding that says so; it can still be valid."""
     result = fit(start_of(noise=0.005))
 
-    assert (result.scope, result.starts) == (Scope.WITHIN_ONE_START, 1)
+    assert (result.scope, result.starts) == (Scope.THESE_STARTS, 1)
     assert "replication: one start only" in whats(result)
     assert result.verdict == VerdictKind.VALID
 
 
-def test_several_starts_are_the_unit():
-    """With three starts the interval is the t interval of the three estimates, with 2 degrees of freedom."""
-    cells = [one for start, factor in ((1, 1.0), (2, 1.1), (3, 0.9)) for one in start_of(start=start, factor=factor)]
+@pytest.mark.parametrize("layouts", [1, 3])
+def test_too_few_layouts_are_unverified(layouts):
+    """An estimate without interval, and a finding that asks for more layouts."""
+    result = fit(start_of(noise=0.005, layouts=layouts))
 
-    result = fit(cells)
+    assert estimates(result) == pytest.approx(TIMES, rel=0.05)
+    assert [interval.ci95 for interval in result.parameters.values()] == [None] * 3
+    assert (result.covariance, result.degrees) == (None, 0)
+    assert [(one.half_width, one.holds) for one in result.precision.values()] == [(None, False)] * 3
+    (finding,) = [one for one in result.findings if one.consequence != VerdictKind.VALID]
+    assert (finding.consequence, finding.measured) == (VerdictKind.UNVERIFIED, f"{layouts} layouts")
+    assert "--layouts" in finding.advice
 
-    assert (result.scope, result.starts) == (Scope.BETWEEN_STARTS, 3)
-    assert result.parameters["t_rcv"].estimate == pytest.approx(TIMES[0])
-    half = result.parameters["t_rcv"].high - result.parameters["t_rcv"].estimate
-    assert half == pytest.approx(4.303 * 0.1 * TIMES[0] / np.sqrt(3), rel=1e-3)
-    assert result.per_start[2] == pytest.approx([1.1 * t for t in TIMES])
-    assert "replication: one start only" not in whats(result)
+
+def test_a_start_with_too_few_layouts_is_left_out_and_named():
+    """The interval is about the other; what was killed early does not take it away."""
+    whole, killed = start_of(noise=0.005), start_of(noise=0.005, layouts=2, start=2, factor=1.3)
+
+    result = fit([*whole, *killed])
+
+    assert (result.starts, result.parameters) == (1, fit(whole).parameters)
+    (finding,) = [one for one in result.findings if one.what == "start 2 has no fit"]
+    assert finding.measured == "2 layouts, an interval needs 4"
+
+
+def test_a_cell_of_one_layout_is_left_out_and_visible():
+    """Nothing is known of its error, so that it would spoil what is known of the others."""
+    cells = start_of(noise=0.005)
+    lonely = replace(cells[3], replicates_s=(), layouts=1)
+
+    result = fit([*cells[:3], lonely, *cells[4:]])
+
+    assert estimates(result) == estimates(fit([*cells[:3], *cells[4:]]))
+    ((name, reason),) = [(one.cell, one.reason) for one in result.cells_excluded]
+    assert (name, "1 of the start's layouts" in reason) == (lonely.key.cell, True)
 
 
 def test_excluded_cells_stay_out_and_visible():
@@ -277,116 +325,139 @@ def test_an_experiment_of_paced_cells_is_not_fitted():
     assert fits([replace(one, pace="Poisson arrivals") for one in start_of()]) == ((), {})
 
 
-def test_points_stand_for_the_cells_that_entered():
-    """Measured mean over the starts with its interval, what the fit says, and when it was measured."""
-    cells = [one for start, factor in ((1, 1.0), (2, 1.1)) for one in start_of(start=start, factor=factor)]
-    last = max((one for one in cells if one.key.start == 1), key=lambda one: one.windows[0].begin_ns)
-    other = next(one for one in cells if one.key.start == 2 and one.key.cell == last.key.cell)
+@pytest.mark.parametrize("starts", [2, 5])
+def test_points_stand_for_the_cells_that_entered(starts):
+    """Measured mean over the starts, what their planes say, and the first divided by the second, less 1."""
+    cells = several(starts, noise=0.03)
+    result = fit(cells)
+
+    assert {point.cell for point in result.points} == set(result.cells_used) == {one.key.cell for one in cells}
+    for point in result.points:
+        of_cell = [one.processing_s.estimate for one in cells if one.key.cell == point.cell]
+        assert point.measured_s.estimate == pytest.approx(np.mean(of_cell))
+        fitted = np.dot(estimates(result), [1, point.n_fltr, point.replication])
+        assert point.fitted_s == pytest.approx(fitted)
+        assert point.deviation.estimate == pytest.approx(point.measured_s.estimate / point.fitted_s - 1)
+        if starts == 5:
+            assert point.measured_s.ci95 == pytest.approx(mean_interval(of_cell).ci95)
+
+
+def test_the_deviation_has_the_interval_of_its_replicates():
+    """The cell and the plane without the same layout: what both have in common is no uncertainty of the deviation."""
+    cells = sorted(start_of(np.random.default_rng(3), noise=0.03, layout_noise=0.03), key=lambda one: one.key)
+    x = np.array([[1, one.n_fltr, one.replication] for one in cells], dtype=float)
+    measured = np.array([one.replicates_s for one in cells]).T
+    replicates = measured / iterated_wls(measured, x).fitted - 1
 
     result = fit(cells)
 
-    (point,) = [point for point in result.points if point.cell == last.key.cell]
-    first, second = last.processing_s.estimate, other.processing_s.estimate
-    assert point.measured_s.estimate == pytest.approx((first + second) / 2)
-    assert point.measured_s.high - point.measured_s.estimate == pytest.approx(12.706 * (second - first) / 2, rel=1e-3)
-    assert point.fitted_s == pytest.approx(point.measured_s.estimate)
-    middles = [np.mean([w.middle_ns for w in one.windows]) / 1e9 for one in (last, other)]
-    assert point.at_s == pytest.approx(np.mean(middles))
-    assert {point.cell for point in result.points} == set(result.cells_used)
+    for point, of_cell in zip(result.points, replicates.T, strict=True):
+        expected = jackknife(point.deviation.estimate, of_cell)
+        assert point.deviation.ci95 == pytest.approx(expected.ci95)
 
 
-def test_a_cell_that_one_of_two_starts_lacks_has_a_point_without_interval():
-    """Its windows say nothing about other starts."""
-    cells = [one for start in (1, 2) for one in start_of(noise=0.01, start=start)][1:]
-    missing = {one.key.cell for one in cells if one.key.start == 2} - {
-        one.key.cell for one in cells if one.key.start == 1
-    }
+def test_a_cell_that_some_starts_lack_is_compared_with_the_planes_of_the_others():
+    """A slow start without the cell does not make the cell fast."""
+    cells = [one for one in several(2) if (one.key.start, one.key.cell) != (2, "f0160-r005")]
 
-    points = {point.cell: point for point in fit(cells).points}
+    (point,) = [point for point in fit(cells).points if point.cell == "f0160-r005"]
 
-    assert [points[name].measured_s.ci95 for name in missing] == [None]
+    assert point.deviation.estimate == pytest.approx(0, abs=1e-6)
 
 
-def test_a_point_of_one_start_has_the_interval_of_its_windows():
-    """Over one start the windows are all there is."""
+def test_a_cell_that_four_of_five_starts_lack_has_a_point_without_interval():
+    """One life says nothing about others."""
+    cells = [one for one in several(5, noise=0.01) if one.key.start == 1 or one.key.cell != "f0160-r005"]
+
+    (point,) = [point for point in fit(cells).points if point.cell == "f0160-r005"]
+
+    assert (point.measured_s.ci95, point.deviation.ci95) == (None, None)
+
+
+def test_a_point_of_one_start_has_the_interval_of_its_layouts():
+    """As the cell has it in every other table."""
     cells = start_of(noise=0.01)
     of_cell = {one.key.cell: one.processing_s for one in cells}
 
-    assert {point.cell: point.measured_s for point in fit(cells).points} == of_cell
+    for point in fit(cells).points:
+        assert point.measured_s.estimate == of_cell[point.cell].estimate
+        assert point.measured_s.ci95 == pytest.approx(of_cell[point.cell].ci95)
 
 
-@pytest.mark.parametrize("starts", [1, 3])
+@pytest.mark.parametrize("starts", [1, 3, 5])
 def test_the_covariance_is_that_of_the_intervals(starts):
-    """estimate +- t(degrees) sqrt(variance) are the ends of every interval: HC3 in one start, else over the starts."""
-    rng = np.random.default_rng(4)
-    cells = [one for start in range(1, starts + 1) for one in start_of(rng, cell_noise=0.02, start=start)]
+    """estimate +- t(degrees) sqrt(variance) are the ends of every interval, whatever the scope."""
+    result = fit(several(starts, noise=0.03, layout_noise=0.02))
 
-    result = fit(cells)
-
-    assert result.degrees == (13 if starts == 1 else 2)
+    assert result.degrees == (4 if starts == 5 else 7 * starts)
     errors = np.sqrt(np.diag(result.covariance))
     highs = [result.parameters[name].high for name in PARAMETERS]
     assert highs == pytest.approx(estimates(result) + stats.t.ppf(0.975, result.degrees) * errors)
-    if starts > 1:
+    if starts == 5:
         expected = np.cov(np.array(list(result.per_start.values())).T) / starts
         assert np.array(result.covariance) == pytest.approx(expected)
 
 
-def test_variation_between_and_within_starts_is_told_apart():
-    """Windows that scatter by 1 % in starts that scatter by 3 %: both come back, within 3 standard errors of 20 %."""
+def test_slices_layouts_and_starts_are_told_apart():
+    """Slices that scatter by 5 %, layouts by 4 %, starts by 3 %: all three come back."""
     rng = np.random.default_rng(9)
     cells = [
         one
         for start in range(1, 31)
-        for one in start_of(rng, noise=0.01, start=start, factor=np.exp(0.03 * rng.standard_normal()))
+        for one in start_of(
+            rng, noise=0.05, layout_noise=0.04, start=start, factor=np.exp(0.03 * rng.standard_normal())
+        )
     ]
 
     found = variation(cells)
 
-    assert found.within_start == pytest.approx(0.01, rel=0.1)
+    assert found.slices == pytest.approx(0.05, rel=0.1)
+    assert found.layouts == pytest.approx(0.04, rel=0.1)
     assert found.between_starts == pytest.approx(0.03, rel=3 / np.sqrt(2 * 29))  # a variance of 30 starts
     assert found.reason == ""
 
 
-def test_variation_by_hand():
-    """Two starts of one cell with windows 9, 11 and 12, 14 us: within 2 / 125, between 49 / 578 less half of that."""
-    cells = [cell(0, 1, [9e-6, 11e-6]), cell(0, 1, [12e-6, 14e-6], start=2)]
-    within = ((1 / 10) ** 2 * 2 + (1 / 13) ** 2 * 2) / 2
-    between = 2 * (1.5 / 11.5) ** 2 - within / 2
+def test_the_variance_of_starts_is_less_what_their_layouts_explain():
+    """Two starts of one cell: half the squared difference of their B, relative, less the mean of their variances."""
+    cells = [cell(0, 1, np.array([9.0, 10, 11, 10, 10]) * 1e-6, start=1), cell(0, 1, [13e-6] * 5, start=2)]
+    first, second = (one.processing_s.estimate for one in cells)
+    explained = jackknife_covariance(np.array(cells[0].replicates_s)[:, None] / first)[0, 0] / 2
 
     found = variation(cells)
 
-    assert found.within_start == pytest.approx(np.sqrt(within))
-    assert found.between_starts == pytest.approx(np.sqrt(between))
+    relative = (second - first) / (second + first)
+    assert found.between_starts == pytest.approx(np.sqrt(2 * relative**2 - explained))
 
 
 def test_one_start_has_no_variation_between_starts():
     """A claim between starts is refused at one start, in words."""
     found = fit(start_of(noise=0.01)).variation
 
-    assert found.within_start == pytest.approx(0.01, rel=0.5)
+    assert found.slices == pytest.approx(0.01, rel=0.2)
     assert (found.between_starts, found.reason) == (None, "one start")
 
 
 def test_starts_that_differ_too_little_have_no_variation_rather_than_0():
     """An estimate below 0 is not clamped: there is no number, and the reason stands in its place."""
-    cells = [cell(0, 1, [9e-6, 11e-6]), cell(0, 1, [9e-6, 11e-6], start=2)]
+    cells = [one for start in (1, 2) for one in start_of(noise=0.05, start=start)]
 
     found = variation(cells)
 
     assert found.between_starts is None
-    assert "less than the scatter of their windows" in found.reason
+    assert "less than the scatter of their layouts" in found.reason
+
+
+def test_two_layouts_do_not_tell_starts_from_layouts():
+    """Without replicates nothing says how much of the difference is theirs."""
+    found = variation([one for start in (1, 2) for one in start_of(noise=0.05, start=start, layouts=2)])
+
+    assert (found.between_starts, found.reason.split(":")[0]) == (None, "too few layouts")
 
 
 def test_leaving_a_cell_out_shows_the_one_that_is_off():
     """The largest error is that of the disturbed cell, and close to its disturbance; the typical one is small."""
     grid = [(further, r) for further in (0, 160, 640, 2560) for r in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)]
-    cells = [
-        replace(one, processing_s=replace(one.processing_s, estimate=one.processing_s.estimate * 1.25))
-        if (one.n_fltr, one.replication) == (165, 5)
-        else one
-        for one in start_of(cells=grid)
-    ]
+    cells = [off(one, 1.25) if one.key.cell == "f0160-r005" else one for one in start_of(cells=grid)]
 
     found = fit(cells).leave_one_out
 
@@ -418,43 +489,42 @@ def test_capped_cells_are_labelled_and_the_run_stays_usable():
     for point in result.roofline.points:
         assert point.fitted_s == pytest.approx(point.replication * result.roofline.t_sat_s.estimate)
     assert result.verdict == VerdictKind.VALID
-    assert result.degrees == 10
+    assert result.description.grade == Grade.GOOD
 
 
-def test_a_cap_does_not_make_a_run_invalid():
-    """The plane over all cells is off by more than the limit of a valid fit; the roofline is not."""
+def test_a_cap_does_not_make_the_description_poor():
+    """The plane over all cells is off by more than the limit; the roofline is not."""
     cells = start_of(np.random.default_rng(1), cell_noise=0.01, noise=0.005, t_sat_s=3 * TIMES[2])
     x = np.array([[1, one.n_fltr, one.replication] for one in cells], dtype=float)
     b = np.array([one.processing_s.estimate for one in cells])
-    plane = iterated_wls(b, x)
 
-    assert np.abs(b / plane.fittedvalues - 1).max() > FIT_MISFIT.limit
-    assert fit(cells).verdict == VerdictKind.VALID
+    assert np.abs(b / iterated_wls(b, x).fitted - 1).max() > ROUGH.limit
+    result = fit(cells)
+    assert (result.verdict, result.description.grade) == (VerdictKind.VALID, Grade.GOOD)
 
 
 def test_the_interval_of_the_cap_covers_it():
-    """In 100 runs with 1 to 3 % noise, t_sat lies in its interval as often as 95 % allow (3 sigma)."""
-    found = [simulated(seed, "quick", 1, 2.0).roofline for seed in range(100)]
+    """On a quiet host t_sat lies in its interval as often as 95 % allow (3 sigma), in 40 runs."""
+    found = [simulated(seed, "today", 1, "quiet", 2.0).result.roofline for seed in range(40)]
     covered = sum(one.t_sat_s.low <= 2 * TIMES[2] <= one.t_sat_s.high for one in found)
 
-    assert covered >= 95 - 3 * np.sqrt(100 * 0.95 * 0.05)
+    assert covered >= 38 - 3 * np.sqrt(40 * 0.95 * 0.05)
 
 
-def test_a_cap_over_several_starts():
-    """t_sat and the parameters have t intervals over the starts; every start leaves the same cells out."""
-    cells = [
-        one
-        for start, factor in ((1, 1.0), (2, 1.02), (3, 0.98))
-        for one in start_of(start=start, factor=factor, t_sat_s=2 * TIMES[2])
-    ]
+@pytest.mark.parametrize("starts", [3, 5])
+def test_a_cap_over_several_starts(starts):
+    """t_sat and the parameters have the intervals of the fit's scope; every start leaves the same cells out."""
+    result = fit(several(starts, t_sat_s=2 * TIMES[2]))
 
-    result = fit(cells)
-
+    factors = [1.0, 1.1, 0.9, 1.05, 0.95][:starts]
     assert list(result.roofline.capped) == sorted(capped_cells("quick", 2))
-    assert result.roofline.t_sat_s.estimate == pytest.approx(2 * TIMES[2])
-    half = result.roofline.t_sat_s.high - result.roofline.t_sat_s.estimate
-    assert half == pytest.approx(4.303 * 0.02 * 2 * TIMES[2] / np.sqrt(3), rel=1e-3)
-    assert result.per_start[2] == pytest.approx([1.02 * t for t in TIMES])
+    assert result.roofline.t_sat_s.estimate == pytest.approx(2 * TIMES[2] * np.mean(factors))
+    if starts == 5:
+        expected = mean_interval([factor * 2 * TIMES[2] for factor in factors])
+        assert result.roofline.t_sat_s.ci95 == pytest.approx(expected.ci95)
+    else:
+        assert half_width(result.roofline.t_sat_s) < 1e-9
+    assert result.per_start[2] == pytest.approx([1.1 * t for t in TIMES])
 
 
 def test_without_a_cap_nothing_is_left_out():
@@ -469,19 +539,26 @@ def test_without_a_cap_nothing_is_left_out():
 def test_a_capped_cell_off_the_cap_is_named():
     """What neither the plane nor the cap describes does not hide among the cells left out."""
     capped = capped_cells("today", 2)
-    grid = [(further, r) for further in (0, 160, 640, 2560, 4960) for r in (1, 2, 5, 10, 20, 40)]
     cells = [
-        replace(one, processing_s=replace(one.processing_s, estimate=one.processing_s.estimate * 1.07))
-        if one.key.cell == "f0160-r020"
-        else one
-        for one in start_of(np.random.default_rng(3), cells=grid, cell_noise=0.005, t_sat_s=2 * TIMES[2])
+        off(one, 1.09) if one.key.cell == "f0160-r020" else one
+        for one in start_of(np.random.default_rng(3), cells=GRIDS["today"], cell_noise=0.005, t_sat_s=2 * TIMES[2])
     ]
     assert "f0160-r020" in capped
 
     result = fit(cells)
 
     assert result.roofline.preferred
-    assert "replication f0160-r020 lies off the fit" in whats(result)
+    assert result.description.grade == Grade.ROUGH
+    assert [one.cell for one in result.description.worst] == ["f0160-r020"]
+
+
+@pytest.mark.parametrize(("grid", "cap"), [("quick", 1.5), ("today", 2.0)])
+def test_a_cap_is_found_on_a_quiet_host(grid, cap):
+    """In 20 runs it is seen, and nine of ten name exactly its cells (3 sigma)."""
+    row = with_cap(grid, cap, "quiet", 20)
+
+    assert row.saturated == 20
+    assert row.labelled >= 18 - 3 * np.sqrt(20 * 0.1 * 0.9)
 
 
 # Bounds
@@ -505,47 +582,141 @@ def test_a_t_rcv_that_is_not_0_has_no_bound(t_rcv):
     assert fit(start_of(times=(t_rcv, 2e-8, 6e-5), noise=0.001)).constrained is None
 
 
-def test_everything_goes_into_json():
-    """Each figure of the instrument has its place in the object of `fit`, and all of them are finite numbers."""
-    cells = start_of(np.random.default_rng(1), cell_noise=0.01, noise=0.005, t_sat_s=1.5 * TIMES[2])
-    run = SimpleNamespace(fits=(fit(cells),), verdict=VerdictKind.VALID)
-
-    (record,) = json.loads(json.dumps(fit_json([run]), allow_nan=False))["fits"]
-
-    assert record["roofline"]["preferred"] is True
-    assert [point["cell"] for point in record["roofline"]["capped"]] == sorted(capped_cells("quick", 1.5))
-    assert record["roofline"]["t_sat"]["estimate_s"] == pytest.approx(1.5 * TIMES[2], rel=0.02)
-    assert np.array(record["covariance_s2"]).shape == (3, 3)
-    assert record["degrees"] == len(record["points"]) - 3
-    assert set(record["leave_one_out"]) == {"median", "largest", "cell"}
-    assert record["variation"] == {
-        "within_start": pytest.approx(0.005, rel=0.5),
-        "between_starts": None,
-        "reason": "one start",
-    }
-    assert record["constrained"] is None
+# What is said
 
 
 @pytest.mark.parametrize(
-    ("factor", "findings", "verdict"),
-    [(1.04, 0, VerdictKind.VALID), (1.10, 1, VerdictKind.VALID), (1.30, 1, VerdictKind.INVALID)],
+    ("factor", "grade"), [(1.0, Grade.GOOD), (1.04, Grade.GOOD), (1.10, Grade.ROUGH), (1.30, Grade.POOR)]
 )
-def test_a_cell_off_the_plane(factor, findings, verdict):
-    """Beyond 5 % a cell is a finding, beyond 15 % the fit is invalid; 1.3 in one of 40 cells stays near 1.3."""
+def test_a_cell_off_the_plane_is_a_result_and_no_doubt(factor, grade):
+    """Beyond 5 % the plane is rough, beyond 15 % poor, the cell is named, and the numbers are as valid as before."""
     grid = [(further, r) for further in (0, 160, 640, 2560) for r in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)]
-    cells = [
-        replace(one, processing_s=replace(one.processing_s, estimate=one.processing_s.estimate * factor))
-        if (one.n_fltr, one.replication) == (165, 5)
-        else one
-        for one in start_of(cells=grid)
-    ]
+    cells = [off(one, factor) if one.key.cell == "f0160-r005" else one for one in start_of(cells=grid)]
 
     result = fit(cells)
 
-    off = [finding for finding in result.findings if "f0160-r005 lies off the fit" in finding.what]
-    assert len(off) == findings
-    assert result.verdict == verdict
+    assert (result.description.grade, result.verdict) == (grade, VerdictKind.VALID)
     assert result.lack_of_fit.max_relative_deviation == pytest.approx(factor - 1, abs=0.03)
+    assert result.description.worst[0].deviation.estimate == pytest.approx(factor - 1, abs=0.03)
+    found = [finding for finding in result.findings if "plane describes" in finding.what]
+    if grade == Grade.GOOD:
+        assert not found
+        return
+    assert [one.cell for one in result.description.worst] == ["f0160-r005"]
+    (finding,) = found
+    assert "f0160-r005 +" in finding.measured
+    assert ("use the cells" in finding.advice) == (grade == Grade.POOR)
+
+
+def test_noise_does_not_make_a_plane_poor():
+    """A deviation counts from the near end of its interval: one layout that was off widens it and does not shift it."""
+    cells = start_of()
+    at = next(place for place, one in enumerate(cells) if one.key.cell == "f0640-r005")
+    wild = cells[at]
+    values = np.array([1.0] * 7 + [1.0 + 8 * 0.10])  # one of 8 layouts 80 % slower: the mean is 10 % off
+    changed = replace(
+        wild,
+        processing_s=Interval(wild.processing_s.estimate * values.mean()),
+        replicates_s=tuple(wild.processing_s.estimate * np.delete(values, layout).mean() for layout in range(8)),
+    )
+
+    result = fit([*cells[:at], changed, *cells[at + 1 :]])
+
+    assert result.lack_of_fit.max_relative_deviation > GOOD.limit
+    assert result.description.grade == Grade.GOOD
+
+
+def test_the_description_s_rms_is_that_of_all_cells():
+    """Worst first, and the root mean square over every cell."""
+    result = fit(start_of(np.random.default_rng(1), cell_noise=0.1, noise=0.005))
+    deviations = [point.deviation.estimate for point in result.points]
+
+    assert result.description.rms == pytest.approx(np.sqrt(np.mean(np.square(deviations))))
+    assert abs(result.description.worst[0].deviation.estimate) == max(map(abs, deviations))
+
+
+def test_lack_of_fit_needs_the_degrees_of_freedom_of_several_starts():
+    """16 cells leave 13 directions: 7 degrees of one start test nothing, 28 of four find cells that are 3 % off."""
+    one = fit(start_of(np.random.default_rng(1), cell_noise=0.03, noise=0.01))
+    four = fit(
+        [
+            cell
+            for start in range(1, 5)
+            for cell in (
+                off(made, 1.03 if made.key.cell in ("f0000-r001", "f0160-r005") else 1.0)
+                for made in start_of(np.random.default_rng(start), noise=0.02, start=start)
+            )
+        ]
+    )
+
+    assert (one.lack_of_fit.f, one.lack_of_fit.p) == (None, None)
+    assert four.lack_of_fit.p < 0.01
+
+
+@pytest.mark.parametrize(("noise", "verdict"), [(0.02, VerdictKind.VALID), (0.5, VerdictKind.UNVERIFIED)])
+def test_a_coefficient_that_is_not_known_well_enough_is_unverified(noise, verdict):
+    """Half-width beyond 15 % of the estimate: the number of layouts that would do is part of the advice."""
+    result = fit(start_of(np.random.default_rng(5), layout_noise=noise))
+
+    assert result.verdict == verdict
+    for name, precision in result.precision.items():
+        interval = result.parameters[name]
+        if interval.low > 0:
+            assert precision.half_width == pytest.approx(half_width(interval) / interval.estimate)
+        assert precision.limit == PRECISION.limit
+        assert precision.holds == (precision.half_width <= PRECISION.limit)
+        found = [finding for finding in result.findings if finding.what.endswith(f"{name} is not known well enough")]
+        assert len(found) == (not precision.holds)
+        for finding in found:
+            assert finding.consequence == VerdictKind.UNVERIFIED
+            assert f"--layouts {int(np.ceil(8 * (precision.half_width / 0.15) ** 2))}" in finding.advice
+
+
+def test_what_is_near_0_is_measured_by_the_smallest_cell():
+    """A t_rcv whose interval covers 0 is known well enough within 15 % of the smallest B."""
+    result = fit(start_of(np.random.default_rng(2), times=(0.0, *TIMES[1:]), noise=0.02, layout_noise=0.02))
+    interval, precision = result.parameters["t_rcv"], result.precision["t_rcv"]
+
+    assert interval.low < 0 < interval.high
+    smallest = min(point.measured_s.estimate for point in result.points)
+    assert precision.half_width == pytest.approx(half_width(interval) / smallest)
+    assert precision.holds
+    assert result.verdict == VerdictKind.VALID
+
+
+def test_a_run_of_fixed_precision_has_the_pilot_s_intervals():
+    """Scatter and degrees of freedom of the first five layouts of each start; its limit is the precision asked for."""
+    cells = several(2, noise=0.05, layout_noise=0.05, layouts=12, pilot=PILOT_LAYOUTS)
+
+    several_pilots = [
+        one
+        for start in (1, 2)
+        for one in summaries(
+            {
+                (made.factors["further"], made.factors["replication"]): [
+                    window for window in made.windows if window.layout <= PILOT_LAYOUTS
+                ]
+                for made in cells
+                if made.key.start == start
+            },
+            start=start,
+        )
+    ]
+
+    plain, result = fit(cells), fit(cells, precision=0.02)
+
+    assert estimates(result) == estimates(plain)
+    assert (plain.degrees, result.degrees) == (22, 2 * (PILOT_LAYOUTS - 1))
+    errors = np.sqrt(np.diag(result.covariance))
+    assert [half_width(result.parameters[name]) for name in PARAMETERS] == pytest.approx(stats.t.ppf(0.975, 8) * errors)
+    pilots = [fit([one for one in several_pilots if one.key.start == start]) for start in (1, 2)]
+    expected = sum(np.diag(pilot.covariance) for pilot in pilots) * (PILOT_LAYOUTS / 12) / 4
+    assert errors == pytest.approx(np.sqrt(expected), rel=0.05)
+    assert {precision.limit for precision in result.precision.values()} == {0.02}
+    missed = [finding for finding in result.findings if finding.what.endswith("is not known well enough")]
+    assert missed
+    assert all(finding.consequence == VerdictKind.VALID for finding in missed)
+    assert all("--max-layouts" in finding.advice for finding in missed)
 
 
 def test_an_impossible_estimate_is_an_alarm_and_not_clamped():
@@ -560,28 +731,10 @@ def test_an_impossible_estimate_is_an_alarm_and_not_clamped():
 
 def test_a_parameter_that_cannot_be_told_from_nothing():
     """Filters that cost nothing give an interval around 0, and a finding that says how to see them."""
-    result = fit(start_of(np.random.default_rng(2), cells=PAPER_GRID, times=(3e-5, 0.0, 9e-6), cell_noise=0.02))
+    result = fit(start_of(np.random.default_rng(2), cells=PAPER_GRID, times=(3e-5, 0.0, 9e-6), layout_noise=0.05))
 
     assert "replication: t_fltr cannot be told from 0" in whats(result)
     assert "replication: t_rcv cannot be told from 0" not in whats(result)
-
-
-def test_deviations_beyond_the_windows_scatter_are_a_finding():
-    """Cells that leave the plane by 3 % while windows agree within 0.1 % give a large F, named with the deviation."""
-    result = fit(start_of(np.random.default_rng(1), cell_noise=0.03, noise=0.001))
-    calm = fit(start_of(np.random.default_rng(1), noise=0.02))
-
-    assert result.lack_of_fit.f > 100
-    assert "replication: cells leave the plane by more than their windows scatter" in whats(result)
-    assert calm.lack_of_fit.p > 0.01
-
-
-def test_fitted_values_that_are_not_positive_keep_the_weights_finite():
-    """An absurd plane is found and reported, not turned into a division by zero."""
-    x = np.array([[1.0, n, r] for n, r in CELLS])
-    b = np.where(x[:, 2] == 10, 1e-3, 1e-6)
-
-    assert np.all(np.isfinite(iterated_wls(b, x).params))
 
 
 # What is refused
@@ -647,9 +800,10 @@ def test_a_start_without_enough_cells_is_left_out_and_named():
     assert "start 3 has no fit" in whats(result)
 
 
-def test_one_window_per_cell_still_fits():
-    """Windows are not needed for the fit, only for its lack-of-fit test."""
+def test_one_slice_per_cell_still_fits():
+    """Estimates need no repetition, only intervals do."""
     result = fit([cell(f, r, [TIMES[0] + TIMES[1] * (f + r) + TIMES[2] * r]) for f, r in CELLS])
 
     assert estimates(result) == pytest.approx(TIMES, rel=1e-6)
     assert (result.lack_of_fit.f, result.lack_of_fit.p) == (None, None)
+    assert result.verdict == VerdictKind.UNVERIFIED

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from statsmodels.api import OLS
 
-from analysis.intervals import Block, mean_interval, pooled_slope, ratio_interval, t_quantile
+from analysis.intervals import (
+    jackknife,
+    jackknife_covariance,
+    mean_interval,
+    stratified,
+    t_quantile,
+)
+from analysis.results import Interval
 
 
 @pytest.mark.parametrize(
@@ -27,46 +34,68 @@ def test_mean_interval_divides_by_n_minus_one():
 
 
 def test_one_value_has_no_interval():
-    """A single window says nothing about scatter: no ends, rather than ends at the estimate."""
-    assert mean_interval([3.0]).ci95 is None
-    assert ratio_interval([6.0], [2.0]).ci95 is None
-    assert ratio_interval([6.0], [2.0]).estimate == 3
+    """A single value says nothing about scatter: no ends, rather than ends at the estimate."""
+    assert mean_interval([3.0]) == Interval(3.0)
 
 
-def test_ratio_of_equal_windows_is_the_mean():
-    """With windows of one length the rate and its interval are the ordinary mean and t interval."""
-    counts = [1000.0, 1040.0, 990.0, 1015.0]
-
-    assert ratio_interval(counts, [2.0] * 4).ci95 == pytest.approx(mean_interval([c / 2 for c in counts]).ci95)
+# Layouts as the unit
 
 
-def test_ratio_weights_windows_by_their_length():
-    """A rate over unequal windows is total over total, not the mean of the rates."""
-    interval = ratio_interval([100.0, 900.0], [1.0, 3.0])
-
-    assert interval.estimate == 250
-    # (100 - 250)^2 + (900 - 750)^2 = 45000, over (n - 1) n mean^2 = 8
-    assert interval.high - 250 == pytest.approx(12.706 * np.sqrt(45000 / 8), rel=1e-4)
-
-
-def test_pooled_slope_is_the_regression_with_dummies():
-    """One slope beside a level per block is what statsmodels estimates with a dummy column per block."""
-    rng = np.random.default_rng(3)
-    x = [rng.uniform(0, 5, n) for n in (4, 6, 3)]
-    y = [level + 0.3 * at + rng.normal(0, 0.1, len(at)) for level, at in zip((1.0, -2.0, 7.0), x, strict=True)]
-    dummies = np.zeros((13, 4))
-    dummies[:4, 0] = dummies[4:10, 1] = dummies[10:, 2] = 1
-    dummies[:, 3] = np.concatenate(x)
-    reference = OLS(np.concatenate(y), dummies).fit()
-
-    slope = pooled_slope([Block(np.ones((len(at), 1)), at, values) for at, values in zip(x, y, strict=True)])
-
-    assert slope.estimate == pytest.approx(reference.params[3])
-    assert slope.ci95 == pytest.approx(list(reference.conf_int()[3]))
+def clustered(seed, layouts=8):
+    """A response that differs between layouts, and two columns."""
+    rng = np.random.default_rng(seed)
+    layout = np.repeat(np.arange(layouts), 6)
+    x = np.column_stack([np.ones(len(layout)), rng.uniform(1, 10, len(layout))])
+    y = x @ [3.0, 0.5] + rng.normal(0, 0.3, layouts)[layout] + rng.normal(0, 0.2, len(layout))
+    return layout, x, y
 
 
-def test_a_slope_needs_more_than_its_nuisance():
-    """Without a degree of freedom, or without spread in time, there is no slope rather than a made-up one."""
-    assert pooled_slope([]) is None
-    assert pooled_slope([Block(np.ones((2, 1)), np.array([0.0, 1.0]), np.array([1.0, 2.0]))]) is None
-    assert pooled_slope([Block(np.ones((4, 1)), np.full(4, 7.0), np.arange(4.0))]) is None
+def test_the_jackknife_is_the_cluster_robust_covariance():
+    """Leaving one cluster out at a time gives the `cluster-jk` covariance of statsmodels, every element of it."""
+    layout, x, y = clustered(1)
+    replicates = np.array([OLS(y[layout != one], x[layout != one]).fit().params for one in np.unique(layout)])
+    reference = OLS(y, x).fit(cov_type="cluster-jk", cov_kwds={"groups": layout})
+
+    assert jackknife_covariance(replicates) == pytest.approx(reference.cov_params(), rel=1e-9)
+
+
+def test_the_jackknife_of_a_mean_is_its_t_interval():
+    """For a mean the replicates say what the values do (Tukey 1958)."""
+    values = np.array([2.0, 4.0, 6.0, 8.0, 9.0])
+    replicates = [np.delete(values, place).mean() for place in range(5)]
+
+    assert jackknife(values.mean(), replicates).ci95 == pytest.approx(mean_interval(values).ci95)
+
+
+def test_without_replicates_there_is_no_interval():
+    """Too few layouts, or a cell that is in one of them only."""
+    assert jackknife(2.0, []).ci95 is None
+    assert jackknife(2.0, [1.9, 2.1, np.nan, 2.0]).ci95 is None
+    assert stratified([2.0, 4.0], [[1.9, 2.0, 2.1, 2.0], []]) == Interval(3.0)
+
+
+def test_starts_add_their_variances_and_degrees():
+    """Two means of 5 and 3 values: standard error sqrt(v1 + v2) / 2 with 4 + 2 degrees of freedom."""
+    samples = [np.array([2.0, 4.0, 6.0, 8.0, 9.0]), np.array([5.0, 7.0, 6.5])]
+    replicates = [[np.delete(one, place).mean() for place in range(len(one))] for one in samples]
+
+    found = stratified([one.mean() for one in samples], replicates)
+
+    assert found.estimate == pytest.approx((samples[0].mean() + samples[1].mean()) / 2)
+    error = np.sqrt(sum(one.var(ddof=1) / len(one) for one in samples)) / 2
+    assert found.high - found.estimate == pytest.approx(t_quantile(6) * error)
+
+
+@pytest.mark.parametrize(("starts", "layouts"), [(2, 4), (4, 8)])
+def test_starts_of_different_levels_are_covered(starts, layouts):
+    """The interval is about these starts, however they differ: 95 % of 4000 cover their mean (3 sigma)."""
+    rng = np.random.default_rng(2)
+    levels = rng.normal(10, 3, (4000, starts))
+    values = levels[..., None] + rng.standard_normal((4000, starts, layouts))
+    covered = 0
+    for level, of_run in zip(levels, values, strict=True):
+        replicates = (of_run.sum(axis=1, keepdims=True) - of_run) / (layouts - 1)
+        found = stratified(of_run.mean(axis=1), replicates)
+        covered += found.low <= level.mean() <= found.high
+
+    assert covered / 4000 == pytest.approx(0.95, abs=3 * np.sqrt(0.05 * 0.95 / 4000))

@@ -1,6 +1,7 @@
 """Latencies against queues whose answer is known: M/D/1, constant arrivals, a stall, a generator that is late."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from analysis.results import CellAudit
 from tests import run_directories as rd
 from workloads.histogram import SUB_BITS, bucket_of
 from workloads.lanes import LaneAudit
-from workloads.records import Measure
+from workloads.records import CAPACITY, Measure
 from workloads.rules import Status, VerdictKind
 from workloads.sendrules import Arrivals
 
@@ -25,20 +26,22 @@ SERVICE_S = 1e-3
 HALF_A_BUCKET = 0.5 / 2**SUB_BITS
 
 
-def histogram(windows_s):
-    """Times in s, by window, in the buckets of the record."""
-    counts = [Counter(bucket_of(round(time * 1e9)) for time in times) for times in windows_s]
+def histogram(slices_s, rounds=1):
+    """Times in s, by slice, in the buckets of the record; so many rounds per layout."""
+    counts = [Counter(bucket_of(round(time * 1e9)) for time in times) for times in slices_s]
     buckets = sorted(set().union(*counts))
     return Histogram(
-        tuple(range(len(counts))), tuple(buckets), np.array([[one[bucket] for bucket in buckets] for one in counts])
+        tuple((1 + number // rounds, 0, 1 + number % rounds) for number in range(len(counts))),
+        tuple(buckets),
+        np.array([[one[bucket] for bucket in buckets] for one in counts]),
     )
 
 
-def mm1(rng, *, utilisation=0.8, windows=6, messages=1000):
-    """Times in an M/M/1 queue with service times of 1 s on average, by windows of the same number of messages."""
-    count = (windows + 1) * messages
+def mm1(rng, *, utilisation=0.8, layouts=6, messages=1000):
+    """Times in an M/M/1 queue with service times of 1 s on average, by layouts of the same number of messages."""
+    count = (layouts + 1) * messages
     times = rd.waits_s(np.cumsum(rng.exponential(1 / utilisation, count)), services := rng.exponential(1, count))
-    return (times + services)[messages:].reshape(windows, messages)
+    return (times + services)[messages:].reshape(layouts, messages)
 
 
 @pytest.mark.parametrize("rank", RANKS)
@@ -52,8 +55,8 @@ def test_percentiles_are_those_of_the_times_themselves(rank):
     assert quoted.estimate == pytest.approx(truth, rel=HALF_A_BUCKET * 1.001)
 
 
-def test_windows_are_merged_not_averaged():
-    """A window with many messages counts for as many: the percentile of all, not the mean of two percentiles."""
+def test_slices_are_merged_not_averaged():
+    """A slice with many messages counts for as many: the percentile of all, not the mean of two percentiles."""
     times = [np.full(900, 1.0), np.full(100, 9.0)]
 
     assert percentile_s(histogram(times), 50).estimate == pytest.approx(1, rel=HALF_A_BUCKET)
@@ -62,7 +65,7 @@ def test_windows_are_merged_not_averaged():
 
 
 def test_independent_times_have_the_interval_of_order_statistics():
-    """With very many windows of independent times the ends are those of the binomial table: n = 10,000, p = 0.5."""
+    """With very many layouts of independent times the ends are those of the binomial table: n = 10,000, p = 0.5."""
     times = np.random.default_rng(1).permutation(np.arange(1.0, 10_001.0)).reshape(1000, 10)
 
     quoted = percentile_s(histogram(times), 50)
@@ -72,10 +75,10 @@ def test_independent_times_have_the_interval_of_order_statistics():
     assert quoted.high == pytest.approx(5098, rel=0.02)
 
 
-def test_two_windows_promise_little():
-    """Two windows hardly tell how much windows differ: the ends hold the true p99 all the same, or are left open."""
+def test_four_layouts_promise_little():
+    """Four hardly tell how much layouts differ: the ends hold the true p99 all the same, or are left open."""
     truth = -np.log(0.01) / (1 - 0.8)
-    quoted = [percentile_s(histogram(mm1(np.random.default_rng(seed), windows=2)), 99) for seed in range(100)]
+    quoted = [percentile_s(histogram(mm1(np.random.default_rng(seed), layouts=4)), 99) for seed in range(100)]
 
     assert sum((one.low or 0) <= truth <= (one.high or np.inf) for one in quoted) >= 95
 
@@ -107,12 +110,33 @@ def test_too_few_copies_beyond_have_no_upper_end():
     assert percentile_s(histogram(times), 50).ci95 is not None
 
 
-def test_one_window_has_no_interval():
-    """Nothing tells how much windows differ; the estimates stand without ends."""
-    quoted = percentile_s(histogram(mm1(np.random.default_rng(1), windows=1)), 50)
+def test_three_layouts_have_no_interval():
+    """Too few tell how much layouts differ, however many rounds they have; the estimates stand without ends."""
+    times = histogram(mm1(np.random.default_rng(1), layouts=6), rounds=2)
 
-    assert quoted.estimate > 0
-    assert (quoted.low, quoted.high) == (None, None)
+    for quoted in (percentile_s(times, 50), mean_s(times)):
+        assert quoted.estimate > 0
+        assert (quoted.low, quoted.high) == (None, None)
+
+
+def test_the_rounds_of_a_layout_are_one_unit():
+    """However the times of a layout are cut into rounds, the intervals are the same."""
+    times = mm1(np.random.default_rng(1))
+    whole, cut = histogram(times), histogram(times.reshape(24, 250), rounds=4)
+
+    assert [percentile_s(cut, rank) for rank in RANKS] == [percentile_s(whole, rank) for rank in RANKS]
+    assert mean_s(cut) == mean_s(whole)
+
+
+def test_the_mean_has_the_t_interval_of_its_layouts():
+    """With as many times in each it is scipy's, within a bucket."""
+    times = mm1(np.random.default_rng(2))
+    means = times.mean(axis=1)
+
+    quoted = mean_s(histogram(times))
+
+    low, high = stats.t.interval(0.95, len(means) - 1, means.mean(), stats.sem(means))
+    assert (quoted.estimate, quoted.low, quoted.high) == pytest.approx((means.mean(), low, high), rel=HALF_A_BUCKET)
 
 
 def test_the_ends_of_an_interval_are_bounds_of_buckets():
@@ -148,7 +172,7 @@ def run():
 
 def test_a_queue_with_a_known_answer(spark, tmp_path, run):
     """M/D/1 at 70 %: mean waiting time rho s / (2 (1 - rho)) within the interval; percentiles those of all messages."""
-    truth = rd.add_open_loop(run, rd.open_loop_plan(70, Arrivals.POISSON), 70, windows=8, window_s=30.0)
+    truth = rd.add_open_loop(run, rd.open_loop_plan(70, Arrivals.POISSON), 70, slice_s=24.0)
 
     results, cells, found = analysed(spark, run, tmp_path / "run")
 
@@ -170,8 +194,8 @@ def test_a_queue_with_a_known_answer(spark, tmp_path, run):
 
 def test_a_stall_shows_at_its_full_length(spark, tmp_path, run):
     """A broker that stands still for a second: all messages planned meanwhile waited, and p99 says so."""
-    rd.add_open_loop(run, rd.open_loop_plan(30, Arrivals.POISSON), 30, windows=3, stall_s=1.0)
-    rd.add_open_loop(run, rd.open_loop_plan(30, Arrivals.CONSTANT), 30, Arrivals.CONSTANT, windows=3)
+    rd.add_open_loop(run, rd.open_loop_plan(30, Arrivals.POISSON), 30, slice_s=6.0, stall_s=1.0)
+    rd.add_open_loop(run, rd.open_loop_plan(30, Arrivals.CONSTANT), 30, Arrivals.CONSTANT, slice_s=6.0)
 
     results, _, _ = analysed(spark, run, tmp_path / "run")
 
@@ -197,7 +221,7 @@ def fitted_run():
     run = rd.measured_run(noise=0.001)
     service = rd.TIMES[0] + 20 * rd.TIMES[1] + 2 * rd.TIMES[2]
     plan = rd.open_loop_plan(70, Arrivals.POISSON, replication=2)
-    rd.add_open_loop(run, plan, 70, service_s=service, window_s=2.0)
+    rd.add_open_loop(run, plan, 70, service_s=service, slice_s=2.0)
     return run, service
 
 
@@ -291,7 +315,9 @@ def test_negative_latencies_are_kept_and_told(spark, tmp_path, run):
     rd.add_open_loop(run, rd.open_loop_plan(50, Arrivals.POISSON), 50)
     keys = {"experiment": "latency", "measure": str(Measure.LATENCY)}
     whole = sum(row["count"] for row in run.rows("latency", **keys))
-    run.tables["latency"].append(run.rows("latency", **keys, window=0)[0] | {"bucket": bucket_of(-5_000), "count": 7})
+    run.tables["latency"].append(
+        run.rows("latency", **keys, layout=1, round=1)[0] | {"bucket": bucket_of(-5_000), "count": 7}
+    )
 
     results, _, (finding,) = analysed(spark, run, tmp_path / "run")
 
@@ -299,18 +325,41 @@ def test_negative_latencies_are_kept_and_told(spark, tmp_path, run):
     assert finding.measured.startswith(f"7 of {whole + 7} copies, in latency u50-poisson (start 1)")
 
 
-def test_only_good_windows_count(spark, tmp_path, run):
-    """Times of a contaminated window, and of a window that was never closed, are in no number."""
-    rd.add_open_loop(run, rd.open_loop_plan(50, Arrivals.POISSON), 50)
-    bad = run.rows("windows", experiment="latency")[1]
-    bad["status"] = "contaminated"
-    for row in run.rows("latency", window=1):
-        row["bucket"] = bucket_of(10**9)
+def test_only_counted_slices_count(spark, tmp_path, run):
+    """Times of a slice that made the broker warm, and of one that was never closed, are in no number."""
+    truth = rd.add_open_loop(run, rd.open_loop_plan(50, Arrivals.POISSON), 50)
+    rows = run.rows("latency", experiment="latency", layout=1, round=1)
+    for number in (0, 3):
+        run.tables["latency"] += [row | {"round": number, "bucket": bucket_of(10**9)} for row in rows]
 
     result = analysed(spark, run, tmp_path / "run")[0]["u50-poisson"]
 
     assert result.percentiles[3].latency_s.estimate < 0.1
-    assert result.copies == sum(row["received"] for row in run.rows("windows", experiment="latency")) - bad["received"]
+    assert result.copies == len(truth)
+
+
+@pytest.mark.parametrize(("share", "left_out"), [(0.85, True), (0.95, False)])
+def test_a_round_whose_capacity_is_down_is_left_out(spark, tmp_path, run, share, left_out):
+    """Below 90 % of the capacity's median a round's times are in no number, whatever they are; the reason counts it."""
+    plan = rd.open_loop_plan(50, Arrivals.POISSON)
+    rd.add_cell(run, replace(plan, experiment=CAPACITY, cell=f"latency-{plan.cell}"), taken_s=[SERVICE_S], block=1)
+    rd.add_open_loop(run, plan, 50)
+    down = {"layout": 3, "round": 2}
+    for row in run.rows("windows", experiment=CAPACITY, **down):
+        for count in ("received", "expected", "dispatched"):
+            row[count] = round(row[count] * share)
+    for row in run.rows("latency", measure=str(Measure.LATENCY), **down):
+        row["bucket"] = bucket_of(10**9)
+
+    results, cells, found = analysed(spark, run, tmp_path / "run")
+
+    result, slices = results["u50-poisson"], run.rows("windows", experiment="latency")
+    kept = [row for row in slices if not left_out or (row["layout"], row["round"]) != (3, 2)]
+    assert result.copies == sum(row["received"] for row in kept)
+    assert (result.percentiles[3].latency_s.estimate < 0.1) == left_out
+    assert result.reason == cells["u50-poisson"].reason
+    assert ("1 " in result.reason and "left out" in result.reason) == left_out
+    assert (result.status, found) == (Status.OK, [])
 
 
 def test_counts_of_several_workers_add_up(spark, tmp_path, run):
@@ -348,7 +397,7 @@ def test_an_open_loop_without_times_is_unverified(spark, tmp_path, run):
 )
 def test_what_is_no_count_is_refused(spark, tmp_path, run, change, said):
     """Unknown measures, counts of nothing and cells without a plan are not computed with."""
-    rd.add_open_loop(run, rd.open_loop_plan(50, Arrivals.POISSON), 50, window_s=2.0)
+    rd.add_open_loop(run, rd.open_loop_plan(50, Arrivals.POISSON), 50, slice_s=2.0)
     run.tables["latency"][0] |= change
 
     with pytest.raises(DataError, match=said):
@@ -357,7 +406,7 @@ def test_what_is_no_count_is_refused(spark, tmp_path, run, change, said):
 
 def test_an_open_loop_says_its_share_of_the_capacity(spark, tmp_path, run):
     """Without it nobody knows what the rate is a share of."""
-    rd.add_open_loop(run, rd.open_loop_plan(50, Arrivals.POISSON), 50, window_s=2.0)
+    rd.add_open_loop(run, rd.open_loop_plan(50, Arrivals.POISSON), 50, slice_s=2.0)
     del run.plans[-1]["factors"]["percent"]
 
     with pytest.raises(DataError, match="percent None"):

@@ -45,7 +45,7 @@ def test_exit_codes(runs, monkeypatch, capsys, arguments, code):
         assert err.startswith("analysis: ")
         assert "Traceback" not in err
     elif "--json" in arguments:
-        assert json.loads(out)["schema"] == 1
+        assert json.loads(out)["schema"] == 2
     else:
         assert "verdict: " in out or out == f"report: {runs / 'valid' / 'report.html'}\n"
 

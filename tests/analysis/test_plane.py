@@ -6,9 +6,18 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 from scipy.optimize import lsq_linear
+from statsmodels.stats.multivariate import test_mvmean as mvmean
 from statsmodels.tools.sm_exceptions import DomainWarning
 
-from analysis.plane import at_most, identifiable, iterated_wls, left_out_errors, non_negative, rests_on_one_row
+from analysis.plane import (
+    at_most,
+    identifiable,
+    iterated_wls,
+    lack_of_fit_f,
+    left_out_errors,
+    non_negative,
+    rests_on_one_row,
+)
 from tests.run_directories import CELLS, TIMES
 
 X = np.array([[1.0, further + r, r] for further, r in CELLS])
@@ -27,7 +36,34 @@ def test_weighted_fit_is_the_gamma_model(seed):
         gamma = sm.GLM(b, X, family=sm.families.Gamma(link=sm.families.links.Identity())).fit(tol=1e-12)
 
     assert np.all(X @ gamma.params > 0)
-    assert iterated_wls(b, X).params == pytest.approx(gamma.params, rel=1e-4)
+    assert iterated_wls(b, X).parameters == pytest.approx(gamma.params, rel=1e-4)
+
+
+def test_the_last_step_is_weighted_least_squares():
+    """With the weights that it says it used, statsmodels finds the same parameters and fitted values."""
+    b = noisy(1)
+    found = iterated_wls(b, X)
+    reference = sm.WLS(b, X, weights=1 / found.reference**2).fit()
+
+    assert found.parameters == pytest.approx(reference.params)
+    assert found.fitted == pytest.approx(reference.fittedvalues)
+
+
+def test_many_replicates_are_fitted_one_by_one():
+    """A first axis changes nothing but the shape."""
+    b = np.array([noisy(seed) for seed in range(4)])
+    found = iterated_wls(b, X)
+
+    assert found.parameters.shape == (4, 3)
+    for row, parameters in zip(b, found.parameters, strict=True):
+        assert parameters == pytest.approx(iterated_wls(row, X).parameters)
+
+
+def test_fitted_values_that_are_not_positive_keep_the_weights_finite():
+    """An absurd plane is found and reported, not turned into a division by zero."""
+    b = np.where(X[:, 2] == 10, 1e-3, 1e-6)
+
+    assert np.all(np.isfinite(iterated_wls(b, X).parameters))
 
 
 @pytest.mark.parametrize("times", [TIMES, (-3e-6, 2e-8, 9e-6), (3e-5, -1e-9, 9e-6)])
@@ -49,7 +85,7 @@ def test_non_negative_leaves_a_possible_fit_alone():
     b = noisy(4)
     free = iterated_wls(b, X)
 
-    assert non_negative(b, X, free.fittedvalues) == pytest.approx(free.params, rel=1e-3)
+    assert non_negative(b, X, free.fitted) == pytest.approx(free.parameters, rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -84,15 +120,14 @@ def test_the_bound_covers_at_least_95_percent(truth, most):
 def test_left_out_errors_are_those_of_leaving_out():
     """At unchanged weights, each row predicted from a fit on the fifteen others."""
     b = noisy(7)
-    result = iterated_wls(b, X)
-    weights = result.model.weights
+    weights = 1 / iterated_wls(b, X).reference ** 2
     expected = []
     for row in range(len(b)):
         kept = np.arange(len(b)) != row
         other = sm.WLS(b[kept], X[kept], weights=weights[kept]).fit()
         expected.append((X[row] @ other.params) / b[row] - 1)
 
-    assert left_out_errors(result) == pytest.approx(expected, rel=1e-6)
+    assert left_out_errors(b, X) == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -112,3 +147,42 @@ def test_what_rows_tell_apart(x, apart, one):
     assert identifiable(rows) == apart
     if apart:
         assert rests_on_one_row(rows) == one
+
+
+def sampled(seed, observations, off=0.0):
+    """Mean of relative deviations that scatter with a covariance of their own, its estimate, and the plane's rows."""
+    rng = np.random.default_rng(seed)
+    x = X[:8] / (X[:8] @ np.array(TIMES))[:, None]
+    values = rng.standard_normal((observations, 8)) @ rng.standard_normal((8, 8)) * 0.02
+    values[:, 3] += off
+    residuals = np.eye(8) - x @ np.linalg.pinv(x)
+    values = values @ residuals
+    return values.mean(axis=0), np.cov(values, rowvar=False) / observations, x, values
+
+
+def test_lack_of_fit_is_hotelling_s_test():
+    """T^2 of the 5 directions that 8 cells and 3 parameters leave, as statsmodels has it for a mean vector."""
+    mean, covariance, x, values = sampled(1, 20, off=0.02)
+    directions = np.linalg.qr(x, mode="complete")[0][:, 3:]
+    reference = mvmean(values @ directions, np.zeros(5))
+
+    f, p = lack_of_fit_f(mean, covariance, 19, x)
+
+    assert f == pytest.approx(reference.statistic)
+    assert p == pytest.approx(reference.pvalue)
+
+
+def test_lack_of_fit_holds_its_level():
+    """Of 1000 planes without any, 5 % have p below 0.05 (3 sigma)."""
+    alarms = sum(lack_of_fit_f(*sampled(seed, 12)[:2], 11, sampled(seed, 12)[2])[1] < 0.05 for seed in range(1000))
+
+    assert alarms == pytest.approx(50, abs=3 * np.sqrt(1000 * 0.05 * 0.95))
+
+
+def test_lack_of_fit_needs_degrees_of_freedom():
+    """Fewer layouts than free directions, no free direction, or no scatter at all leave nothing to test."""
+    mean, covariance, x, _ = sampled(1, 20)
+
+    assert lack_of_fit_f(mean, covariance, 4, x) is None
+    assert lack_of_fit_f(mean[:3], covariance[:3, :3], 19, x[:3]) is None
+    assert lack_of_fit_f(mean, np.zeros((8, 8)), 19, x) is None

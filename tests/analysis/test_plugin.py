@@ -2,6 +2,7 @@
 
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,10 @@ from workloads.records import Kind
 from workloads.specjms2007.topology import vertical
 
 pytest_plugins = ["pytester"]
+
+# A session inside this process forgets what it has imported, and a module of C is loaded once: these are here before.
+for _module in ("analysis.verdict", "analysis.glance", "analysis.report.page"):
+    import_module(_module)
 
 ROOT = Path(__file__).parents[2]
 
@@ -66,8 +71,8 @@ def items(result):
 
 
 @pytest.mark.usefixtures("spark")
-def test_the_verdict_is_the_last_item_and_its_tables_close_the_run(session, runs):
-    """It follows every other item, whatever their order, and the summary ends with verdict and directory."""
+def test_the_verdict_is_the_last_item_and_its_screen_closes_the_run(session, runs):
+    """It follows every other item, whatever their order; the screen has result, verdict, next step, report and run."""
     result = session("valid", "--durations=0")
 
     assert items(result) == ["test_ordinary", "test_measures[b]", "test_measures[a]", "verdict[run]"]
@@ -75,17 +80,25 @@ def test_the_verdict_is_the_last_item_and_its_tables_close_the_run(session, runs
     result.stdout.fnmatch_lines(
         [
             "*what was measured*",
-            "*t_rcv*49*",
+            "*t_rcv*one message received*49*",
+            "So 100,000 copies/s take *",
             "verdict: valid*",
-            f"run directory: {runs / 'valid'}",
+            "model: good*",
+            "next: *",
+            "  python -m analysis predict --n-fltr 100 --replication 3*",
+            f"*{runs / 'valid'}",
             f"report: {runs / 'valid' / 'report.html'}",
+            f"run directory: {runs / 'valid'}",
         ]
     )
+    lines = result.outlines
+    begin = next(place for place, line in enumerate(lines) if "what was measured" in line)
+    assert lines.index(f"run directory: {runs / 'valid'}") - begin <= 25
     assert "<svg" in (runs / "valid" / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_report_that_cannot_be_written_fails_the_item_but_not_the_tables(session, runs):
+def test_a_report_that_cannot_be_written_fails_the_item_but_not_the_screen(session, runs):
     """What was measured is still shown, and the failure says where the report was to go."""
     place = runs / "invalid" / "report.html"
     place.mkdir()
@@ -96,6 +109,8 @@ def test_a_report_that_cannot_be_written_fails_the_item_but_not_the_tables(sessi
 
     result.assert_outcomes(passed=3, failed=1)
     result.stdout.fnmatch_lines([f"{place}: the report cannot be written*--output*", "*what was measured*"])
+    result.stdout.fnmatch_lines(["verdict: invalid*"])
+    result.stdout.no_fnmatch_line("report: *")
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +131,7 @@ def once():
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(("arguments", "failed"), [([], 0), (["--strict"], 1), (["--strict-verdict"], 1)])
 def test_an_invalid_run_fails_only_where_that_was_asked_for(session, once, monkeypatch, arguments, failed):
-    """The tables are shown in either case; --strict makes the item fail with the reasons, without a traceback."""
+    """The screen is shown in either case; --strict makes the item fail with the reasons, without a traceback."""
     monkeypatch.setitem(plugin._KINDS, Kind.THROUGHPUT, once)
     result = session("invalid", *arguments)
 
@@ -203,7 +218,7 @@ def test_selection_cannot_lose_the_verdict(session):
 
 
 def test_collecting_shows_the_item_and_runs_nothing(session):
-    """--co lists the verdict among the items, and prints no tables."""
+    """--co lists the verdict among the items, and prints no screen."""
     result = session("valid", "--co", "-q")
 
     result.stdout.fnmatch_lines(["*verdict[[]run[]]*"])

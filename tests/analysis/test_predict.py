@@ -12,6 +12,7 @@ from analysis.__main__ import main
 from analysis.errors import DataError
 from analysis.fit import PAPER, PARAMETERS, fit
 from analysis.predict import Question, RunPredictions, predict, predictions, text
+from analysis.results import JSON_SCHEMA
 from tests import run_directories as rd
 from tests.analysis.cells import start_of
 from tests.bench_fit import slow_down
@@ -28,8 +29,8 @@ def paper():
 
 @pytest.fixture(scope="module")
 def today():
-    """One start with 2 % noise."""
-    return fit(start_of(np.random.default_rng(5), cell_noise=0.02, noise=0.01))
+    """One start of 8 layouts with 2 % noise."""
+    return fit(start_of(np.random.default_rng(5), layout_noise=0.02, noise=0.01))
 
 
 @pytest.mark.parametrize(
@@ -47,10 +48,10 @@ def test_capacity_is_that_of_the_paper_s_constants(paper, n_fltr, r, received, o
 
 
 def test_interval_of_the_capacity_is_that_of_b_turned_round(today):
-    """1 / (B + t s) to 1 / (B - t s) with s^2 = x' C x and 13 degrees of freedom, written out."""
+    """1 / (B + t s) to 1 / (B - t s) with s^2 = x' C x and the 7 degrees of freedom of 8 layouts, written out."""
     x = np.array([1, 1000, 3])
     b = x @ [today.parameters[name].estimate for name in PARAMETERS]
-    half = stats.t.ppf(0.975, 13) * np.sqrt(x @ np.array(today.covariance) @ x)
+    half = stats.t.ppf(0.975, 7) * np.sqrt(x @ np.array(today.covariance) @ x)
 
     found = predict(today, Question(1000, 3))
 
@@ -60,11 +61,11 @@ def test_interval_of_the_capacity_is_that_of_b_turned_round(today):
 
 
 def test_over_starts_it_is_the_interval_of_the_starts_predictions():
-    """As linear as B is, its t interval over the starts is that of what each start predicts."""
+    """As linear as B is, its t interval over five starts is that of what each start predicts."""
     rng = np.random.default_rng(2)
-    result = fit([one for start in (1, 2, 3) for one in start_of(rng, cell_noise=0.02, start=start)])
+    result = fit([one for start in range(1, 6) for one in start_of(rng, cell_noise=0.02, start=start)])
     each = [np.dot(estimates, [1, 1000, 3]) for estimates in result.per_start.values()]
-    half = stats.t.ppf(0.975, 2) * np.std(each, ddof=1) / np.sqrt(3)
+    half = stats.t.ppf(0.975, 4) * np.std(each, ddof=1) / np.sqrt(5)
 
     found = predict(result, Question(1000, 3)).processing_s
 
@@ -77,10 +78,20 @@ def test_intervals_cover_new_points():
     truth = rd.TIMES[0] + 1000 * rd.TIMES[1] + 3 * rd.TIMES[2]
     covered = 0
     for seed in range(200):
-        interval = predict(fit(start_of(np.random.default_rng(seed), cell_noise=0.02)), Question(1000, 3)).processing_s
+        result = fit(start_of(np.random.default_rng(seed), layout_noise=0.02, noise=0.01))
+        interval = predict(result, Question(1000, 3)).processing_s
         covered += interval.low <= truth <= interval.high
 
     assert abs(covered - 190) <= 3 * np.sqrt(200 * 0.95 * 0.05)
+
+
+def test_without_an_interval_of_the_fit_there_is_an_estimate():
+    """Three layouts give none: capacity, utilisation and waiting stand without ends."""
+    found = predict(fit(start_of(np.random.default_rng(1), noise=0.01, layouts=3)), Question(1000, 3, rate_per_s=8000))
+
+    for one in (found.processing_s, found.received_per_s, found.utilisation, found.waiting_s):
+        assert one.estimate > 0
+        assert (one.low, one.high) == (None, None)
 
 
 def test_utilisation_and_waiting_at_a_rate(paper):
@@ -138,7 +149,7 @@ def test_an_impossible_b_is_refused():
 
 def test_under_a_cap_copies_decide():
     """Where r t_sat is above the plane, it is B, with the interval of t_sat; elsewhere it is the plane."""
-    result = fit(start_of(np.random.default_rng(3), cell_noise=0.01, t_sat_s=2 * rd.TIMES[2]))
+    result = fit(start_of(np.random.default_rng(3), layout_noise=0.01, t_sat_s=2 * rd.TIMES[2]))
 
     capped, free = predict(result, Question(10, 10)), predict(result, Question(2000, 1))
 
@@ -151,7 +162,7 @@ def test_under_a_cap_copies_decide():
 def test_cells_at_the_cap_count_as_measured():
     """r = 10 was measured although its cells are no part of the plane: r = 20 is not far."""
     cells = [(further, r) for further in (0, 160, 640) for r in (1, 2, 10)]
-    result = fit(start_of(np.random.default_rng(3), cells=cells, cell_noise=0.003, t_sat_s=2 * rd.TIMES[2]))
+    result = fit(start_of(np.random.default_rng(3), cells=cells, layout_noise=0.003, t_sat_s=2 * rd.TIMES[2]))
     assert max(point.replication for point in result.points) < 10
 
     assert predict(result, Question(10, 20)).at_cap
@@ -163,7 +174,7 @@ def test_a_prediction_reads_well(today):
 
     lines = text([RunPredictions((asked,), ("no fit for artemis",), asked.fit.verdict)]).splitlines()
 
-    assert lines[0].endswith("n_fltr 9000, r 3; 95 % intervals within one start")
+    assert lines[0].endswith("n_fltr 9000, r 3; 95 % intervals for these starts")
     low, high = asked.received_per_s.ci95
     assert lines[1].startswith(f"capacity: {asked.received_per_s.estimate:.0f} ({low:.0f} to {high:.0f}) messages/s in")
     assert lines[3].startswith("at 1000 messages/s: utilisation ")
@@ -192,7 +203,7 @@ def runs(tmp_path_factory):
     rd.measured_run(messages=1).write(folder / "one")
     rd.measured_run(messages=1, brokers=("activemq", "artemis")).write(folder / "two")
     rd.measured_run(messages=1, options={"grid": "smoke"}).write(folder / "smoke")
-    capped = rd.measured_run(messages=1, noise=0.01, windows=3)
+    capped = rd.measured_run(messages=1, noise=0.01)
     slow_down(capped, 1.5 * rd.TIMES[2])
     capped.write(folder / "capped")
     return folder
@@ -206,7 +217,7 @@ def test_the_verb_answers_for_every_fit(runs, monkeypatch, capsys):
     assert main(["predict", "--n-fltr", "1000", "--replication", "3", "--rate", "8000", "--json", "one", "two"]) == 0
 
     record = json.loads(capsys.readouterr().out)
-    assert record["schema"] == 1
+    assert record["schema"] == JSON_SCHEMA
     assert [(one["run"], one["broker"]) for one in record["predictions"]] == [
         ("one", "activemq"),
         ("two", "activemq"),

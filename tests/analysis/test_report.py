@@ -11,12 +11,15 @@ from PIL import Image
 from analysis import verdict
 from analysis.errors import DataError
 from analysis.report import page, pictures, sheets
-from analysis.results import ClaimVerdict
+from analysis.results import ClaimVerdict, Finding
 from tests import run_directories as rd
 from tests.analysis import study
 from tests.analysis.pages import Page
 from tests.extras import lacking
 from workloads.rules import Status
+
+#: Figures 3 and 4 of one experiment, 5 to 8, cells against the model, what it leaves over, levels, slices, latency.
+PICTURES = 11
 
 CHROMIUM = shutil.which("chromium")
 
@@ -50,7 +53,7 @@ def test_the_file_needs_nothing_else(whole):
 
 
 def test_verdict_first(whole):
-    """What ran on what, then the verdict with its meaning, then findings and all that is in tables."""
+    """What ran on what, then the verdict and the result at a glance, then findings and all that is in tables."""
     text = whole[whole.index("<body>") :]
     places = [
         text.index(part)
@@ -58,11 +61,15 @@ def test_verdict_first(whole):
             "ActiveMQ Classic 5.18.3",
             "AMD EPYC",
             '<section class="verdict unverified"',
-            "a check could not be made",
+            "a check is missing or an interval too wide",
+            'aria-label="the result at a glance"',
+            "one message received",
+            "<code>pytest microbench",
             "<nav",
             "<h3>Findings</h3>",
             "<h3>Fitted models</h3>",
             "<h3>Claims of the paper</h3>",
+            "<h3>Rounds</h3>",
             "<h3>Measurements</h3>",
             "<h3>Audit</h3>",
             "<h3>Latency</h3>",
@@ -72,7 +79,7 @@ def test_verdict_first(whole):
     ]
 
     assert places == sorted(places)
-    assert text.index("<table>") > text.index("<h3>Findings</h3>")
+    assert text.index("<caption>Cells of") > text.index("<h3>Findings</h3>")
 
 
 def test_it_says_what_the_numbers_do_not_mean(whole):
@@ -85,20 +92,20 @@ def test_it_says_what_the_numbers_do_not_mean(whole):
 
 
 def test_every_figure_of_the_paper(whole):
-    """Figures 3 to 8, residuals and latency are drawn when their experiments were run, each with words for it."""
+    """Figures 3 to 8, the model's two, rounds, slices and latency are drawn where there is something, with words."""
     parsed = Page(whole)
     numbers = {int(number) for number in re.findall(r"as figure (\d) of Henjes", parsed.text)}
     drawn = [attributes for tag, attributes in parsed.tags if tag == "svg"]
 
     assert numbers == {3, 4, 5, 6, 7, 8}
-    assert len(drawn) == 8
+    assert len(drawn) == PICTURES
     assert all(attributes["aria-label"] and attributes["role"] == "img" for attributes in drawn)
 
 
 def test_an_unknown_experiment_has_its_cells():
     """No picture, no refusal: a table."""
-    other = study.cell("own_experiment", "x1", {"x": 1}, 1, 1, 1e-4)
-    result = replace(study.study(), cells=(other,), fits=(), claims=(), latency=())
+    other = study.cell("own_experiment", "x1", {"x": 1}, 1, 1, 1e-4, windows=())
+    result = replace(study.study(), cells=(other,), fits=(), claims=(), latency=(), rounds=())
 
     parsed = Page(html(result))
 
@@ -110,7 +117,7 @@ def test_an_unknown_experiment_has_its_cells():
 def test_what_is_left_out_is_greyed_with_its_reason(whole):
     """A cell that missed a limit keeps its row and numbers, and is named below the figure."""
     for (further, r), (status, reason) in study.DOUBTFUL.items():
-        name = rd.cell_name(further, r)
+        name = study.name_of(further, r)
         row = re.search(
             rf'<tr class="greyed noted"><th scope="row">{name}</th>.*?</tr>\s*<tr.*?</tr>', whole, re.DOTALL
         )
@@ -170,23 +177,67 @@ def test_a_grid_may_begin_at_nothing():
 
     (picture,) = pictures.of_group(replace(group, cells=(none, *group.cells)))
 
-    assert picture.panels[2].series[0].model[0] == pytest.approx((0, 1 / rd.TIMES[0]), rel=0.05)
+    assert picture.panels[2].series[0].model[0] == pytest.approx((0, 1 / study.TIMES[0]), rel=0.05)
 
 
 def test_residuals_show_the_cells_left_out():
-    """Used cells are filled, those left out hollow, in all four panels."""
+    """Used cells are filled, those left out hollow, in all three panels."""
     result = study.study()
     (group,) = [g for g in pictures.groups(result) if g.experiment == "replication"]
 
-    for panel in pictures.residuals(result.fits[0], group.cells).panels:
+    panels = pictures.residuals(result.fits[0], group.cells).panels
+    assert [panel.title for panel in panels] == ["over B", "over filters", "over copies"]
+    for panel in panels:
         hollow = [point.hollow for series in panel.series for point in series.points]
         assert (len(hollow), sum(hollow)) == (30, len(study.DOUBTFUL))
+
+
+def test_every_cell_stands_against_the_model():
+    """Its deviation with its interval in %, in the bands of the grades, a row for each cell that was used."""
+    (fit,) = study.small().fits
+    (panel,) = pictures.against_plane(fit).panels
+    (series,) = panel.series
+
+    assert panel.bands == (5.0, 15.0)
+    assert len(panel.rows) == 16
+    for row, point in zip(panel.rows, series.points, strict=True):
+        (of_cell,) = [one.deviation for one in fit.points if one.cell == row]
+        assert (point.y.low, point.y.estimate, point.y.high) == pytest.approx(
+            tuple(100 * end for end in (of_cell.low, of_cell.estimate, of_cell.high))
+        )
+
+
+def test_rounds_over_time():
+    """One picture per start: level of each round, hollow where disturbed, and the shares of GC and compiler."""
+    result = study.study(starts=2)
+    drawn = list(pictures.levels(result.rounds))
+
+    assert [picture.title for picture in drawn] == [f"Rounds on activemq, start {start}" for start in (1, 2)]
+    levels, shares = drawn[0].panels
+    points = levels.series[0].points
+    assert len(points) == study.LAYOUTS * study.ROUNDS
+    assert [point.y.estimate for point in points if point.hollow] == pytest.approx([24.0, 27.0])
+    assert [name for _, name in levels.borders] == [str(layout) for layout in range(1, study.LAYOUTS + 1)]
+    assert [series.label for series in shares.series] == ["garbage collection", "compiler"]
+    bare = [replace(one, gc_share=None, compiler_share=None) for one in result.rounds]
+    assert [len(picture.panels) for picture in pictures.levels(bare)] == [1, 1]
+
+
+def test_findings_are_grouped():
+    """Those that differ in what was measured only stand under what they have in common."""
+    alike = [Finding(f"cell {n}", f"{n}0%", "5%", "measure again") for n in range(4)]
+    html_ = html(study.small(findings=tuple(alike)))
+    text = Page(html_[html_.index("<h3>Findings") :]).text
+
+    assert "4 alike (limit: 5%) . Measure again." in text
+    assert text.count("Measure again.") == 1
+    assert "cell 3: 30%" in text
 
 
 def test_a_cell_without_a_number_is_named():
     """What cannot be drawn is listed below the picture and has its row."""
     result = study.study()
-    name = rd.cell_name(160, 5)
+    name = study.name_of(160, 5)
     nothing = dict.fromkeys(("received_per_s", "dispatched_per_s", "overall_per_s", "processing_s"))
     cells = tuple(
         replace(one, **nothing, status=Status.AUDIT_FAILED, reason="3 copies lost") if one.key.cell == name else one
@@ -281,7 +332,7 @@ def test_real_run_directories(runs, tmp_path):
     text = page.write(results, tmp_path / "both.html").read_text(encoding="utf-8")
 
     assert re.findall(r'<section class="verdict (\w+)"', text) == ["invalid", "valid", "invalid"]
-    assert "windows 2 window seconds 3.0" in Page(text).text
+    assert "grid quick" in Page(text).text
 
 
 @pytest.fixture(scope="module")
@@ -320,7 +371,7 @@ def test_the_browser_finds_nothing_to_complain_about(browser):
     parsed = Page(done.stdout)
     assert "✕" not in parsed.text
     assert "? unverified" in parsed.text
-    assert sum(tag == "svg" for tag, _ in parsed.tags) == 8
+    assert sum(tag == "svg" for tag, _ in parsed.tags) == PICTURES
 
 
 def shares(file):

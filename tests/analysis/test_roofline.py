@@ -57,7 +57,7 @@ def test_with_noise_the_capped_cells_are_labelled_and_the_plane_comes_back(grid,
         assert found.delta_aicc > ROOFLINE.limit
         right += list(found.capped) == list(capped)
         below = ~found.capped
-        errors.append(np.abs(iterated_wls(b[below], x[below]).params / TIMES - 1))
+        errors.append(np.abs(iterated_wls(b[below], x[below]).parameters / TIMES - 1))
 
     assert right >= 36 - 3 * np.sqrt(40 * 0.9 * 0.1)
     assert np.all(np.quantile(errors, 0.9, axis=0) < 0.05)

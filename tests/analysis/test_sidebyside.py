@@ -10,30 +10,43 @@ from statsmodels.stats.weightstats import CompareMeans
 
 from analysis import sidebyside, tables
 from analysis.errors import DataError
+from analysis.evidence import OfStart
 from analysis.fit import fits
-from analysis.results import Interval, NotApplicable, Scope, summary_json
+from analysis.results import Finding, Interval, NotApplicable, Scope, summary_json
 from analysis.sidebyside import Mean, compare, fieller, holm, log_welch
 from tests.analysis import study
 from tests.analysis.cells import start_of
 from tests.run_directories import TIMES
-from workloads.rules import Status
+from workloads.rules import Status, VerdictKind
 
 FIRST, SECOND, THIRD = "activemq:5.18.3", "activemq:6.1.7,store=memory", "stomp://127.0.0.1:61613"
 
 CELLS = tuple((further, r) for further in (0, 640, 2560) for r in (1, 5, 10))
 
 
-def cells_of(brokers, *, starts=2, seed=0, noise=0.005, start_noise=0.005):
-    """Cells of a run: label -> times; starts and windows scatter."""
+def cells_of(brokers, *, starts=2, seed=0, noise=0.005, start_noise=0.005, layouts=6):
+    """Cells of a run: label -> times; starts, layouts and slices scatter."""
     rng = np.random.default_rng(seed)
     return [
         replace(one, key=replace(one.key, broker=label))
         for start in range(1, starts + 1)
         for label, times in brokers.items()
         for one in start_of(
-            rng, cells=CELLS, times=times, noise=noise, start=start, factor=np.exp(start_noise * rng.standard_normal())
+            rng,
+            cells=CELLS,
+            times=times,
+            noise=noise,
+            layout_noise=noise,
+            layouts=layouts,
+            start=start,
+            factor=np.exp(start_noise * rng.standard_normal()),
         )
     ]
+
+
+def layouts_of(logs):
+    """A start whose number is the mean over these layouts."""
+    return OfStart(float(logs.mean()), tuple((logs.sum() - logs) / (len(logs) - 1)))
 
 
 def compared(cells, brokers=(FIRST, SECOND), not_applicable=()):
@@ -67,6 +80,30 @@ def test_the_ratio_of_cells_is_welch_s_of_logarithms(sizes):
     assert tested.p == pytest.approx(reference.pvalue)
     others = CompareMeans.from_data(above, below).tconfint_diff(usevar="unequal")
     assert np.log([tested.interval.low, tested.interval.high]) == pytest.approx(others)
+
+
+def test_within_a_start_the_layouts_are_the_sample():
+    """With one start of each the interval and p are scipy's, the layouts being what is repeated."""
+    rng = np.random.default_rng(4)
+    above, below = (np.log(1e-4) + 0.1 * rng.standard_normal(layouts) for layouts in (8, 5))
+
+    tested = log_welch(*(Mean.within([layouts_of(logs)]) for logs in (above, below)))
+
+    reference = stats.ttest_ind(above, below, equal_var=False)
+    assert [tested.interval.low, tested.interval.high] == pytest.approx(np.exp(reference.confidence_interval(0.95)))
+    assert tested.p == pytest.approx(reference.pvalue)
+
+
+def test_over_the_layouts_of_several_starts_each_start_counts_alike():
+    """The variances of the starts' means add up, and so do their degrees of freedom."""
+    rng = np.random.default_rng(5)
+    starts = [0.1 * rng.standard_normal(layouts) for layouts in (8, 6, 4)]
+
+    mean = Mean.within([layouts_of(logs) for logs in starts])
+
+    assert mean.value == pytest.approx(np.mean([logs.mean() for logs in starts]))
+    assert mean.variance == pytest.approx(sum(stats.sem(logs) ** 2 for logs in starts) / 9)
+    assert mean.degrees == 7 + 5 + 3
 
 
 def test_the_ratio_of_coefficients_is_fieller_s():
@@ -116,6 +153,27 @@ def test_intervals_of_cells_cover_the_truth(starts, most):
     assert low <= hits / runs <= high
 
 
+@pytest.mark.parametrize("starts", [1, 3])
+def test_intervals_of_cells_over_layouts_cover_the_truth(starts):
+    """A known ratio lies in 95 % of the intervals over 6 layouts per start, within what 2000 runs can show."""
+    rng = np.random.default_rng(10 + starts)
+    runs = 2000
+    hits = sum(
+        covers(
+            log_welch(
+                *(
+                    Mean.within([layouts_of(np.log(t) + 0.02 * rng.standard_normal(6)) for _ in range(starts)])
+                    for t in (1.25e-4, 1e-4)
+                ),
+            ).interval,
+            1.25,
+        )
+        for _ in range(runs)
+    )
+
+    assert hits / runs == pytest.approx(0.95, abs=3 * np.sqrt(0.05 * 0.95 / runs))
+
+
 @pytest.mark.parametrize("truth", [0.0, 1.25])
 @pytest.mark.parametrize("scatter", [0.05, 0.3, 0.6])
 def test_intervals_of_coefficients_cover_the_truth_near_nothing(truth, scatter):
@@ -134,13 +192,16 @@ def test_intervals_of_coefficients_cover_the_truth_near_nothing(truth, scatter):
     assert open_ended / runs < (0.01 if scatter == 0.05 else 0.8)
 
 
-@pytest.mark.parametrize("starts", [1, 2, 3])
+@pytest.mark.parametrize("starts", [1, 3, 5])
 def test_simulated_runs_show_their_ratio(starts):
-    """Through cells and fits, 1.25 lies in the intervals of coefficients and cells as often as 95 % make it."""
+    """Through cells and fits, 1.25 lies in the intervals of coefficients and cells as often as 95 % make it.
+
+    Fewer than five starts speak for themselves, so that there they do not differ.
+    """
     hits = total = 0
     for seed in range(25):
         brokers = {FIRST: TIMES, SECOND: slower(1.25)}
-        (one,) = compared(cells_of(brokers, starts=starts, seed=seed, start_noise=0.01 if starts > 1 else 0.0))
+        (one,) = compared(cells_of(brokers, starts=starts, seed=seed, start_noise=0.01 if starts >= 5 else 0.0))
         ratios = [row.ratio for row in (*one.coefficients, *one.cells) if row.ratio is not None]
         total += len(ratios)
         hits += sum(covers(ratio, 1.25) for ratio in ratios)
@@ -155,7 +216,9 @@ def test_nothing_is_said_where_nothing_differs():
     said = sum(
         any(row.words not in {"", "no difference seen", "not beyond chance in this table"} for row in one.cells)
         for seed in range(60)
-        for one in compared(cells_of({FIRST: TIMES, SECOND: TIMES}, starts=3, seed=seed, start_noise=0.0))
+        for one in compare(
+            [FIRST, SECOND], cells_of({FIRST: TIMES, SECOND: TIMES}, starts=3, seed=seed, start_noise=0.0), (), ()
+        )
     )
 
     assert said <= stats.binom.ppf(0.999, 60, 0.05)
@@ -167,7 +230,7 @@ def test_nothing_is_said_where_nothing_differs():
 def test_words_and_rates():
     """Slower where B is larger, and the received rate is the reciprocal; the first broker has no ratio."""
     brokers = {FIRST: TIMES, SECOND: slower(2), THIRD: slower(0.5)}
-    (one,) = compared(cells_of(brokers, starts=3), list(brokers))
+    (one,) = compared(cells_of(brokers, starts=5), list(brokers))
 
     assert (one.against, one.scope) == (FIRST, Scope.BETWEEN_STARTS)
     cell = of(one.cells, SECOND)["f0000-r001"]
@@ -180,14 +243,48 @@ def test_words_and_rates():
     assert all(row.ratio is None and row.value_s for row in of(one.coefficients, FIRST).values())
 
 
-def test_one_start_is_labelled():
-    """With one start of either broker the interval is within one start, from the windows, and says so."""
-    (one,) = compared(cells_of({FIRST: TIMES, SECOND: slower(1.25)}, starts=1))
+@pytest.mark.parametrize("starts", [1, 4])
+def test_few_starts_speak_for_themselves(starts):
+    """With fewer than five starts of either broker the intervals are over their layouts, and say so."""
+    cells = cells_of({FIRST: TIMES, SECOND: slower(1.25)}, starts=5)
+    (one,) = compared([cell for cell in cells if cell.key.broker == FIRST or cell.key.start <= starts])
 
-    assert one.scope == Scope.WITHIN_ONE_START
-    assert "95 % intervals within one start" in tables.compared_title(one)
+    assert one.scope == Scope.THESE_STARTS
+    assert "95 % intervals for these starts" in tables.compared_title(one)
     assert of(one.cells, SECOND)["f0000-r001"].ratio.low is not None
     assert of(one.coefficients, SECOND)["t_rcv"].ratio.low is not None
+
+
+def test_a_start_without_a_fit_leaves_none_between_starts():
+    """Cells of five starts have their ratio; a model of four of them has no interval of that kind."""
+    cells = [
+        replace(one, status=Status.UNSTEADY)
+        if (one.key.broker, one.key.start, one.key.cell[-1]) == (SECOND, 3, "5")
+        else one
+        for one in cells_of({FIRST: TIMES, SECOND: slower(1.25)}, starts=5)
+    ]
+    without = [
+        one
+        for one in cells
+        if (one.key.broker, one.key.start) != (SECOND, 3) or one.key.cell in {"f0000-r001", "f0000-r005"}
+    ]
+    (one,) = compared(without)
+
+    assert one.scope == Scope.BETWEEN_STARTS
+    assert of(one.cells, SECOND)["f0000-r005"].ratio.low is not None
+    row = of(one.coefficients, SECOND)["t_tx"]
+    assert (row.ratio, row.reason) == (None, f"the model of {SECOND} has no interval between starts: starts 4")
+
+
+def test_too_few_layouts_give_ratios_without_intervals():
+    """Cells of three layouts stand beside each other, and nothing is said of them; coefficients have no ratio."""
+    (one,) = compared(cells_of({FIRST: TIMES, SECOND: slower(1.25)}, layouts=3))
+
+    row = of(one.cells, SECOND)["f0000-r001"]
+    assert row.ratio.estimate == pytest.approx(1.25, rel=0.05)
+    assert (row.ratio.ci95, row.p, row.words) == (None, None, "")
+    assert row.reason == "fewer than 4 layouts give no interval; more --layouts"
+    assert "fewer than 4 layouts" in of(one.coefficients, SECOND)["t_rcv"].reason
 
 
 @pytest.mark.parametrize("broker", [FIRST, SECOND])
@@ -238,17 +335,13 @@ def test_a_denominator_near_nothing_is_not_determinable():
 def test_nothing_is_said_of_an_invalid_model():
     """The ratio is shown with the broker whose model is invalid, and no word is said of it."""
     cells = cells_of({FIRST: TIMES, SECOND: slower(1.25)})
-    spoiled = [
-        replace(one, processing_s=replace(one.processing_s, estimate=2 * one.processing_s.estimate))
-        if (one.key.broker, one.key.cell) == (SECOND, "f0640-r005")
-        else one
-        for one in cells
-    ]
-    (one,) = compared(spoiled)
+    invalid = Finding("messages were lost", "1", "0", "look for it", VerdictKind.INVALID, SECOND)
+    models = [one.also([invalid]) if one.broker == SECOND else one for one in fits(cells)[0]]
+    (one,) = compare([FIRST, SECOND], cells, models, ())
 
     for row in of(one.coefficients, SECOND).values():
-        assert row.reason == f"invalid model: {SECOND}" or row.ratio is None
-        assert row.words == ""
+        assert row.ratio is not None
+        assert (row.reason, row.words) == (f"invalid model: {SECOND}", "")
 
 
 def test_one_broker_is_beside_nobody():
@@ -274,7 +367,7 @@ def test_routing_is_no_filtering():
 
 def test_json_has_the_ratios():
     """Every broker and coefficient, and every broker and cell, with interval, words and reason."""
-    cells = cells_of({FIRST: TIMES, SECOND: slower(1.25)}, starts=3)
+    cells = cells_of({FIRST: TIMES, SECOND: slower(1.25)}, starts=5)
     result = replace(study.study(), comparisons=compared(cells))
 
     records = summary_json([result])["ratios"]

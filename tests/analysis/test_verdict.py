@@ -5,9 +5,10 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from analysis import tables, verdict
+from analysis import fit, tables, verdict
 from analysis.errors import DataError
 from analysis.results import (
+    JSON_SCHEMA,
     Claim,
     ClaimVerdict,
     Constrained,
@@ -23,7 +24,7 @@ from analysis.results import (
 )
 from tests import run_directories as rd
 from workloads.histogram import bucket_of
-from workloads.records import CAPACITY
+from workloads.records import ANCHOR, CAPACITY, WARM_UP_LAYOUT
 from workloads.rules import VerdictKind
 from workloads.sendrules import Arrivals, PerPublisher
 
@@ -31,12 +32,12 @@ MASTER = "local[2]"
 
 
 def everything_right():
-    return rd.measured_run(windows=3)
+    return rd.measured_run()
 
 
 def lost_in_warm_up():
     run = rd.measured_run()
-    run.rows("deliveries", experiment="warm-up")[0]["last_seq"] -= 1
+    run.rows("deliveries", layout=WARM_UP_LAYOUT)[0]["last_seq"] -= 1
     return run
 
 
@@ -91,14 +92,13 @@ def remote_broker():
 
 def open_loops():
     """A grid with its model, and beside it open loops at three loads: steady, late at its p99.9, overloaded."""
-    run = rd.measured_run(windows=3, noise=0.001)
+    run = rd.measured_run(noise=0.001)
     service = rd.TIMES[0] + 20 * rd.TIMES[1] + rd.TIMES[2]
     for percent in (30, 50, 70):
         plan = rd.open_loop_plan(percent, Arrivals.POISSON)
-        rd.add_cell(
-            run, replace(plan, experiment=CAPACITY, cell=f"latency-{plan.cell}"), taken_s=[service, 1.2 * service]
-        )
-        rd.add_open_loop(run, plan, percent, service_s=service, window_s=1.0, seed=percent)
+        capacity = replace(plan, experiment=CAPACITY, cell=f"latency-{plan.cell}")
+        rd.add_cell(run, capacity, taken_s=[service, 1.1 * service], block=1)
+        rd.add_open_loop(run, plan, percent, service_s=service, slice_s=0.5, seed=percent)
     for row in run.rows("windows", cell="u70-poisson"):
         row["dispatched"] = row["dispatched"] * 9 // 10
     for row in run.rows("latency", cell="u50-poisson", measure="lateness"):
@@ -108,11 +108,38 @@ def open_loops():
     return run
 
 
+def not_warm():
+    """The warm-up ended early, and cells with many filters became faster from layout to layout."""
+    run = rd.measured_run(layouts=6)
+    run.manifest["starts"][0] |= {"warm": False, "contrast_change": 0.06}
+    for layout in range(6):
+        for r in (1, 2, 5, 10):
+            rd.stretch(run, 1 + (6 - layout) / 20, layout=layout, cell=rd.cell_name(2560, r))
+    return run
+
+
+def half_disturbed():
+    """Nearly every other round was 30 % slower."""
+    run = rd.measured_run(layouts=8)
+    for layout in (1, 2, 4, 5, 6, 7, 8):
+        rd.stretch(run, 1.3, layout=layout, round=2)
+    return run
+
+
+def in_blocks():
+    return rd.measured_run(blocks=2, layout_noise=0.01)
+
+
+def three_layouts():
+    return rd.measured_run(layouts=3)
+
+
 def own_pace():
     """The publishers of section 4.1: one of them alone leaves the broker half idle."""
-    run = rd.measured_run([(0, 1), (0, 2)], windows=3, experiment="publishers_subscribers", fits_model=False)
-    for plan in run.plans[1:]:
-        plan["pace"] = str(PerPublisher(1))
+    run = rd.measured_run([(0, 1), (0, 2)], experiment="publishers_subscribers", fits_model=False)
+    for plan in run.plans:
+        if plan["experiment"] != ANCHOR:
+            plan["pace"] = str(PerPublisher(1))
     for row in run.rows("windows", experiment="publishers_subscribers"):
         row["broker_cpu_ns"] //= 2
     return run
@@ -134,6 +161,10 @@ RUNS = {
         remote_broker,
         open_loops,
         own_pace,
+        not_warm,
+        half_disturbed,
+        in_blocks,
+        three_layouts,
     )
 }
 
@@ -162,6 +193,10 @@ def results(spark, tmp_path_factory):
         ("remote_broker", "unverified", ["unverified"]),
         ("open_loops", "valid", ["valid"]),
         ("own_pace", "valid", []),
+        ("not_warm", "unverified", ["unverified"]),
+        ("half_disturbed", "unverified", ["unverified"]),
+        ("in_blocks", "valid", ["valid"]),
+        ("three_layouts", "unverified", ["unverified"]),
     ],
 )
 def test_verdicts(results, run, expected, models):
@@ -192,13 +227,15 @@ def test_runs_stand_side_by_side(results):
     assert len({(cell["run"], cell["cell"]) for cell in record["cells"]}) == 16 + 4
 
 
-def test_several_starts_give_intervals_between_starts(results):
-    """Three starts that differ by 3 % give an interval between starts that holds the truth."""
+def test_few_starts_give_intervals_of_these_lives(results):
+    """Three starts that differ by 3 %: their mean with an interval over their layouts, and each by itself."""
     (fit,) = results["three_starts"].fits
 
-    assert (fit.starts, fit.scope) == (3, "between starts")
+    assert (fit.starts, fit.scope) == (3, "these starts")
     for interval, truth in zip(fit.parameters.values(), rd.TIMES, strict=True):
-        assert interval.low < truth < interval.high
+        assert interval.low < interval.estimate < interval.high
+        assert interval.estimate == pytest.approx(truth, rel=0.1)
+    assert fit.variation.between_starts == pytest.approx(0.03, rel=0.9)
     assert len(results["three_starts"].cells) == 48
 
 
@@ -265,16 +302,43 @@ def test_an_unknown_cpu_is_shown_as_unknown(results):
 
 
 def test_a_partial_run_is_never_valid(spark, tmp_path):
-    """An interrupted run gives its complete cells and says what is missing; it is unverified at best."""
+    """An interrupted run gives its complete layouts and says what is missing; it is unverified at best."""
     run = rd.measured_run()
     run.manifest["outcome"] = "interrupted"
-    run.tables["windows"] = [row for row in run.tables["windows"] if row["cell"] != "f0160-r001"]
+    run.tables["layouts"].pop()
 
     (result,) = verdict.analysed([run.write(tmp_path / "run")], master=MASTER, partial=True)
 
     assert (result.verdict, result.audit.verdict) == (VerdictKind.UNVERIFIED, VerdictKind.UNVERIFIED)
-    assert len(result.cells) == 15
-    assert "15 of 16 cells" in tables.summary([result])
+    assert {cell.layouts for cell in result.cells} == {4}
+    assert "16 of 16 cells, 4 of 5 layouts" in tables.summary([result])
+
+
+def test_rounds_have_levels(results):
+    """Every counted round of every start and block, with its level; a smoke grid has none."""
+    rounds = results["in_blocks"].rounds
+
+    assert len(rounds) == 5 * 2 * 2
+    assert not any(one.disturbed for one in rounds)
+    assert {(one.gc_share, one.compiler_share) for one in rounds} != {(None, None)}
+    assert results["smoke"].rounds == ()
+    assert len(results["three_starts"].rounds) == 3 * 5 * 2
+    assert sum(one.disturbed for one in results["half_disturbed"].rounds) == 7
+
+
+def test_a_precision_that_was_asked_for_reaches_the_fit(tmp_path, monkeypatch):
+    """The run's own option decides how wide the intervals may be."""
+    seen = []
+    fits = fit.fits
+    monkeypatch.setattr(fit, "fits", lambda cells, precision: seen.append(precision) or fits(cells, precision))
+    runs = [
+        rd.measured_run(layouts=7, options={"layouts": 5, "precision": 0.05}).write(tmp_path / "asked"),
+        rd.measured_run().write(tmp_path / "fixed"),
+    ]
+
+    verdict.analysed(runs, master=MASTER)
+
+    assert seen == [0.05, None]
 
 
 def test_the_host_is_shown(results):
@@ -293,20 +357,19 @@ def test_the_text_explains_itself(results):
     result = results["everything_right"]
     text = tables.summary([result])
 
-    for words in ("messages/s", "one message received", "49", "0.16", "15", "95 %", "within one start", "expected"):
+    for words in ("messages/s", "one message received", "49", "0.16", "15", "95 %", "these starts", "expected"):
         assert words in text
     assert text.splitlines()[-2].startswith("verdict: valid")
     assert text.splitlines()[-1] == f"run directory: {result.path}"
 
 
 def test_preparation_and_open_loops_enter_no_model(results):
-    """Capacities are no cells; open loops are cells beside the grid, and the model and its drift know neither."""
+    """Capacities are no cells; open loops are cells beside the grid, and the model knows neither."""
     result = results["open_loops"]
 
     assert {cell.key.experiment for cell in result.cells} == {"replication", "latency"}
     (fit,) = result.fits
     assert set(fit.cells_used) == {rd.cell_name(*cell) for cell in rd.CELLS}
-    assert not any("drift" in finding.what for finding in result.findings)
     assert CAPACITY in {cell.key.experiment for cell in result.audit.cells}
 
 
@@ -363,7 +426,7 @@ def test_what_else_was_fitted_is_told(results):
         roofline=Roofline(fit.parameters, Interval(2e-5, 1.9e-5, 2.1e-5), ("f0000-r010", "f0000-r005"), 12.5, True),
         constrained=Constrained({"t_rcv": 0.0, "t_fltr": 1e-8, "t_tx": 9e-6}, 4e-6),
         leave_one_out=LeaveOneOut(0.013, 0.041, "f0640-r005"),
-        variation=Variation(0.011, 0.032),
+        variation=Variation(0.011, 0.021, 0.032),
         cells_excluded=tuple(Excluded(f"f{number:04d}", 1, "not-saturated") for number in range(30)),
     )
     text = tables.model([replace(results["three_starts"], fits=(more,))])
@@ -373,7 +436,7 @@ def test_what_else_was_fitted_is_told(results):
     assert "capped cells: f0000-r010, f0000-r005" in text
     assert "with no time below 0: t_rcv 0, t_fltr 0.01, t_tx 9; t_rcv is at most 4 (one-sided 95 %)" in text
     assert "off by 1.3% (median), 4.1% at most (f0640-r005)" in text
-    assert "windows of a cell scatter by 1.1%, starts of a cell by 3.2% beyond that" in text
+    assert "slices of a layout 1.1%, layouts beyond that 2.1%, starts beyond that 3.2%" in text
     assert text.count("left out: ") == 8 + 1
     assert "22 more, which --json lists" in text
     by_start = next(line for line in text.splitlines() if line.startswith("t_tx by start: "))
@@ -439,7 +502,7 @@ def test_the_json_of_summary(results):
     """The keys that scripts rely on, per cell with intervals, and nothing that JSON cannot say."""
     record = plain(summary_json([results["everything_right"]]))
 
-    assert (record["schema"], record["verdict"], len(record["cells"])) == (1, "valid", 16)
+    assert (record["schema"], record["verdict"], len(record["cells"])) == (JSON_SCHEMA, "valid", 16)
     cell = record["cells"][0]
     assert set(cell) >= {
         "broker", "start", "experiment", "cell", "broker_cpu", "load_cpu", "load_us_per_delivery", "status",
@@ -469,13 +532,13 @@ def test_the_json_of_fit(results):
 
 
 def test_the_json_of_audit(results):
-    """The sums, and the same per cell, warm-up included."""
+    """The sums, and the same per cell, warm-up and preparation included."""
     record = plain(audit_json([results["lost_in_warm_up"].audit]))
 
     counts = {"sent", "expected", "delivered", "lost", "duplicated", "reordered", "misdelivered"}
     assert set(record["messages"]) == counts
     assert all(counts < set(cell) for cell in record["cells"])
-    assert len(record["cells"]) == 17
+    assert len(record["cells"]) == 16
     for count in counts:
         assert record["messages"][count] == sum(cell[count] for cell in record["cells"])
     assert (record["messages"]["lost"], record["verdict"], len(record["findings"])) == (1, "invalid", 1)

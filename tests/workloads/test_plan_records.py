@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.model import PROFILES, Destination, DestinationKind, Flow, Plan, Subscription, Template
-from workloads.records import KEYS, TABLES, Type, expected_pairs, plan_record
+from workloads.records import KEYS, LAYOUT_KEYS, TABLES, WORKLOAD_TABLES, Type, expected_pairs, plan_record
 from workloads.selectors import Equals
-from workloads.sendrules import Arrivals, PerPublisher, Utilisation
+from workloads.sendrules import Arrivals, AtCapacity, PerPublisher, Utilisation
 
 #: Subscriptions that some templates match and some do not, so that receivers have gaps.
 SUBSCRIPTIONS = st.sampled_from([Subscription(), *(Subscription(Equals("P", value)) for value in "abc")])
@@ -77,6 +77,7 @@ def test_the_record_describes_the_plan(plan):
         (None, None),
         (PerPublisher(2), "receipt, 2 in flight per publisher"),
         (Utilisation(95, Arrivals.CONSTANT), "95 % of capacity, constant arrivals"),
+        (AtCapacity(), "capacity, sent singly"),
     ],
 )
 def test_the_record_says_what_a_cell_departed_in(pace, words):
@@ -101,17 +102,32 @@ def test_the_record_of_a_large_plan_is_small():
     assert len(json.dumps(plan_record(Plan("e", "c", PROFILES["today"], (flow,))))) < 1000
 
 
-@pytest.mark.parametrize("table", TABLES)
+#: What a row of a table belongs to: a slice or its parts, a whole layout, a cell of a workload.
+FIRST = (
+    dict.fromkeys(TABLES, (*KEYS, *LAYOUT_KEYS))
+    | {"layouts": (*KEYS[:2], *LAYOUT_KEYS)}
+    | {name: KEYS for name in WORKLOAD_TABLES if name not in TABLES}
+)
+EVERY = {**WORKLOAD_TABLES, **TABLES}
+
+
+@pytest.mark.parametrize("table", EVERY)
 def test_every_table_has_the_keys_first(table):
     """All tables join on the same columns, and no column is there twice or without a meaning."""
-    columns = TABLES[table]
+    columns = EVERY[table]
     names = [column.name for column in columns]
 
-    assert columns[: len(KEYS)] == KEYS
-    assert [column.name for column in KEYS] == ["broker", "start", "experiment", "cell"]
+    assert columns[: len(FIRST[table])] == FIRST[table]
     assert len(set(names)) == len(names)
     assert all(column.meaning for column in columns)
-    assert not any(column.nullable for column in KEYS)
+    assert not any(column.nullable for column in FIRST[table])
+
+
+def test_the_keys_are_fixed():
+    """Analyses of others join on them."""
+    assert [column.name for column in KEYS] == ["broker", "start", "experiment", "cell"]
+    assert [column.name for column in LAYOUT_KEYS] == ["layout", "block"]
+    assert WORKLOAD_TABLES["samples"][: len(KEYS)] == KEYS
 
 
 @pytest.mark.parametrize("table", TABLES)

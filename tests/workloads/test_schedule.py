@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import groupby
+from itertools import groupby, islice, pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
-from workloads.schedule import Slot, schedule
+from workloads.schedule import Slot, round_orders, schedule
 
 CELLS = [("replication", f"r{number:02d}") for number in range(12)] + [("and_filters", "s1-n01")]
 
@@ -73,3 +73,46 @@ def test_what_cannot_be_scheduled_is_refused(brokers, starts, message):
     """A number of starts below one and a broker named twice are mistakes, named before anything runs."""
     with pytest.raises(WorkloadError, match=message):
         schedule(CELLS, brokers, starts, seed=1)
+
+
+# --- rounds --------------------------------------------------------------------------------------------------------
+
+
+def square(cells):
+    """How many rounds it takes until every cell has followed each other one equally often."""
+    return cells * (1 + cells % 2)
+
+
+@given(cells=st.integers(1, 40), seed=st.text(max_size=5), rounds=st.integers(1, 100))
+def test_every_cell_comes_once_in_every_round(cells, seed, rounds):
+    """However many rounds are taken."""
+    for order in islice(round_orders(cells, seed), rounds):
+        assert sorted(order) == list(range(cells))
+
+
+@given(cells=st.integers(2, 24), seed=st.text(max_size=5), squares=st.integers(1, 3))
+def test_every_cell_follows_each_other_one_equally_often(cells, seed, squares):
+    """What a slice leaves behind meets all other cells alike; and every cell has every place equally often."""
+    orders = list(islice(round_orders(cells, seed), squares * square(cells)))
+
+    followed = Counter(pair for order in orders for pair in pairwise(order))
+    assert set(followed) == {(one, other) for one in range(cells) for other in range(cells) if one != other}
+    assert set(followed.values()) == {squares * (1 + cells % 2)}
+    places = Counter((cell, place) for order in orders for place, cell in enumerate(order))
+    assert set(places.values()) == {squares * (1 + cells % 2)}
+
+
+@given(cells=st.integers(4, 24), seed=st.text(max_size=5))
+def test_the_seed_of_the_rounds_alone_decides_their_order(cells, seed):
+    """The same again for the same seed; another for another, and in the next square."""
+    count = square(cells)
+    orders = list(islice(round_orders(cells, seed), 2 * count))
+
+    assert orders == list(islice(round_orders(cells, seed), 2 * count))
+    assert orders != list(islice(round_orders(cells, f"{seed}x"), 2 * count))
+    assert orders[:count] != orders[count:]
+
+
+def test_one_cell_has_nothing_to_follow():
+    """It is alone in all its rounds."""
+    assert list(islice(round_orders(1, "7"), 5)) == [(0,)] * 5

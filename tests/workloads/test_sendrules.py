@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from workloads.errors import WorkloadError
-from workloads.sendrules import Arrivals, Credit, FixedRate, PerPublisher, Utilisation
+from workloads.sendrules import Arrivals, AtCapacity, Credit, FixedRate, PerPublisher, Utilisation
 
 
 @pytest.mark.parametrize("in_flight", [0, -1])
@@ -51,3 +51,4 @@ def test_a_pace_says_itself_in_words():
     """As the plan's record and the tables show it."""
     assert str(Utilisation(80, Arrivals.POISSON)) == "80 % of capacity, poisson arrivals"
     assert str(PerPublisher(1)) == "receipt, 1 in flight per publisher"
+    assert str(AtCapacity()) == "capacity, sent singly"

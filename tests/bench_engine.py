@@ -11,7 +11,7 @@ import os
 import select
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,7 +29,7 @@ from fixtures.load.arrivals import Arrivals
 from fixtures.load.coordinator import Workers
 from fixtures.load.handshake import Wanted, close_all, open_connections
 from fixtures.load.job import Client
-from fixtures.load.measure import CellRun, HostSpeed, Load, Surroundings
+from fixtures.load.measure import in_flight
 from fixtures.load.performance import Performance, Setting
 from fixtures.load.publisher import BLOCK_FRAMES, send_frame
 from fixtures.recording.run_directory import RunDirectory
@@ -37,6 +37,7 @@ from fixtures.wire.bulk import MESSAGES, FrameBlock, scan, stamp
 from fixtures.wire.frames import Frame
 from fixtures.wire.stomp import encode
 from microbench.test_replication import EXPERIMENT
+from tests.fixtures.cells import FIRST, Way, lay_out
 from tests.run_directories import write_events
 from workloads.model import PROFILES, Cell, Plan
 from workloads.periods import Period
@@ -47,7 +48,11 @@ from workloads.sendrules import Credit
 from workloads.specjms2007 import DESTINATIONS, compiled, topology
 
 TODAY = PROFILES["today"]
-LOAD = Load(windows=2, window_s=4.0, rule=Credit(1000), coalesce_us=1000, events=False)
+CREDIT = Credit(1000)
+#: Slices long enough to tell CPU times to the percent, and as a run has them.
+LONG_S, SHORT_S = 4.0, 0.4
+#: Cells of a block in which one is compared with itself alone, and in how many rounds.
+COMPANY, ROUNDS = 16, 10
 WARM_UP_S = 45.0
 CPUS = os.sched_getaffinity(0)
 #: Copies that one booking of the loop takes at 100 000 per s: four turns with a pause of 1 ms.
@@ -80,28 +85,51 @@ def plan_of(further: int, replication: int) -> Plan:
 
 
 class Bench:
-    """A broker start on which cells are measured one after the other."""
+    """A broker start on which layouts are measured one after the other."""
 
     def __init__(self, running: Running, folder: Path, load_cpu: int) -> None:
         self.running = running
         self._directory = RunDirectory(folder, "engine", {})
-        self._speed = HostSpeed(repeats=0)
-        self._number = 0
+        self._layout = 0
         self.workers = Workers(1, [load_cpu])
 
-    def cell(self, plan: Plan, load: Load = LOAD, look: Callable[[], None] = lambda: None) -> list[Window]:
-        """The windows of one cell; `look` is called between them."""
-        self._number += 1
-        slot = Slot("activemq", self._number, plan.experiment, plan.cell)
-        around = Surroundings(load, self.workers, self.running, self._directory, self._speed, lambda _: None)
-        windows = []
-        with CellRun(plan, slot, around) as run:
-            for _ in range(load.windows):
-                windows.append(run.window())
-                look()
-            outcome = run.finish()
-        if not outcome.exact:
-            raise SystemExit(outcome.explain())
+    def cell(
+        self,
+        plan: Plan,
+        slices: int = 2,
+        seconds: float = LONG_S,
+        client: Client = Client.BULK,
+        look: Callable[[], None] = lambda: None,
+    ) -> list[Window]:
+        """The slices of a cell alone in its block; `look` is called between them."""
+        return self.rotation([plan], slices, seconds, client, look)[0]
+
+    def rotation(
+        self,
+        plans: Sequence[Plan],
+        rounds: int,
+        seconds: float,
+        client: Client = Client.BULK,
+        look: Callable[[], None] = lambda: None,
+    ) -> list[list[Window]]:
+        """The slices of each cell in a block of all of them, behind a round that is not counted."""
+        self._layout += 1
+        place = replace(FIRST, layout=self._layout)
+        rates: dict[int, float] = {}
+        way = Way(CREDIT, slice_s=seconds, client=client)
+        with lay_out(self.running, plans, self._directory, self.workers, way, place=place) as laid:
+            windows: list[list[Window]] = [[] for _ in plans]
+            for number in range(rounds + 1):
+                for cell, plan in enumerate(plans):
+                    most = in_flight(plan, CREDIT, rates.get(cell), seconds)
+                    window = laid.slice(cell, seconds if number else SHORT_S, number=number, most=most)
+                    rates[cell] = window.received_per_s
+                    if number:
+                        windows[cell].append(window)
+                        look()
+            for outcome in laid.finished():
+                if not outcome.exact:
+                    raise SystemExit(outcome.explain())
         return windows
 
 
@@ -122,16 +150,42 @@ def against_stomp_py(one: Bench) -> Iterator[Row]:
     for replication, target in ((10, 1 / 20), (40, 1 / 25)):
         windows: dict[Client, list[Window]] = {client: [] for client in Client}
         for client in [*Client] * 2:
-            windows[client] += one.cell(plan_of(0, replication), replace(LOAD, client=client))
-        bulk, plain = (
-            sum(w.load_cpu_ns for w in seen) / sum(w.dispatched for w in seen) / 1e3 for seen in windows.values()
-        )
+            windows[client] += one.cell(plan_of(0, replication), client=client)
+        bulk, plain = map(load_us, windows.values())
         print(f"r = {replication}: {bulk:.2f} us per delivered message, stomp.py {plain:.1f} us")
         yield Row(f"load CPU per delivered message, share of stomp.py's, r = {replication}", bulk / plain, target, True)
 
 
+def load_us(windows: Sequence[Window]) -> float:
+    """Microseconds of load CPU per delivered message."""
+    return sum(window.load_cpu_ns for window in windows) / sum(window.dispatched for window in windows) / 1e3
+
+
+def among_others(one: Bench) -> Iterator[Row]:
+    """Load CPU per delivered message of a cell alone in its block, and of the same cell among many, in one run.
+
+    Alone also in long slices, as the engine was measured before cells took turns: twice each, in turn.
+    """
+    others = [EXPERIMENT.plan(cell, TODAY) for cell in EXPERIMENT.cells("quick")]
+    table = []
+    for further, replication in ((0, 1), (0, 10), (0, 40), (2540, 10)):
+        plan = plan_of(further, replication)
+        company = [plan, *(other for other in others if other.cell != plan.cell)][:COMPANY]
+        long, short, among = [], [], []
+        for _ in range(2):
+            long += one.cell(plan)
+            short += one.cell(plan, ROUNDS, SHORT_S)
+            among += one.rotation(company, ROUNDS, SHORT_S)[0]
+        seen = list(map(load_us, (long, short, among)))
+        table.append((plan.cell, *seen, seen[2] / seen[1]))
+    headers = ("cell", f"alone, {LONG_S:g} s", f"alone, {SHORT_S:g} s", f"of {COMPANY}, {SHORT_S:g} s", "ratio")
+    print(tabulate(table, headers=headers, floatfmt=".3f"))
+    for name, *_, ratio in table:
+        yield Row(f"load CPU per delivered message, {name} among {COMPANY} cells over alone", ratio, 1.1, True)
+
+
 def largest_cells(one: Bench) -> Iterator[Row]:
-    """The corners of the grid: who is the bottleneck, is the flow conserved, do two windows agree."""
+    """The corners of the grid: who is the bottleneck, is the flow conserved, do two slices agree."""
     table = []
     corners = [(0, 1), (0, 40), (4960, 1), (4960, 40)]
     for further, replication in corners:
@@ -149,15 +203,14 @@ def largest_cells(one: Bench) -> Iterator[Row]:
     print(tabulate(table, headers="keys", floatfmt=".3f"))
     yield Row("broker CPU of its core, least of the corner cells", min(row["broker_cpu"] for row in table), 0.97, False)
     yield Row("load CPU of its core, most of the corner cells", max(row["load_cpu"] for row in table), 0.5, True)
-    yield Row("conservation, worst window of the corner cells", max(row["conservation"] for row in table), 0.01, True)
-    yield Row("two windows of a cell, worst of the corner cells", max(row["disagreement"] for row in table), 0.05, True)
+    yield Row("conservation, worst slice of the corner cells", max(row["conservation"] for row in table), 0.01, True)
+    yield Row("two slices of a cell, worst of the corner cells", max(row["disagreement"] for row in table), 0.05, True)
 
 
 def memory(one: Bench) -> Iterator[Row]:
     """A worker with 2600 connections: how much memory, and how much more at the end than at the begin."""
     sizes: list[int] = []
-    load = Load(windows=12, window_s=2.5, rule=Credit(1000), coalesce_us=1000, events=False)
-    one.cell(plan_of(2540, 40), load, lambda: sizes.append(host.rss_bytes(one.workers.pids[0])))
+    one.cell(plan_of(2540, 40), 12, 2.5, look=lambda: sizes.append(host.rss_bytes(one.workers.pids[0])))
     yield Row("memory of a worker with 2600 connections, MB", max(sizes) / 1e6, 300, True)
     yield Row("its growth over 30 s of load, MB", (sizes[-1] - sizes[0]) / 1e6, 5, True)
 
@@ -333,9 +386,9 @@ def main() -> None:
         with bench(folder) as one:
             end = time.monotonic() + WARM_UP_S
             while time.monotonic() < end:
-                for further, replication in ((0, 1), (0, 40), (2540, 10)):
-                    one.cell(plan_of(further, replication))
+                one.rotation([plan_of(*factors) for factors in ((0, 1), (0, 40), (2540, 10))], 2, LONG_S)
             rows += against_stomp_py(one)
+            rows += among_others(one)
             rows += largest_cells(one)
             rows += memory(one)
         rows += reacting(folder)

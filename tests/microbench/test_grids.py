@@ -11,8 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fixtures import brokers
+from fixtures.brokers import activemq
+from fixtures.start import Study, lay_out
 from tests.experiments import EXPERIMENTS
+from workloads.blocks import compose
 from workloads.errors import WorkloadError
+from workloads.levels import LEVELS as LENGTHS
+from workloads.levels import estimate_s
 from workloads.model import CORRELATION_ID, MOST_BODY_BYTES, PROFILES, AckMode, DestinationKind, Template
 from workloads.selectors import And, Between, Equals, In, IsNull, Like, Or
 from workloads.sendrules import Arrivals, PerPublisher, Utilisation
@@ -132,6 +138,37 @@ def test_a_level_over_all_experiments_stays_small(grid, most):
     """`smoke` belongs to every test run, `quick` is over in half an hour, on a broker that filters: it routes not."""
     cells = {name: len(experiment.cells(grid)) for name, experiment in EXPERIMENTS.items()}
     assert sum(cells.values()) - cells["routing"] <= most
+
+
+CLASSIC = activemq.PRODUCT.capabilities(brokers.parse("activemq")).subscriptions_per_block
+
+
+def estimated_s(names, grid):
+    """What the cells of these experiments take in one start of ActiveMQ Classic, but those that it cannot run."""
+    studies = [
+        Study(experiment, cell, experiment.plan(cell, TODAY))
+        for experiment in (EXPERIMENTS[name] for name in names)
+        for cell in experiment.cells(grid)
+    ]
+    cells, _ = lay_out(studies)
+    return estimate_s(compose(cells, CLASSIC, TODAY), LENGTHS[grid], 1)
+
+
+@pytest.mark.parametrize(
+    ("grid", "alone_s", "all_s"), [("smoke", (7, 20), 60), ("quick", (120, 420), 1800), ("today", (240, 1800), 7800)]
+)
+def test_how_long_a_level_takes(grid, alone_s, all_s):
+    """Each experiment in minutes, of which the warm-up is one; all of them together are less than their sum."""
+    names = [name for name in EXPERIMENTS if name != "routing"]
+    alone = {name: estimated_s([name], grid) for name in names}
+
+    assert all(alone_s[0] <= seconds <= alone_s[1] for seconds in alone.values()), alone
+    assert max(alone.values()) < estimated_s(names, grid) < min(all_s, sum(alone.values()))
+
+
+def test_the_first_measurement_takes_five_minutes():
+    """`make bench`: 16 cells of replication, in one block."""
+    assert 180 <= estimated_s(["replication"], "quick") <= 300
 
 
 def test_a_smoke_cell_has_few_connections():

@@ -52,7 +52,7 @@ CREDIT = Credit(1000)
 #: Slices long enough to tell CPU times to the percent, and as a run has them.
 LONG_S, SHORT_S = 4.0, 0.4
 #: Cells of a block in which one is compared with itself alone, and in how many rounds.
-COMPANY, ROUNDS = 16, 10
+COMPANY, ROUNDS = 16, 6
 WARM_UP_S = 45.0
 CPUS = os.sched_getaffinity(0)
 #: Copies that one booking of the loop takes at 100 000 per s: four turns with a pause of 1 ms.
@@ -168,7 +168,7 @@ def among_others(one: Bench) -> Iterator[Row]:
     """
     others = [EXPERIMENT.plan(cell, TODAY) for cell in EXPERIMENT.cells("quick")]
     table = []
-    for further, replication in ((0, 1), (0, 10), (0, 40), (2540, 10)):
+    for further, replication in ((0, 10), (0, 40)):
         plan = plan_of(further, replication)
         company = [plan, *(other for other in others if other.cell != plan.cell)][:COMPANY]
         long, short, among = [], [], []

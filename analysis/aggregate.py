@@ -25,6 +25,7 @@ from analysis.errors import DataError
 from analysis.intervals import jackknife
 from analysis.load import Life, Run, counted
 from analysis.results import CellAudit, CellKey, CellSummary, Finding, Interval, RoundLevel
+from workloads.levels import PILOT_LAYOUTS
 from workloads.records import CAPACITY, KEYS, PREPARATION, WINDOWS, Window
 from workloads.rules import (
     BACKLOG,
@@ -79,7 +80,8 @@ def estimated(run: Run, windows: Mapping[CellKey, Sequence[Window]]) -> dict[Lif
         _check(key, windows[key])
         slices = [rotation.Slice.of(key, window) for window in counted(windows[key]) if window.planned_per_s is None]
         lives.setdefault((key.broker, key.start), []).extend(slices)
-    return {life: rotation.estimate(slices) for life, slices in lives.items() if slices}
+    pilot = None if run.precision is None else PILOT_LAYOUTS
+    return {life: rotation.estimate(slices, pilot) for life, slices in lives.items() if slices}
 
 
 def summarise(
@@ -257,8 +259,10 @@ def _times(key: CellKey, windows: Sequence[Window], estimate: rotation.StartEsti
     )
     if not received or not dispatched:
         return times | {"replicates_s": ()}
+    pilot: tuple[float, ...] = ()
     if estimate is not None and key in estimate.cells:
         place = estimate.cells.index(key)
+        pilot = tuple(map(float, estimate.pilot_s[:, place]))
         value, replicates = float(estimate.estimates_s[place]), tuple(map(float, estimate.replicates_s[:, place]))
     else:
         value, replicates = elapsed_s / received, _without_each_layout(windows)
@@ -270,6 +274,7 @@ def _times(key: CellKey, windows: Sequence[Window], estimate: rotation.StartEsti
     return {
         "processing_s": processing_s,
         "replicates_s": replicates,
+        "pilot_s": pilot,
         "mean_processing_s": elapsed_s / received,
         "received_per_s": _rate(1.0, processing_s),
         "dispatched_per_s": _rate(copies, processing_s),

@@ -18,9 +18,7 @@ from analysis.errors import DataError
 from analysis.intervals import jackknife_covariance, t_quantile
 from analysis.plane import identifiable, iterated_wls
 from analysis.rotation import Slice, estimate
-
-#: Layouts of the pilot in each start: 4 degrees of freedom cost a t quantile of 2.8 in one start, and 2.3 in two.
-PILOT_LAYOUTS = 5
+from workloads.levels import PILOT_LAYOUTS
 
 #: Of the precision asked for, that the number of layouts aims at: the estimate itself moves by some % after the pilot.
 AIM = 0.95

@@ -12,7 +12,7 @@ BIN := .venv/bin
 	touch .venv
 
 bench: .venv
-	$(BIN)/pytest microbench -k replication --grid quick
+	$(BIN)/pytest microbench -k replication --grid quick --benchmark-quiet
 
 # Tests that measure need the machine for themselves; the others do not mind company.
 test: .venv

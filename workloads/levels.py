@@ -29,7 +29,7 @@ class Level:
 
 LEVELS: Mapping[str, Level] = {
     "smoke": Level(layouts=1, rounds=1, slice_s=0.1, warm_up_s=0.0, warm_up_limit_s=0.0),  # correctness only
-    "quick": Level(layouts=8, rounds=2, slice_s=0.4, warm_up_s=20.0, warm_up_limit_s=60.0),
+    "quick": Level(layouts=8, rounds=2, slice_s=0.4, warm_up_s=20.0, warm_up_limit_s=50.0),
     "today": Level(layouts=8, rounds=3, slice_s=0.4, warm_up_s=40.0, warm_up_limit_s=180.0),
     "paper": Level(layouts=8, rounds=3, slice_s=0.4, warm_up_s=40.0, warm_up_limit_s=180.0),
 }

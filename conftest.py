@@ -1,3 +1,8 @@
 """Joins the two halves: the plugins that measure and the plugin that judges. No logic of its own."""
 
-pytest_plugins = ["fixtures.throughput_plugin", "fixtures.workload_plugin", "fixtures.plugin", "analysis.plugin"]
+pytest_plugins = [
+    "fixtures.session.throughput_plugin",
+    "fixtures.session.scenario_plugin",
+    "fixtures.plugin",
+    "analysis.plugin",
+]

@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 from analysis import archive
 from analysis.errors import DataError
 from analysis.results import RunResult, audit_json, fit_json, summary_json, worst
-from workloads.records import Kind
-from workloads.rules import VerdictKind
+from workloads.schema import RunKind
+from workloads.status import VerdictKind
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,10 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _answer(options: argparse.Namespace) -> tuple[str, VerdictKind]:
     """The text, or the JSON object that was asked for, and the verdict."""
-    from analysis import directory  # noqa: PLC0415 - Spark and statsmodels: not for --help and usage errors
+    from analysis import run_directory  # noqa: PLC0415 - Spark and statsmodels: not for --help and usage errors
 
-    kind = directory.kind_of(options.run)
-    verbs = (_throughput if kind is Kind.THROUGHPUT else _workload)(options)
+    kind = run_directory.kind_of(options.run)
+    verbs = (_throughput if kind is RunKind.THROUGHPUT else _workload)(options)
     if options.verb not in verbs:
         raise DataError(
             f"{options.verb}: a run of a business workload has no model of a broker's times; its verbs are "
@@ -54,19 +54,19 @@ Verbs: TypeAlias = Mapping[str, tuple[Callable[..., Any], Callable[[Any], str], 
 
 
 def _throughput(options: argparse.Namespace) -> Verbs:
-    from analysis import predict, tables, verdict  # noqa: PLC0415
+    from analysis.throughput import console, pipeline, predict  # noqa: PLC0415
 
     def predicted(paths: Sequence[Path], **reading: Any) -> tuple[predict.RunPredictions, ...]:
         question = predict.Question(options.n_fltr, options.replication, options.rate, options.extrapolate)
-        return predict.predictions(verdict.fitted(paths, **reading), question)
+        return predict.predictions(pipeline.fitted(paths, **reading), question)
 
     return {
-        "summary": (verdict.analysed, tables.summary, summary_json),
-        "audit": (verdict.audited, tables.audit, audit_json),
-        "fit": (verdict.fitted, tables.model, fit_json),
+        "summary": (pipeline.analysed, console.summary, summary_json),
+        "audit": (pipeline.audited, console.audit, audit_json),
+        "fit": (pipeline.fitted, console.model, fit_json),
         "predict": (predicted, predict.text, predict.predict_json),
         "report": (
-            verdict.analysed,
+            pipeline.analysed,
             lambda results: _written(results, options)[0],
             lambda results: _written(results, options)[1],
         ),
@@ -74,13 +74,13 @@ def _throughput(options: argparse.Namespace) -> Verbs:
 
 
 def _workload(options: argparse.Namespace) -> Verbs:
-    from analysis.workload import record, tables, verdict  # noqa: PLC0415
+    from analysis.scenario import console, json_output, pipeline  # noqa: PLC0415
 
     return {
-        "summary": (verdict.analysed, tables.summary, record.summary_json),
-        "audit": (verdict.analysed, tables.audit, record.audit_json),
+        "summary": (pipeline.analysed, console.summary, json_output.summary_json),
+        "audit": (pipeline.analysed, console.audit, json_output.audit_json),
         "report": (
-            verdict.analysed,
+            pipeline.analysed,
             lambda results: _pages(results, options)[0],
             lambda results: _pages(results, options)[1],
         ),
@@ -89,21 +89,21 @@ def _workload(options: argparse.Namespace) -> Verbs:
 
 def _pages(results: Sequence[Any], options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     """The report of a workload and its disclosure as files; what to say of them, in words and as an object."""
-    from analysis.report import supply_chain  # noqa: PLC0415 - matplotlib
-    from analysis.workload import disclosure  # noqa: PLC0415
+    from analysis.report import scenario_page  # noqa: PLC0415 - matplotlib
+    from analysis.scenario import disclosure  # noqa: PLC0415
 
-    pages, disclosures = supply_chain.write(results, options.output), disclosure.write(results)
+    pages, disclosures = scenario_page.write(results, options.output), disclosure.write(results)
     lines = [f"report: {path}" for path in pages] + [f"disclosure: {path}" for path in disclosures]
-    record = supply_chain.record(results, pages) | {"disclosures": list(map(str, disclosures))}
+    record = scenario_page.record(results, pages) | {"disclosures": list(map(str, disclosures))}
     return _with_archives("\n".join(lines), record, results, options)
 
 
 def _written(results: Sequence[RunResult], options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     """The report as a file; what to say of it, in words and as an object."""
-    from analysis.report import page  # noqa: PLC0415 - matplotlib
+    from analysis.report import throughput_page  # noqa: PLC0415 - matplotlib
 
-    path = page.write(results, options.output)
-    return _with_archives(f"report: {path}", page.record(results, path), results, options)
+    path = throughput_page.write(results, options.output)
+    return _with_archives(f"report: {path}", throughput_page.record(results, path), results, options)
 
 
 def _with_archives(

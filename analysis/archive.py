@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from analysis.atomic import written_whole
 from analysis.errors import DataError
-from analysis.whole import written_whole
 
 #: The tables are compressed already, and are by far the most of it.
 _LEVEL = 1

@@ -19,8 +19,8 @@ import pytest
 
 from analysis.errors import DataError
 from analysis.results import Finding, worst
-from workloads.records import Kind
-from workloads.rules import VerdictKind
+from workloads.schema import RunKind
+from workloads.status import VerdictKind
 
 #: The options of both halves stand in one group of `--help`.
 GROUP = "brokerbench"
@@ -44,8 +44,8 @@ class LayoutsPlanner:
     """What the measuring half asks for `--precision`, under the name by which it looks for it."""
 
     def layouts_needed(self, *args: Any, **kwargs: Any) -> int:
-        """As `analysis.planner`, which is imported when somebody asks."""
-        from analysis import planner  # noqa: PLC0415 - numpy and scipy, in no other session
+        """As `analysis.throughput.planner`, which is imported when somebody asks."""
+        from analysis.throughput import planner  # noqa: PLC0415 - numpy and scipy, in no other session
 
         return planner.layouts_needed(*args, **kwargs)
 
@@ -90,7 +90,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class RunVerdict:
     """What the last item has to know: failed: of a workload, a test of its audit did, which no option forgives."""
 
     verdict: VerdictKind
@@ -127,44 +127,45 @@ def _flag(config: pytest.Config, name: str) -> bool:
     return bool(config.getini(name) if given is None else given)
 
 
-def _judged(folder: Path, stash: pytest.Stash) -> Judged:
+def _judged(folder: Path, stash: pytest.Stash) -> RunVerdict:
     """What is said is in the stash before the report is written, which closes them with its path."""
     # The suite turns warnings into errors; those of the libraries below are about their own future, not about the run.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         # Spark and matplotlib: only once nothing is measured any more.
-        from analysis.directory import kind_of  # noqa: PLC0415
+        from analysis.run_directory import kind_of  # noqa: PLC0415
 
         return _KINDS[kind_of([folder])](folder, stash)
 
 
-def _throughput(folder: Path, stash: pytest.Stash) -> Judged:
-    from analysis import console, session, verdict  # noqa: PLC0415
-    from analysis.directory import LATEST  # noqa: PLC0415
-    from analysis.glance import glance  # noqa: PLC0415
-    from analysis.report import page  # noqa: PLC0415
+def _throughput(folder: Path, stash: pytest.Stash) -> RunVerdict:
+    from analysis import spark  # noqa: PLC0415
+    from analysis.report import throughput_page  # noqa: PLC0415
+    from analysis.run_directory import LATEST  # noqa: PLC0415
+    from analysis.throughput import closing_screen, pipeline  # noqa: PLC0415
+    from analysis.throughput.glance import glance  # noqa: PLC0415
 
-    (result,) = verdict.analysed([folder], master=session.DEFAULT_MASTER)
+    (result,) = pipeline.analysed([folder], master=spark.DEFAULT_MASTER)
     shown, run = _near(folder), "" if LATEST.resolve() == folder.resolve() else _near(folder)
-    said = partial(console.text, glance(result), folder=shown, run=run, prefix=_programs())
+    said = partial(closing_screen.text, glance(result), folder=shown, run=run, prefix=_programs())
     stash[_TEXT] = said(report=None)
-    stash[_TEXT] = said(report=_near(page.write([result])))
-    return Judged(result.verdict, tuple(result.every_finding))
+    stash[_TEXT] = said(report=_near(throughput_page.write([result])))
+    return RunVerdict(result.verdict, tuple(result.every_finding))
 
 
-def _workload(folder: Path, stash: pytest.Stash) -> Judged:
-    from analysis import session  # noqa: PLC0415
-    from analysis.report import supply_chain  # noqa: PLC0415
-    from analysis.workload import disclosure, tables, verdict  # noqa: PLC0415
+def _workload(folder: Path, stash: pytest.Stash) -> RunVerdict:
+    from analysis import spark  # noqa: PLC0415
+    from analysis.report import scenario_page  # noqa: PLC0415
+    from analysis.scenario import console, disclosure, pipeline  # noqa: PLC0415
 
-    results = verdict.analysed([folder], master=session.DEFAULT_MASTER)
-    stash[_TEXT] = tables.summary(results)
-    for name, paths in (("report", supply_chain.write(results)), ("disclosure", disclosure.write(results))):
+    results = pipeline.analysed([folder], master=spark.DEFAULT_MASTER)
+    stash[_TEXT] = console.summary(results)
+    for name, paths in (("report", scenario_page.write(results)), ("disclosure", disclosure.write(results))):
         stash[_TEXT] += "".join(f"\n{name}: {path}" for path in paths)
     if results[0].manifest["options"].get("archive"):
         stash[_PACKED] = folder
     findings = tuple(finding for result in results for finding in result.findings)
-    return Judged(
+    return RunVerdict(
         worst(result.verdict for result in results), findings, failed=any(not result.passes for result in results)
     )
 
@@ -180,7 +181,7 @@ def _programs() -> str:
     return f"{folder.relative_to(Path.cwd())}/" if folder.is_relative_to(Path.cwd()) else ""
 
 
-_KINDS = {Kind.THROUGHPUT: _throughput, Kind.WORKLOAD: _workload}
+_KINDS = {RunKind.THROUGHPUT: _throughput, RunKind.WORKLOAD: _workload}
 
 
 def _packed(folder: Path) -> str:
@@ -193,7 +194,7 @@ def _packed(folder: Path) -> str:
         return f"not written: {error}"
 
 
-def _reasons(judged: Judged, folder: Path) -> str:
+def _reasons(judged: RunVerdict, folder: Path) -> str:
     serious = [finding for finding in judged.findings if finding.consequence != VerdictKind.VALID]
     lines = [f"- {finding.what}: {finding.measured} (limit: {finding.limit})" for finding in serious]
     return "\n".join([f"verdict: {judged.verdict}", *lines, f"run directory: {folder}"])

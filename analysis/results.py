@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from workloads.lanes import LaneAudit
-from workloads.model import Factor
-from workloads.records import Window
-from workloads.rules import Status, VerdictKind
+from workloads.schema import Window
+from workloads.status import CellStatus, VerdictKind
+from workloads.throughput.flow import Factor
+from workloads.throughput.lanes import LaneAudit
 
 #: Version of the JSON objects below.
 JSON_SCHEMA = 2
@@ -123,7 +123,7 @@ class CellSummary:
     conservation: float | None
     windows: tuple[Window, ...]
     layouts: int
-    status: Status
+    status: CellStatus
     reason: str = ""
     pilot_s: tuple[float, ...] = ()
 
@@ -191,7 +191,7 @@ class AuditResult:
 class RoundLevel:
     """How much slower all cells of a round were than in the median round of their start.
 
-    level: factor - 1 · disturbed: whether it is beyond the limit of `workloads.rules.DISTURBED_LEVEL` · begin_s: from
+    level: factor - 1 · disturbed: whether it is beyond the limit of `workloads.limits.DISTURBED_LEVEL` · begin_s: from
     the start's first counted slice · gc_share, compiler_share: as in CellSummary, over the round's slices.
     """
 
@@ -245,7 +245,7 @@ class Description:
 
 
 @dataclass(frozen=True, slots=True)
-class Precision:
+class HalfWidth:
     """Half-width of a coefficient's 95 % interval beside its limit: relative to the estimate, or, where the interval
     covers 0, relative to the smallest B of the cells. half_width is None without an interval."""
 
@@ -291,7 +291,7 @@ class Roofline:
     """The alternative B = max(t_rcv + n_fltr t_fltr + r t_tx, r t_sat), for a cap on transmission.
 
     delta_aicc: AICc of the plane less that of the roofline; preferred: whether the roofline is the better description
-    (by the limit in `workloads.rules`) · capped: the cells in the regime of the cap · parameters: of the plane on the
+    (by the limit in `workloads.limits`) · capped: the cells in the regime of the cap · parameters: of the plane on the
     other cells, so that their intervals hold given these regimes · points: the capped cells with B measured and
     r t_sat.
     """
@@ -367,7 +367,7 @@ class FitResult:
     leave_one_out: LeaveOneOut | None = None
     variation: Variation = Variation(None, None, None)
     description: Description | None = None
-    precision: Mapping[str, Precision] = field(default_factory=dict)
+    precision: Mapping[str, HalfWidth] = field(default_factory=dict)
     layouts: int = 0
 
     @property
@@ -424,7 +424,7 @@ def _reciprocal(interval: Interval) -> Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class BrokerComparison:
     """Brokers of one run beside each other in one experiment: all divided by `against`, the first of them."""
 
     run: str
@@ -509,7 +509,7 @@ class LatencyResult:
     waiting_s: float
     predicted_waiting_s: float | None
     model: str
-    status: Status
+    status: CellStatus
     reason: str
 
 
@@ -558,7 +558,7 @@ class RunResult:
     claims: tuple[Claim, ...] = ()
     latency: tuple[LatencyResult, ...] = ()
     not_applicable: tuple[NotApplicable, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[BrokerComparison, ...] = ()
     manifest: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -647,7 +647,7 @@ def _not_applicable(cell: NotApplicable) -> dict[str, Any]:
         **dict.fromkeys(("planned_per_s", *_RATES, "processing_s", *_NUMBERS)),
         "layouts": 0,
         "slices": 0,
-        "status": Status.NOT_APPLICABLE,
+        "status": CellStatus.NOT_APPLICABLE,
     }
 
 
@@ -702,7 +702,7 @@ def _rate(interval: Interval | None) -> dict[str, Any] | None:
     return None if interval is None else {"estimate": interval.estimate, "ci95": interval.ci95}
 
 
-def _ratios(comparison: Comparison) -> Iterator[dict[str, Any]]:
+def _ratios(comparison: BrokerComparison) -> Iterator[dict[str, Any]]:
     """A record per broker and coefficient, and per broker and cell; the first broker's have no ratio."""
     for kind, rows in (("coefficient", comparison.coefficients), ("cell", comparison.cells)):
         for row in rows:

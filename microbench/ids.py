@@ -5,7 +5,7 @@ All series of one experiment send equal messages in this way, so that only the f
 
 from collections.abc import Mapping
 
-from workloads.model import CORRELATION_ID, Template
+from workloads.throughput.flow import CORRELATION_ID, Template
 
 #: The value of the factor `filter` -> the name by which the selector sees the id.
 FILTERS: Mapping[str, str] = {"correlation": CORRELATION_ID, "property": "ID"}

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from workloads.model import (
+from workloads.throughput.flow import (
     AckMode,
     Cell,
     Destination,

@@ -10,8 +10,17 @@ n = 20 on and only one for n = 2, which contradicts "half of the components".
 
 import pytest
 
-from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template, factorial
-from workloads.selectors import Equals, Selector, all_of
+from workloads.throughput.flow import (
+    Cell,
+    Destination,
+    DestinationKind,
+    Experiment,
+    Flow,
+    Subscription,
+    Template,
+    factorial,
+)
+from workloads.throughput.selectors import Equals, Selector, all_of
 
 PUBLISHERS = 20
 SUBSCRIBERS = 10

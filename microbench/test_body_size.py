@@ -6,7 +6,7 @@ large its messages are; all other experiments send empty ones.
 
 import pytest
 
-from workloads.model import (
+from workloads.throughput.flow import (
     MOST_BODY_BYTES,
     Cell,
     Destination,

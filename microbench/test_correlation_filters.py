@@ -7,7 +7,7 @@ header more than its fixed ones in both.
 import pytest
 
 from microbench.test_replication import PUBLISHERS, variant_grids
-from workloads.model import (
+from workloads.throughput.flow import (
     CORRELATION_ID,
     Cell,
     Destination,
@@ -17,7 +17,7 @@ from workloads.model import (
     Subscription,
     Template,
 )
-from workloads.selectors import Equals
+from workloads.throughput.selectors import Equals
 
 LABEL = "header{further:04d}-r{replication:03d}"
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from workloads.model import (
+from workloads.throughput.flow import (
     Cell,
     Destination,
     DestinationKind,

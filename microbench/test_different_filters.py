@@ -7,8 +7,8 @@ broker that indexes its filters, or evaluates equal ones once, tells the two apa
 import pytest
 
 from microbench.test_replication import PUBLISHERS, variant_grids
-from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template
-from workloads.selectors import Equals
+from workloads.throughput.flow import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template
+from workloads.throughput.selectors import Equals
 
 LABEL = "unequal{further:04d}-r{replication:03d}"
 

@@ -7,8 +7,8 @@ or without one.
 import pytest
 
 from microbench.ids import FILTERS, message
-from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, factorial
-from workloads.selectors import Equals
+from workloads.throughput.flow import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, factorial
+from workloads.throughput.selectors import Equals
 
 PUBLISHERS = 20
 

@@ -7,13 +7,22 @@ every broker can run; the fitted model gives its mean service time.
 
 import pytest
 
-from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template, factorial
-from workloads.sendrules import Arrivals, Utilisation
+from workloads.throughput.flow import (
+    Cell,
+    Destination,
+    DestinationKind,
+    Experiment,
+    Flow,
+    Subscription,
+    Template,
+    factorial,
+)
+from workloads.throughput.load_shape import ArrivalProcess, ShareOfCapacity
 
 PUBLISHERS = 20
 
 LABEL = "u{percent:02d}-{arrivals}"
-ARRIVALS = tuple(one.value for one in Arrivals)
+ARRIVALS = tuple(one.value for one in ArrivalProcess)
 
 GRIDS = {
     "smoke": factorial(LABEL, percent=(20,), arrivals=ARRIVALS),
@@ -32,8 +41,8 @@ def flow(_cell: Cell, destination: str) -> Flow:
     )
 
 
-def _open_loop(cell: Cell) -> Utilisation:
-    return Utilisation(cell.number("percent"), Arrivals(cell.factors["arrivals"]))
+def _open_loop(cell: Cell) -> ShareOfCapacity:
+    return ShareOfCapacity(cell.number("percent"), ArrivalProcess(cell.factors["arrivals"]))
 
 
 EXPERIMENT = Experiment(

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from workloads.model import (
+from workloads.throughput.flow import (
     Cell,
     Destination,
     DestinationKind,
@@ -20,7 +20,7 @@ from workloads.model import (
     Template,
     factorial,
 )
-from workloads.sendrules import PerPublisher
+from workloads.throughput.load_shape import SyncPublishers
 
 LABEL = "p{publishers:02d}-s{subscribers:03d}"
 
@@ -54,8 +54,8 @@ def _with_receipts(_cell: Cell, profile: Profile) -> Profile:
     return replace(profile, receipts=True)
 
 
-def _synchronous(_cell: Cell) -> PerPublisher:
-    return PerPublisher(1)
+def _synchronous(_cell: Cell) -> SyncPublishers:
+    return SyncPublishers(1)
 
 
 EXPERIMENT = Experiment(

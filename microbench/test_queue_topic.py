@@ -7,8 +7,17 @@ share are equal, and the topic's filters are its way of dividing, paid for in it
 
 import pytest
 
-from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template, factorial
-from workloads.selectors import Equals
+from workloads.throughput.flow import (
+    Cell,
+    Destination,
+    DestinationKind,
+    Experiment,
+    Flow,
+    Subscription,
+    Template,
+    factorial,
+)
+from workloads.throughput.selectors import Equals
 
 PUBLISHERS = 20
 

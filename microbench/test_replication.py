@@ -6,8 +6,17 @@ filter for #1 and get none. These are the cells on which t_rcv, t_fltr and t_tx 
 
 import pytest
 
-from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template, factorial
-from workloads.selectors import Equals
+from workloads.throughput.flow import (
+    Cell,
+    Destination,
+    DestinationKind,
+    Experiment,
+    Flow,
+    Subscription,
+    Template,
+    factorial,
+)
+from workloads.throughput.selectors import Equals
 
 PUBLISHERS = 20  # section 4.5
 

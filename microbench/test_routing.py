@@ -11,8 +11,17 @@ from dataclasses import dataclass
 
 import pytest
 
-from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template, factorial
-from workloads.selectors import Equals, Like, Selector
+from workloads.throughput.flow import (
+    Cell,
+    Destination,
+    DestinationKind,
+    Experiment,
+    Flow,
+    Subscription,
+    Template,
+    factorial,
+)
+from workloads.throughput.selectors import Equals, Like, Selector
 
 PUBLISHERS = 20
 

@@ -8,8 +8,17 @@ from collections.abc import Mapping
 
 import pytest
 
-from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template, factorial
-from workloads.selectors import And, Between, Equals, In, IsNull, Like, Or, Selector
+from workloads.throughput.flow import (
+    Cell,
+    Destination,
+    DestinationKind,
+    Experiment,
+    Flow,
+    Subscription,
+    Template,
+    factorial,
+)
+from workloads.throughput.selectors import And, Between, Equals, In, IsNull, Like, Or, Selector
 
 PUBLISHERS = 20
 

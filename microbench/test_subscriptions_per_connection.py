@@ -6,8 +6,17 @@ lie as far apart as they can, so that each connection has its share of the copie
 
 import pytest
 
-from workloads.model import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template, factorial
-from workloads.selectors import Equals
+from workloads.throughput.flow import (
+    Cell,
+    Destination,
+    DestinationKind,
+    Experiment,
+    Flow,
+    Subscription,
+    Template,
+    factorial,
+)
+from workloads.throughput.selectors import Equals
 
 PUBLISHERS = 20
 SUBSCRIPTIONS = 100

@@ -20,35 +20,37 @@ import numpy as np
 import pyarrow.parquet as pq
 from tabulate import tabulate
 
-from analysis.session import session
-from analysis.verdict import audited
-from fixtures import brokers, host
+from analysis.spark import session
+from analysis.throughput.pipeline import audited
+from fixtures import brokers
 from fixtures.brokers import Running
-from fixtures.load import performance
-from fixtures.load.arrivals import Arrivals
-from fixtures.load.coordinator import Workers
-from fixtures.load.handshake import Wanted, close_all, open_connections
-from fixtures.load.job import Client
-from fixtures.load.measure import in_flight
-from fixtures.load.performance import Performance, Setting
-from fixtures.load.publisher import BLOCK_FRAMES, send_frame
+from fixtures.host import cpus
+from fixtures.load.group.coordinator import Workers
+from fixtures.load.group.job import Client
+from fixtures.load.net.opening import ConnectionRequest, close_all, open_connections
+from fixtures.load.scenario import case_run
+from fixtures.load.scenario.case_run import CaseRun, CaseSettings
+from fixtures.load.throughput.delivery_tracker import DeliveryTracker
+from fixtures.load.throughput.layout_run import in_flight
+from fixtures.load.throughput.publisher import BLOCK_FRAMES, send_frame
 from fixtures.recording.run_directory import RunDirectory
 from fixtures.wire.bulk import MESSAGES, FrameBlock, scan, stamp
 from fixtures.wire.frames import Frame
 from fixtures.wire.stomp import encode
 from microbench.test_replication import EXPERIMENT
-from tests.fixtures.cells import FIRST, Way, lay_out
-from tests.run_directories import write_events
-from workloads.model import PROFILES, Cell, Plan
-from workloads.periods import Period
-from workloads.records import Kind, Window
-from workloads.scenario import Consumption
+from tests.support.load_bench import FIRST, Way, lay_out
+from tests.support.run_directories import write_events
+from workloads.scenario.model import Consumption
+from workloads.scenario.periods import Period
 from workloads.schedule import Slot
-from workloads.sendrules import Credit
-from workloads.specjms2007 import DESTINATIONS, compiled, topology
+from workloads.schema import RunKind, Window
+from workloads.specjms2007 import DESTINATIONS
+from workloads.supply_chain import compiling, topology
+from workloads.throughput.flow import PROFILES, Cell, Plan
+from workloads.throughput.load_shape import ClosedLoop
 
 TODAY = PROFILES["today"]
-CREDIT = Credit(1000)
+CREDIT = ClosedLoop(1000)
 #: Slices long enough to tell CPU times to the percent, and as a run has them.
 LONG_S, SHORT_S = 4.0, 0.4
 #: Cells of a block in which one is compared with itself alone, and in how many rounds.
@@ -135,7 +137,7 @@ class Bench:
 
 @contextmanager
 def bench(folder: Path) -> Iterator[Bench]:
-    host.require_descriptors(6000)
+    cpus.require_descriptors(6000)
     with _broker("activemq", folder) as (running, load_cpu):
         os.sched_setaffinity(0, {load_cpu})
         one = Bench(running, folder, load_cpu)
@@ -210,7 +212,7 @@ def largest_cells(one: Bench) -> Iterator[Row]:
 def memory(one: Bench) -> Iterator[Row]:
     """A worker with 2600 connections: how much memory, and how much more at the end than at the begin."""
     sizes: list[int] = []
-    one.cell(plan_of(2540, 40), 12, 2.5, look=lambda: sizes.append(host.rss_bytes(one.workers.pids[0])))
+    one.cell(plan_of(2540, 40), 12, 2.5, look=lambda: sizes.append(cpus.rss_bytes(one.workers.pids[0])))
     yield Row("memory of a worker with 2600 connections, MB", max(sizes) / 1e6, 300, True)
     yield Row("its growth over 30 s of load, MB", (sizes[-1] - sizes[0]) / 1e6, 5, True)
 
@@ -249,12 +251,12 @@ def _broker(text: str, folder: Path) -> Iterator[tuple[Running, int]]:
 
 def _performed(running: Running, folder: Path, cpu: int, base: int) -> tuple[float, float]:
     """Messages per second, and microseconds for one, of vertical BASE `base` after 20 s of warm-up."""
-    directory = RunDirectory(folder, "reacting", {}, Kind.WORKLOAD)
-    setting = Setting(compiled.scenario(topology.vertical(base)), Consumption.STRICT)
+    directory = RunDirectory(folder, "reacting", {}, RunKind.WORKLOAD)
+    setting = CaseSettings(compiling.compile_scenario(topology.vertical(base)), Consumption.STRICT)
     workers = Workers(1, [cpu])
     try:
         slot = Slot(running.spec.label, 1, "specjms2007", f"vertical-b{base:04d}")
-        with Performance(setting, slot, performance.Surroundings(workers, running, directory)) as cell:
+        with CaseRun(setting, slot, case_run.CaseContext(workers, running, directory)) as cell:
             cell.period(Period.WARM_UP, 20)
             before = workers.control.live()
             cell.period(Period.MEASUREMENT, 20)
@@ -280,7 +282,7 @@ def _ring(running: Running, cpu: int) -> tuple[float, float]:
     strict = (("id", "0"), ("ack", "client-individual"), ("activemq.prefetchSize", "1"), ("receipt", "in"))
     subscribe = [Frame("SUBSCRIBE", (("destination", name), *strict)) for name in names]
     body = b"x" * 1800
-    wanted = [Wanted(place, (frame,)) for place, frame in enumerate(subscribe)]
+    wanted = [ConnectionRequest(place, (frame,)) for place, frame in enumerate(subscribe)]
     connections = open_connections(wanted, running.endpoint, "/")
     epoll = select.epoll()
     sockets = {one.socket.fileno(): (one.socket, names[(one.number + 1) % RING].encode()) for one in connections}
@@ -339,7 +341,7 @@ def scan_and_audit() -> Row:
         at = range(turn * per_subscription, (turn + 1) * per_subscription)
         frames = [encode(message(k % lanes, k // lanes, s)) + b"\n" for s in range(40) for k in at]
         blocks.append(np.frombuffer(b"".join(frames)[:-1], np.uint8))
-    arrivals = Arrivals(plan)
+    arrivals = DeliveryTracker(plan)
     begin = time.process_time()
     for block in blocks:
         stamps = scan(block, MESSAGES)

@@ -21,14 +21,15 @@ from pathlib import Path
 import numpy as np
 from tabulate import tabulate
 
-from analysis import rotation
-from analysis.fit import PARAMETERS, STARTS_AS_UNIT, fit
 from analysis.results import CellKey, CellSummary, FitResult
-from analysis.verdict import analysed
-from tests import run_directories as rd
-from tests.analysis.cells import summary
-from workloads.records import ANCHOR
-from workloads.rules import DISTURBED, DISTURBED_LEVEL, VerdictKind
+from analysis.throughput import rotation
+from analysis.throughput.fit import PARAMETERS, STARTS_AS_UNIT, fit
+from analysis.throughput.pipeline import analysed
+from tests.support import run_directories as rd
+from tests.support.fit_cells import summary
+from workloads.limits import DISTURBED, DISTURBED_LEVEL
+from workloads.schema import ANCHOR
+from workloads.status import VerdictKind
 
 #: (further filters, replication grade) of the replication experiment, as it has them for a few minutes and for a study.
 GRIDS = {
@@ -123,7 +124,7 @@ class Calibration:
 
     covered: of the runs · bias: mean of estimate / true, less 1 · error: 95 % quantile of |estimate / true - 1| ·
     half_width: median of the intervals', relative to the truth · disturbed: of the runs, by the rule of
-    `workloads.rules.DISTURBED` · saturated: fits that prefer the roofline · labelled: of these, those that name
+    `workloads.limits.DISTURBED` · saturated: fits that prefer the roofline · labelled: of these, those that name
     exactly the capped cells · invalid, unverified: verdicts · asked: whether the row decides the exit code.
     """
 
@@ -205,7 +206,7 @@ def start_slices(
     host: Host,
     scatter: float,
     t_sat_s: float = 0.0,
-) -> tuple[list[rotation.Slice], dict[CellKey, tuple[int, int]]]:
+) -> tuple[list[rotation.MeasuredSlice], dict[CellKey, tuple[int, int]]]:
     """The slices of a start on a time axis of its own, and the setting of each cell.
 
     t_sat_s: what a copy takes at least.
@@ -222,7 +223,7 @@ def start_slices(
     drawn = list(host.spells.drawn(rng, scheme.layouts * per_layout_s)) if host.spells else []
     spells = np.array(drawn, dtype=float).reshape(-1, 2)
     slower = host.spells.slower if host.spells else 0.0
-    made: list[rotation.Slice] = []
+    made: list[rotation.MeasuredSlice] = []
     clock_s = 0.0
     for layout in range(1, 1 + scheme.layouts):
         for block, keys in enumerate(blocks):
@@ -246,7 +247,7 @@ def start_slices(
                 received = np.maximum(1, np.round(MEASURED_S * (1 - pauses[order]) / taken_s))
                 number_of_pauses = rng.poisson(pauses[order] * b[order] * received / PAUSE_S)
                 made += [
-                    rotation.Slice(
+                    rotation.MeasuredSlice(
                         cell=keys[at],
                         layout=layout,
                         block=block,

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, settings
 
-from workloads.lanes import LaneAudit, classify, classify_shared
-from workloads.records import TABLES, expected_pairs
+from workloads.schema import TABLES, expected_pairs
+from workloads.throughput.lanes import LaneAudit, audit_lane, audit_shared_lane
 
 ROOT = Path(__file__).parents[1]
 
@@ -28,12 +28,12 @@ ROOT = Path(__file__).parents[1]
 LAYOUT = ("broker", "start", "layout", "block")
 
 #: Folders whose tests need Spark, each for one process.
-ON_SPARK = ("tests/analysis/workload/", "tests/analysis/")
+ON_SPARK = ("tests/analysis/scenario/", "tests/analysis/")
 
 #: Files whose tests take longest, in which order they begin, so that no worker is left with one of them at the end.
 LONGEST = (
     "test_workload_faults.py",
-    "test_measurement.py",
+    "test_throughput_run.py",
     "test_lifecycle.py",
     "test_container.py",
     "test_rabbitmq.py",
@@ -119,11 +119,13 @@ def _layout_audit(
         runs.setdefault((row["lane"], row["subscription"]), []).append((row["first_seq"], row["last_seq"]))
     shared = {lane for lane, _ in expected_pairs({"lanes": [group for group in plan["lanes"] if group["shared"]]})}
     audits = [
-        classify(of_pair, sent.get(pair[0], 0), expected=pair in pairs)
+        audit_lane(of_pair, sent.get(pair[0], 0), expected=pair in pairs)
         for pair, of_pair in runs.items()
         if pair not in pairs or pair[0] not in shared
     ]
-    audits += [classify_shared([runs[pair] for pair in pairs if pair[0] == lane], sent.get(lane, 0)) for lane in shared]
+    audits += [
+        audit_shared_lane([runs[pair] for pair in pairs if pair[0] == lane], sent.get(lane, 0)) for lane in shared
+    ]
     return reduce(add, audits, LaneAudit()), sum(sent.values())
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.sessions import LIMIT_S, environment
+from tests.support.sessions import LIMIT_S, environment
 
 #: Costs come back only from a broker and a load that have their CPUs for themselves.
 pytestmark = pytest.mark.alone

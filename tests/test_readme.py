@@ -6,9 +6,9 @@ import pytest
 
 from fixtures.brokers import PRODUCTS
 from fixtures.brokers.product import PROVIDER_OPTIONS
-from fixtures.options import OPTIONS
+from fixtures.session.options import OPTIONS
 from tests.conftest import ROOT
-from tests.experiments import EXPERIMENTS
+from tests.support.experiments import EXPERIMENTS
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 

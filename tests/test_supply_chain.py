@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import read_json
-from tests.fixtures.cells import require_activemq
-from tests.fixtures.java_brokers import resolved
-from tests.sessions import PYTEST, command
-from workloads.rules import VerdictKind
+from tests.support.java_brokers import resolved
+from tests.support.load_bench import require_activemq
+from tests.support.sessions import PYTEST, command
+from workloads.status import VerdictKind
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 

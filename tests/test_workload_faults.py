@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from tests.conftest import read_json, table_rows
-from tests.sessions import PYTEST, command, side_by_side
+from tests.support.sessions import PYTEST, command, side_by_side
 from workloads.specjms2007 import rules
-from workloads.specjms2007.executions import Execution
-from workloads.specjms2007.interactions import SCRIPTS
-from workloads.specjms2007.topology import Location
+from workloads.supply_chain.executions import Execution
+from workloads.supply_chain.interactions import INTERACTIONS
+from workloads.supply_chain.topology import Location
 
 #: Each supermarket has a distribution centre of its own, and starts an execution every other second: what is cut off in
 #: the last second of the measurement holds up nobody else. Of 288 executions five messages that nobody sends are 0.3 %;
@@ -145,7 +145,7 @@ class Seen:
 
 def execution(row):
     one = Execution.of(row["execution"])
-    origin = Location(SCRIPTS[one.interaction].starter.role, one.origin)
+    origin = Location(INTERACTIONS[one.interaction].starter.role, one.origin)
     return f"execution {one.number} of interaction {one.interaction} at {origin}"
 
 
@@ -189,7 +189,9 @@ def unanswered(seen):
     (row,) = (row for row in seen.rows("received") if row["settled_ns"] is None)
     interaction = Execution.of(row["execution"]).interaction
     taken = seen.plan["steps"][row["step"]]
-    answer = next(step.message for step in SCRIPTS[interaction].steps if step.after == taken and step.mode.transacted)
+    answer = next(
+        step.message for step in INTERACTIONS[interaction].steps if step.after == taken and step.mode.transacted
+    )
     return f"interaction {interaction}", f"{execution(row)}: nobody sent {answer}"
 
 

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from workloads.model import AckMode, DestinationKind, Plan
-from workloads.scenario import Consumption, Scenario
+from workloads.scenario.model import Consumption, Scenario
+from workloads.throughput.flow import AckMode, DestinationKind, Plan
 
 #: Acknowledgement inside a transaction is a matter of `Transactions`.
 PLAIN_ACK_MODES = frozenset(AckMode) - {AckMode.TRANSACTED}
@@ -113,7 +113,7 @@ class Capabilities:
         }
 
 
-def unmet(plan: Plan, capabilities: Capabilities) -> str:
+def missing_capability(plan: Plan, capabilities: Capabilities) -> str:
     """Why the plan is not applicable to such a broker, in words; empty where it is."""
     return "; ".join(dict.fromkeys(_unmet(plan, capabilities)))
 
@@ -146,7 +146,7 @@ def _unmet(plan: Plan, capabilities: Capabilities) -> Iterator[str]:
 REACTIVE_VERSION = "1.2"
 
 
-def unmet_by_scenario(scenario: Scenario, consumption: Consumption, capabilities: Capabilities) -> str:
+def missing_capability_of_scenario(scenario: Scenario, consumption: Consumption, capabilities: Capabilities) -> str:
     """Why the scenario is not applicable to such a broker, in words; empty where it is."""
     return "; ".join(dict.fromkeys(_unmet_by_scenario(scenario, consumption, capabilities)))
 

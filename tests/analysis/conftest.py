@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis.session import session
-from tests import run_directories as rd
+from analysis.spark import session
+from tests.support import run_directories as rd
 
 
 @pytest.fixture(scope="session")

@@ -7,13 +7,13 @@ import tarfile
 
 import pytest
 
-from analysis import archive, directory
+from analysis import archive, run_directory
 from analysis.__main__ import main
 from analysis.errors import DataError
-from analysis.workload import verdict
-from tests.analysis import workload_results
-from workloads.records import Kind
-from workloads.specjms2007.topology import vertical
+from analysis.scenario import pipeline
+from tests.support import scenario_results
+from workloads.schema import RunKind
+from workloads.supply_chain.topology import vertical
 
 SECRET = "hunter2-of-the-archive"
 
@@ -111,9 +111,9 @@ def test_packed_behind_its_report(tmp_path, monkeypatch, capsys):
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / "manifest.json").write_text("{}")
-    result = workload_results.result(vertical(5).only(4), path=folder)
-    monkeypatch.setattr(directory, "kind_of", lambda _paths: Kind.WORKLOAD)
-    monkeypatch.setattr(verdict, "analysed", lambda _paths, **_reading: (result,))
+    result = scenario_results.result(vertical(5).only(4), path=folder)
+    monkeypatch.setattr(run_directory, "kind_of", lambda _paths: RunKind.WORKLOAD)
+    monkeypatch.setattr(pipeline, "analysed", lambda _paths, **_reading: (result,))
 
     assert main(["report", str(folder), "--archive", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["archives"] == [str(tmp_path / "run.tar.gz")]

@@ -4,13 +4,11 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from analysis.__main__ import main
-
-ROOT = Path(__file__).parents[2]
+from tests.conftest import ROOT
 
 
 @pytest.mark.usefixtures("spark")

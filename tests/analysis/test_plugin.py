@@ -3,24 +3,23 @@
 import json
 import sys
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
 from analysis import plugin
-from tests import workload_runs
-from tests.workload_runs import Fault, Planted
-from workloads.periods import Lengths
-from workloads.records import Kind
-from workloads.specjms2007.topology import vertical
+from tests.conftest import ROOT
+from tests.support import scenario_runs
+from tests.support.scenario_runs import Fault, Planted
+from workloads.scenario.periods import Lengths
+from workloads.schema import RunKind
+from workloads.supply_chain.topology import vertical
 
 pytest_plugins = ["pytester"]
 
 # A session inside this process forgets what it has imported, and a module of C is loaded once: these are here before.
-for _module in ("analysis.verdict", "analysis.glance", "analysis.report.page"):
+for _module in ("analysis.throughput.pipeline", "analysis.throughput.glance", "analysis.report.throughput_page"):
     import_module(_module)
 
-ROOT = Path(__file__).parents[2]
 
 #: Two measured items and an ordinary one, and the measuring half in place of the real one.
 SUITE = """
@@ -116,7 +115,7 @@ def test_a_report_that_cannot_be_written_fails_the_item_but_not_the_screen(sessi
 @pytest.fixture(scope="module")
 def once():
     """What the analysis says of a run directory: for sessions that differ in what they make of it, asked once."""
-    judge, said = plugin._KINDS[Kind.THROUGHPUT], {}
+    judge, said = plugin._KINDS[RunKind.THROUGHPUT], {}
 
     def judged(folder, stash):
         if folder not in said:
@@ -132,7 +131,7 @@ def once():
 @pytest.mark.parametrize(("arguments", "failed"), [([], 0), (["--strict"], 1), (["--strict-verdict"], 1)])
 def test_an_invalid_run_fails_only_where_that_was_asked_for(session, once, monkeypatch, arguments, failed):
     """The screen is shown in either case; --strict makes the item fail with the reasons, without a traceback."""
-    monkeypatch.setitem(plugin._KINDS, Kind.THROUGHPUT, once)
+    monkeypatch.setitem(plugin._KINDS, RunKind.THROUGHPUT, once)
     result = session("invalid", *arguments)
 
     result.assert_outcomes(passed=4 - failed, failed=failed)
@@ -148,7 +147,7 @@ def test_an_invalid_run_fails_only_where_that_was_asked_for(session, once, monke
 @pytest.mark.usefixtures("spark")
 def test_a_workload_whose_audit_failed_fails_always(session, runs):
     """Without --strict as well; tables, report and disclosure are there all the same, and the archive if asked for."""
-    run = workload_runs.workload_run(
+    run = scenario_runs.workload_run(
         vertical(1).only(4),
         lengths=Lengths(warm_up_s=1, measurement_s=4, drain_s=1),
         planted=Planted(Fault.LOSE, "inventoryInfo"),
@@ -228,7 +227,7 @@ def test_collecting_shows_the_item_and_runs_nothing(session):
 @pytest.mark.usefixtures("spark")
 def test_what_was_seen_is_in_the_junit_report(session, once, monkeypatch, pytester, runs):
     """Verdict and directory are properties of the item, for whoever reads reports only."""
-    monkeypatch.setitem(plugin._KINDS, Kind.THROUGHPUT, once)
+    monkeypatch.setitem(plugin._KINDS, RunKind.THROUGHPUT, once)
     session("invalid", "--junitxml=report.xml")
 
     report = (pytester.path / "report.xml").read_text()

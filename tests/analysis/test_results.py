@@ -10,14 +10,14 @@ from analysis.results import (
     Description,
     Deviation,
     Grade,
+    HalfWidth,
     Interval,
     NotApplicable,
-    Precision,
     audit_json,
     fit_json,
     summary_json,
 )
-from tests.analysis import study
+from tests.support import study_runs
 
 
 def written(record):
@@ -27,7 +27,7 @@ def written(record):
 
 @pytest.fixture(scope="module")
 def whole():
-    return study.study(brokers=("activemq", "artemis"), starts=2)
+    return study_runs.study(brokers=("activemq", "artemis"), starts=2)
 
 
 def test_the_schema_is_named(whole):
@@ -42,7 +42,9 @@ def test_layouts_have_their_rounds(whole):
     layouts = written(summary_json([whole]))["layouts"]
 
     places = [(one["broker"], one["start"], one["layout"]) for one in layouts]
-    assert places == [(b, s, n) for b in ("activemq", "artemis") for s in (1, 2) for n in range(1, study.LAYOUTS + 1)]
+    assert places == [
+        (b, s, n) for b in ("activemq", "artemis") for s in (1, 2) for n in range(1, study_runs.LAYOUTS + 1)
+    ]
     busy = next(one for one in layouts if one["layout"] == 3)["rounds"][1]
     assert busy == {
         "block": 0,
@@ -57,7 +59,7 @@ def test_layouts_have_their_rounds(whole):
 
 def test_blocks_of_a_layout_stand_in_one_record():
     """In the order in which they were measured."""
-    result = study.small()
+    result = study_runs.small()
     second = tuple(replace(one, block=1, begin_s=one.begin_s + 0.5) for one in result.rounds)
     layouts = summary_json([replace(result, rounds=second + result.rounds)])["layouts"]
 
@@ -68,7 +70,7 @@ def test_cells_count_layouts_and_slices(whole):
     """Robust and mean time, shares of garbage collection and compiler, how many layouts and slices they rest on."""
     cell = written(summary_json([whole]))["cells"][0]
 
-    assert (cell["layouts"], cell["slices"]) == (study.LAYOUTS, study.LAYOUTS * study.ROUNDS)
+    assert (cell["layouts"], cell["slices"]) == (study_runs.LAYOUTS, study_runs.LAYOUTS * study_runs.ROUNDS)
     assert cell["mean_processing_s"] == pytest.approx(1.03 * cell["processing_s"]["estimate_s"])
     assert cell["processing_s"]["ci95_s"][0] < cell["processing_s"]["estimate_s"] < cell["processing_s"]["ci95_s"][1]
     assert (cell["gc_share"], cell["compiler_share"]) == (0.021, 0.004)
@@ -77,8 +79,8 @@ def test_cells_count_layouts_and_slices(whole):
 
 def test_a_cell_that_is_not_applicable_has_the_same_keys():
     """And no number; it was in no layout."""
-    none = NotApplicable(study.RUN, "rabbitmq", "and_filters", "today", "s1-n01", "no filters")
-    cells = written(summary_json([study.small(not_applicable=(none,))]))["cells"]
+    none = NotApplicable(study_runs.RUN, "rabbitmq", "and_filters", "today", "s1-n01", "no filters")
+    cells = written(summary_json([study_runs.small(not_applicable=(none,))]))["cells"]
 
     assert cells[0].keys() == cells[-1].keys()
     assert (cells[-1]["layouts"], cells[-1]["slices"], cells[-1]["processing_s"]) == (0, 0, None)
@@ -86,9 +88,9 @@ def test_a_cell_that_is_not_applicable_has_the_same_keys():
 
 def test_a_fit_is_described():
     """Grade, deciding cells with their intervals, rms; precision per parameter."""
-    result = study.small()
+    result = study_runs.small()
     found = Description(Grade.ROUGH, (Deviation("f2560-r001", Interval(0.1, 0.08, 0.12)),), 0.031)
-    precision = {"t_rcv": Precision(0.065, 0.15, holds=True), "t_fltr": Precision(None, 0.15, holds=False)}
+    precision = {"t_rcv": HalfWidth(0.065, 0.15, holds=True), "t_fltr": HalfWidth(None, 0.15, holds=False)}
     model = replace(result.fits[0], description=found, precision=precision)
     (fit,) = written(fit_json([replace(result, fits=(model,))]))["fits"]
 
@@ -101,14 +103,14 @@ def test_a_fit_is_described():
         "t_rcv": {"half_width": 0.065, "limit": 0.15, "holds": True},
         "t_fltr": {"half_width": None, "limit": 0.15, "holds": False},
     }
-    assert fit["layouts"] == study.LAYOUTS
+    assert fit["layouts"] == study_runs.LAYOUTS
     assert fit["variation"] == {"slices": 0.034, "layouts": 0.011, "between_starts": None, "reason": ""}
     assert fit["points"][0]["deviation"].keys() == {"estimate", "ci95"}
 
 
 def test_without_a_description_the_grade_is_null():
     """The keys stay."""
-    result = study.small()
+    result = study_runs.small()
     (fit,) = fit_json([replace(result, fits=(replace(result.fits[0], description=None),))])["fits"]
 
     assert fit["description"] == {"grade": None, "worst": [], "rms": None}

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from fixtures import brokers
 from fixtures.brokers import activemq
-from fixtures.start import Study, lay_out
-from tests.experiments import EXPERIMENTS
-from workloads.blocks import compose
+from fixtures.session.throughput_start import PlannedCell, lay_out
+from tests.support.experiments import EXPERIMENTS
 from workloads.errors import WorkloadError
-from workloads.levels import LEVELS as LENGTHS
-from workloads.levels import estimate_s
-from workloads.model import CORRELATION_ID, MOST_BODY_BYTES, PROFILES, AckMode, DestinationKind, Template
-from workloads.selectors import And, Between, Equals, In, IsNull, Like, Or
-from workloads.sendrules import Arrivals, PerPublisher, Utilisation
+from workloads.throughput.blocks import compose
+from workloads.throughput.flow import CORRELATION_ID, MOST_BODY_BYTES, PROFILES, AckMode, DestinationKind, Template
+from workloads.throughput.load_shape import ArrivalProcess, ShareOfCapacity, SyncPublishers
+from workloads.throughput.presets import PRESETS as LENGTHS
+from workloads.throughput.presets import estimate_s
+from workloads.throughput.selectors import And, Between, Equals, In, IsNull, Like, Or
 
 TODAY, PAPER = PROFILES["today"], PROFILES["paper"]
 LEVELS = ("smoke", "quick", "today", "paper")
@@ -146,7 +146,7 @@ CLASSIC = activemq.PRODUCT.capabilities(brokers.parse("activemq")).subscriptions
 def estimated_s(names, grid):
     """What the cells of these experiments take in one start of ActiveMQ Classic, but those that it cannot run."""
     studies = [
-        Study(experiment, cell, experiment.plan(cell, TODAY))
+        PlannedCell(experiment, cell, experiment.plan(cell, TODAY))
         for experiment in (EXPERIMENTS[name] for name in names)
         for cell in experiment.cells(grid)
     ]
@@ -197,7 +197,7 @@ def test_only_its_own_question_changes_a_profile(experiment):
 @ALL
 def test_only_two_experiments_leave_the_closed_loop(experiment):
     """Synchronous publishers in section 4.1, an open loop for latency; all others take the run's loop."""
-    kinds = {"publishers_subscribers": PerPublisher, "latency": Utilisation}
+    kinds = {"publishers_subscribers": SyncPublishers, "latency": ShareOfCapacity}
     expected = kinds.get(experiment.name, type(None))
 
     assert {type(experiment.pace(cell)) for grid in LEVELS for cell in experiment.cells(grid)} == {expected}
@@ -384,7 +384,7 @@ def test_publishers_are_synchronous(profile):
     for cell in PUBLISHERS_SUBSCRIBERS.cells("paper"):
         plan = PUBLISHERS_SUBSCRIBERS.plan(cell, profile)
         assert plan.profile.receipts
-        assert PUBLISHERS_SUBSCRIBERS.pace(cell) == PerPublisher(1)
+        assert PUBLISHERS_SUBSCRIBERS.pace(cell) == SyncPublishers(1)
         assert plan.n_fltr == 0
         assert plan.replication == len(plan.sessions) == cell.factors["subscribers"]
 
@@ -568,7 +568,9 @@ def test_latency_at_10_to_95_percent_of_the_capacity():
         assert factors(experiment, grid) == set(product(loads, ("constant", "poisson")))
     assert {percent for percent, _ in factors(experiment, "paper")} == {10, 30, 50, 70, 80, 90, 95}
     for cell in experiment.cells("paper"):
-        assert experiment.pace(cell) == Utilisation(cell.factors["percent"], Arrivals(cell.factors["arrivals"]))
+        assert experiment.pace(cell) == ShareOfCapacity(
+            cell.factors["percent"], ArrivalProcess(cell.factors["arrivals"])
+        )
         plan = experiment.plan(cell, TODAY)
         assert (plan.n_fltr, plan.replication, len(plan.subscriptions)) == (0, 1, 1)
 

@@ -14,13 +14,22 @@ from workloads.capabilities import (
     PrefetchUnit,
     Syntax,
     Transactions,
-    unmet,
-    unmet_by_scenario,
+    missing_capability,
+    missing_capability_of_scenario,
 )
-from workloads.model import PROFILES, AckMode, Destination, DestinationKind, Flow, Plan, Subscription, Template
-from workloads.scenario import Consumption
-from workloads.selectors import Equals
-from workloads.specjms2007 import compiled, topology
+from workloads.scenario.model import Consumption
+from workloads.supply_chain import compiling, topology
+from workloads.throughput.flow import (
+    PROFILES,
+    AckMode,
+    Destination,
+    DestinationKind,
+    Flow,
+    Plan,
+    Subscription,
+    Template,
+)
+from workloads.throughput.selectors import Equals
 
 EVERYTHING = Capabilities({kind: Syntax("{name}", "{name}") for kind in DestinationKind}, durable={"durable": "{name}"})
 MATCHING = Equals("P", "a")
@@ -49,7 +58,7 @@ PLANS = {
 @pytest.mark.parametrize("wanted", PLANS.values(), ids=PLANS)
 def test_a_broker_that_can_everything_meets_every_plan(wanted):
     """A plan asks for nothing that no row can give."""
-    assert unmet(wanted, EVERYTHING) == ""
+    assert missing_capability(wanted, EVERYTHING) == ""
 
 
 @pytest.mark.parametrize("kind", DestinationKind)
@@ -59,23 +68,23 @@ def test_a_kind_without_a_spelling_does_not_exist(kind):
         EVERYTHING, destinations={one: EVERYTHING.destinations[one] for one in DestinationKind if one != kind}
     )
 
-    assert unmet(plan(kind), row) == WORDS[kind]
-    assert not any(unmet(plan(other), row) for other in DestinationKind if other != kind)
+    assert missing_capability(plan(kind), row) == WORDS[kind]
+    assert not any(missing_capability(plan(other), row) for other in DestinationKind if other != kind)
 
 
 def test_only_a_filter_needs_selectors():
     """Where messages are routed, a selector stands for a binding."""
     row = replace(EVERYTHING, selectors=False)
 
-    assert unmet(PLANS["filter"], row) == "no filters on subscriptions"
-    assert [name for name, wanted in PLANS.items() if unmet(wanted, row)] == ["filter"]
+    assert missing_capability(PLANS["filter"], row) == "no filters on subscriptions"
+    assert [name for name, wanted in PLANS.items() if missing_capability(wanted, row)] == ["filter"]
 
 
 def test_only_a_durable_subscription_needs_some():
     """A row without headers for them has none."""
     row = replace(EVERYTHING, durable=None)
 
-    assert [(name, why) for name, wanted in PLANS.items() if (why := unmet(wanted, row))] == [
+    assert [(name, why) for name, wanted in PLANS.items() if (why := missing_capability(wanted, row))] == [
         ("durable", "no durable subscriptions")
     ]
 
@@ -84,7 +93,7 @@ def test_only_a_durable_subscription_needs_some():
 def test_acknowledgement_in_a_transaction_needs_a_full_one(transactions):
     """Other modes need no transactions."""
     row = replace(EVERYTHING, transactions=transactions)
-    refused = {name: why for name, wanted in PLANS.items() if (why := unmet(wanted, row))}
+    refused = {name: why for name, wanted in PLANS.items() if (why := missing_capability(wanted, row))}
 
     if transactions is Transactions.FULL:
         assert not refused
@@ -97,14 +106,14 @@ def test_a_mode_of_acknowledgement_that_is_missing(ack):
     """It is named."""
     row = replace(EVERYTHING, ack_modes=EVERYTHING.ack_modes - {ack})
 
-    assert unmet(plan(ack=ack), row) == f"no acknowledgement mode {ack.value}"
+    assert missing_capability(plan(ack=ack), row) == f"no acknowledgement mode {ack.value}"
 
 
 def test_all_reasons_are_said():
     """A plan may lack several things; each is said once."""
     row = replace(EVERYTHING, selectors=False, durable=None, destinations={})
 
-    assert unmet(plan(subscription=Subscription(MATCHING, durable=True)), row) == (
+    assert missing_capability(plan(subscription=Subscription(MATCHING, durable=True)), row) == (
         "no topics; no filters on subscriptions; no durable subscriptions"
     )
 
@@ -123,9 +132,9 @@ ALL = Capabilities(
     durable={"name": "{name}"},
     prefetch=Prefetch("ahead", PrefetchUnit.MESSAGES, "1"),
 )
-CHAINS = compiled.scenario(topology.vertical(1))
+CHAINS = compiling.compile_scenario(topology.vertical(1))
 #: Statistics only: neither transacted nor durable.
-STATISTICS = compiled.scenario(topology.vertical(1).only(5))
+STATISTICS = compiling.compile_scenario(topology.vertical(1).only(5))
 
 
 @pytest.mark.parametrize(
@@ -155,4 +164,4 @@ STATISTICS = compiled.scenario(topology.vertical(1).only(5))
 )
 def test_what_a_scenario_needs(scenario, consumption, row, reason):
     """What a broker's row lacks for a scenario is said in words, each once; what is not used is no need."""
-    assert unmet_by_scenario(scenario, Consumption(consumption), row) == reason
+    assert missing_capability_of_scenario(scenario, Consumption(consumption), row) == reason

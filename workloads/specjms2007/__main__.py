@@ -15,9 +15,10 @@ from typing import Any
 from tabulate import tabulate
 
 from workloads.errors import WorkloadError
-from workloads.specjms2007 import DISCLAIMER, freeform
-from workloads.specjms2007.characterization import characterization, figures
-from workloads.specjms2007.topology import CONTROLLED, Topology
+from workloads.specjms2007 import DISCLAIMER
+from workloads.supply_chain import freeform
+from workloads.supply_chain.characterization import characterization, figures
+from workloads.supply_chain.topology import CONTROLLED, Topology
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,7 +51,7 @@ def _described(topology: str, file: Path | None) -> Callable[[int], Topology]:
         return CONTROLLED[topology]
     if file is None:
         raise WorkloadError(
-            f"--topology freeform needs --file FILE.toml, such as {Path(__file__).with_name(freeform.EXAMPLE)}"
+            f"--topology freeform needs --file FILE.toml, such as {Path(freeform.__file__).with_name(freeform.EXAMPLE)}"
         )
     try:
         text = file.read_text(encoding="utf-8")

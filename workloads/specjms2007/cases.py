@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from workloads.specjms2007 import freeform
-from workloads.specjms2007.interactions import SCRIPTS
-from workloads.specjms2007.topology import Topology, horizontal, vertical
+from workloads.supply_chain import freeform
+from workloads.supply_chain.interactions import INTERACTIONS
+from workloads.supply_chain.topology import Topology, horizontal, vertical
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,5 +39,5 @@ def _alone(number: int) -> Case:
 VERTICAL = Case("vertical", lambda base, _: vertical(base))
 HORIZONTAL = Case("horizontal", lambda base, _: horizontal(base))
 FREEFORM = Case("freeform", lambda base, own: freeform.read(own.text, base, own.source))
-INTERACTIONS = tuple(map(_alone, SCRIPTS))
+ALONE = tuple(map(_alone, INTERACTIONS))
 RECOVERABILITY = Case("recovery", lambda base, _: vertical(base), killed=True)

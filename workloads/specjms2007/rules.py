@@ -6,7 +6,7 @@ the number here is a choice, and its row says why.
 
 from __future__ import annotations
 
-from workloads.rules import Rule
+from workloads.limits import Rule
 
 
 def _section(number: str, more: str = "") -> str:

@@ -33,7 +33,7 @@ def test_freeform(perform):
     assert outcome.passed, outcome.explain()
 
 
-@pytest.mark.workload(*cases.INTERACTIONS)
+@pytest.mark.workload(*cases.ALONE)
 def test_interaction(perform):
     """One interaction alone, at its share of the vertical topology: all of it is received before the drain ends."""
     outcome = perform()

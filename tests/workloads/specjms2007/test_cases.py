@@ -9,17 +9,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from fixtures.options import OPTIONS, WantedThroughput, WantedWorkload
-from fixtures.workload_plugin import Cases
-from tests.sessions import PYTEST, Config, command, side_by_side
+from fixtures.session.options import OPTIONS, ScenarioOptions, ThroughputOptions
+from fixtures.session.scenario_plugin import Cases
+from tests.support.sessions import PYTEST, Config, command, side_by_side
 from workloads.errors import WorkloadError
-from workloads.periods import LENGTHS, OWN, PROBE, Lengths, probing
-from workloads.records import Kind
+from workloads.scenario.periods import LENGTHS, OWN, PROBE, Lengths, probing
 from workloads.schedule import Slot
-from workloads.specjms2007.cases import FREEFORM, HORIZONTAL, INTERACTIONS, RECOVERABILITY, VERTICAL, Text
+from workloads.schema import RunKind
+from workloads.specjms2007.cases import ALONE, FREEFORM, HORIZONTAL, RECOVERABILITY, VERTICAL, Text
 
 FILE = "workloads/specjms2007/test_specjms2007.py"
-ALL = {case.cell(5) for case in (VERTICAL, HORIZONTAL, FREEFORM, *INTERACTIONS, RECOVERABILITY)}
+ALL = {case.cell(5) for case in (VERTICAL, HORIZONTAL, FREEFORM, *ALONE, RECOVERABILITY)}
 SHOW_HEAVY = (
     "import sys, pytest; code = pytest.main(sys.argv[1:]);"
     "print('loaded:', [name for name in ('pyspark', 'statsmodels', 'scipy') if name in sys.modules]); sys.exit(code)"
@@ -149,10 +149,13 @@ def test_an_impossible_option_is_refused(key, source):
     given, ini = ({key: value}, {}) if source == "command line" else ({}, {key: str(value)})
 
     with pytest.raises(WorkloadError, match=why):
-        WantedWorkload(Config(given, ini))
+        ScenarioOptions(Config(given, ini))
 
 
-OTHERS = {Kind.THROUGHPUT: (WantedWorkload, "the throughput study"), Kind.WORKLOAD: (WantedThroughput, "a business")}
+OTHERS = {
+    RunKind.THROUGHPUT: (ScenarioOptions, "the throughput study"),
+    RunKind.WORKLOAD: (ThroughputOptions, "a business"),
+}
 
 
 @pytest.mark.parametrize("name", [name for name, option in OPTIONS.items() if option.of])
@@ -161,7 +164,7 @@ def test_options_of_the_other_kind_are_refused(name):
     wanted, whose = OTHERS[OPTIONS[name].of]
     key = name.replace("-", "_")
 
-    wanted(Config({}, {key: "1"} if wanted is WantedWorkload else {})).refuse_others()
+    wanted(Config({}, {key: "1"} if wanted is ScenarioOptions else {})).refuse_others()
     with pytest.raises(WorkloadError, match=f"--{name} is an option of {whose}"):
         wanted(Config({key: "1"}, {})).refuse_others()
 
@@ -214,7 +217,7 @@ def test_a_selection_that_cannot_be_is_refused(given, case, why, tmp_path):
 )
 def test_lengths(given, name, lengths):
     """A length is that of its name unless a period is set, which makes it the user's own and leaves the others."""
-    wanted = WantedWorkload(Config({"broker": ["reference"], **given}, {}))
+    wanted = ScenarioOptions(Config({"broker": ["reference"], **given}, {}))
 
     assert (wanted.length, wanted.lengths) == (name, lengths)
     assert wanted.settings().options["length"] == name
@@ -232,8 +235,8 @@ def test_cases_are_the_topologies_of_their_names():
 
     assert [VERTICAL.topology(7, own).name, HORIZONTAL.topology(7, own).name] == ["vertical", "horizontal"]
     assert FREEFORM.topology(1, own).locations["SM"] == 2
-    for number, case in enumerate(INTERACTIONS, 1):
+    for number, case in enumerate(ALONE, 1):
         assert list(case.topology(7, own).interactions) == [number]
         assert case.topology(7, own).base == 7
-    assert [case.name for case in (VERTICAL, HORIZONTAL, FREEFORM, *INTERACTIONS) if case.killed] == []
+    assert [case.name for case in (VERTICAL, HORIZONTAL, FREEFORM, *ALONE) if case.killed] == []
     assert RECOVERABILITY.killed

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-import workloads.specjms2007
+from tests.conftest import ROOT
 from workloads.specjms2007 import DISCLAIMER
 from workloads.specjms2007.__main__ import main
-from workloads.specjms2007.freeform import EXAMPLE
+from workloads.supply_chain.freeform import EXAMPLE
 
-ROOT = Path(__file__).parents[3]
-EXAMPLE_FILE = str(Path(workloads.specjms2007.__file__).with_name(EXAMPLE))
+EXAMPLE_FILE = str(ROOT.joinpath("workloads", "supply_chain", EXAMPLE))
 
 
 def test_the_module_runs_as_a_command():

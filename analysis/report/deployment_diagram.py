@@ -1,0 +1,144 @@
+"""The system under test as a picture: processes with their CPUs, connections, broker and store, from manifest and plan.
+
+What the manifest does not say is not drawn; a broker that ran already stands outside of the host, which is all that is
+known of it. Asked for by the run and reporting rules, section 6.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import wrap
+from typing import Any
+
+from analysis.report.svg import WIDTH, Anchor, Tone, box, head, line, lines, svg, text
+
+#: Load to the left, broker to the right, connections between them.
+_LOAD, _BROKER = (16.0, 300.0), (600.0, WIDTH - 16.0)
+_TOP, _STEP = 52.0, 17.0
+
+#: Workers that have a box of their own; further ones are counted.
+_WORKERS = 4
+
+#: A broker that was not started by the suite.
+_ELSEWHERE = "url"
+
+
+def diagram(manifest: Mapping[str, Any], plan: Mapping[str, Any], broker: str) -> str:
+    """An `<svg>` element; `broker` is a label of the manifest, `plan` a cell's entry of plan.json."""
+    host, options = manifest.get("host", {}), manifest.get("options", {})
+    facts = manifest.get("brokers", {}).get(broker, {})
+    load, bottom_of_load = _load(options)
+    of_broker = tuple(_broker(broker, facts))
+    of_store = tuple(_store(facts, host))
+    store_top = _TOP + 30 + _STEP * len(of_broker) + 26
+    bottom = max(bottom_of_load, store_top + 32 + _STEP * len(of_store) if of_store else store_top) + 16
+    elsewhere = facts.get("provider") == _ELSEWHERE
+    right = _LOAD[1] + 16 if elsewhere else WIDTH - 2
+    elements = [
+        box(1, 1, right, bottom - 2, fill=Tone.SHADE),
+        text(16, 24, "Host" if elsewhere else "Host: clients and server on one", bold=True),
+        lines(16, 41, wrap(", ".join(_host(host)), 44 if elsewhere else 150)[:1], size=11.5, tone=Tone.SOFT),
+        *load,
+        *_connections(plan, (_TOP + store_top) / 2 - 6),
+        *_panel(_BROKER, _TOP, store_top - _TOP - 26, f"Broker {broker}", of_broker, dashed=elsewhere),
+    ]
+    if of_store:
+        middle = (_BROKER[0] + _BROKER[1]) / 2
+        elements += [
+            line([(middle, store_top - 26), (middle, store_top)], Tone.INK, width=1.4),
+            *_panel(_BROKER, store_top, 32 + _STEP * len(of_store), "Store", of_store),
+        ]
+    handlers, drivers = len(plan.get("handlers", ())), len(plan.get("drivers", ()))
+    alt = (
+        f"System under test: {options.get('workers', '?')} load processes with {handlers} event handlers and {drivers} "
+        f"drivers, connected by STOMP to {', '.join(of_broker[:1]) or broker}."
+    )
+    return svg(alt, bottom, elements)
+
+
+def _host(host: Mapping[str, Any]) -> Iterator[str]:
+    yield from filter(None, (host.get("system"), host.get("cpu_model")))
+    if "cpus" in host:
+        yield f"{host['cpus']} CPUs"
+    if "memory_bytes" in host:
+        yield f"{host['memory_bytes'] / 2**30:.1f} GiB"
+    yield from filter(None, (host.get("os"), host.get("kernel") and f"Linux {host['kernel']}"))
+
+
+def _load(options: Mapping[str, Any]) -> tuple[list[str], float]:
+    """The boxes of the load's processes, and where they end."""
+    workers = int(options.get("workers", 1))
+    cpus = _cpus(options.get("load_cpus"))
+    shown = min(workers, _WORKERS)
+    boxes: list[str] = []
+    y = _TOP + 34
+    for number in range(1, shown + 1):
+        boxes += _panel((_LOAD[0] + 12, _LOAD[1] - 12), y, 46, f"Worker {number}", ("event handlers and drivers",))
+        y += 54
+    if workers > shown:
+        boxes.append(text(_LOAD[0] + 16, y + 12, f"and {workers - shown} more", size=12))
+        y += 22
+    outer = box(_LOAD[0], _TOP, _LOAD[1] - _LOAD[0], y - _TOP + 4, edge=Tone.FIRST)
+    title = text(_LOAD[0] + 12, _TOP + 22, f"Load, {cpus}", bold=True)
+    y += 16
+    controller = _panel(_LOAD, y, 46, "Controller, any CPU", ("pytest: periods, samples, audit",))
+    return [outer, title, *boxes, *controller], y + 46
+
+
+def _connections(plan: Mapping[str, Any], y: float) -> Iterator[str]:
+    handlers, drivers = len(plan.get("handlers", ())), len(plan.get("drivers", ()))
+    destinations: Sequence[Mapping[str, Any]] = plan.get("destinations", ())
+    queues = sum(one["kind"] == "queue" for one in destinations)
+    middle = (_LOAD[1] + _BROKER[0]) / 2
+    yield line([(_LOAD[1] + 8, y), (_BROKER[0] - 8, y)], Tone.INK, width=1.6)
+    yield head(_LOAD[1] + 4, y, Tone.INK, to_the_left=True)
+    yield head(_BROKER[0] - 4, y, Tone.INK)
+    yield text(middle, y - 12, f"STOMP, {handlers + drivers:,} connections", anchor=Anchor.MIDDLE, bold=True)
+    below = (
+        f"{handlers:,} event handlers, {drivers:,} drivers",
+        f"{queues:,} queues, {len(destinations) - queues:,} topics",
+    )
+    yield lines(middle, y + 20, below, anchor=Anchor.MIDDLE)
+
+
+def _broker(label: str, facts: Mapping[str, Any]) -> Iterator[str]:
+    yield " ".join(filter(None, (facts.get("product") or label, facts.get("version"))))
+    provider = facts.get("provider")
+    if provider == _ELSEWHERE:
+        yield "ran already; where, is not known here"
+    elif provider:
+        yield f"provided by {facts.get('image') or provider}"
+    if "cpus" in facts:
+        yield _cpus(facts["cpus"])
+    if facts.get("java"):
+        yield f"Java {facts['java']}"
+    options: Mapping[str, Any] = facts.get("options") or {}
+    yield from (
+        f"{name.replace('_', ' ')} {value}"
+        for name, value in options.items()
+        if value and name not in {"store", "sync"}
+    )
+
+
+def _store(facts: Mapping[str, Any], host: Mapping[str, Any]) -> Iterator[str]:
+    options: Mapping[str, Any] = facts.get("options") or {}
+    if options.get("store"):
+        yield f"{options['store']}, synced: {options.get('sync', 'not told')}"
+        described: Mapping[str, Any] = host.get("store") or {}
+        disk = described.get("disk") or "a disk"
+        if described.get("filesystem"):
+            yield f"{described['filesystem']} on {disk} of {described['size_bytes'] / 1e9:,.0f} GB"
+
+
+def _cpus(cpus: Sequence[int] | None) -> str:
+    if not cpus:
+        return "CPUs not known"
+    return f"CPU{'s' * (len(cpus) > 1)} {', '.join(map(str, cpus))}"
+
+
+def _panel(
+    sides: tuple[float, float], y: float, height: float, title: str, words: Sequence[str], *, dashed: bool = False
+) -> Iterator[str]:
+    yield box(sides[0], y, sides[1] - sides[0], height, edge=Tone.FIRST, dashed=dashed)
+    yield text(sides[0] + 12, y + 20, title, bold=True)
+    yield lines(sides[0] + 12, y + 38, words)

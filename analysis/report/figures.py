@@ -1,0 +1,618 @@
+"""Results -> pictures as values: which points, intervals and model lines belong into which panel. Draws nothing.
+
+Every experiment of the published study has the figure that its readers know; an experiment that is not in the table
+PICTURES simply has none. A cell that is not `ok` stays in its picture, hollow, and is named beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from analysis.results import (
+    BrokerComparison,
+    CellSummary,
+    FitResult,
+    Interval,
+    LatencyResult,
+    Roofline,
+    RoundLevel,
+    RunResult,
+)
+from analysis.throughput.console import SCOPES, by_start, levels_said
+from analysis.throughput.fit import PARAMETERS, processing_time_s
+from workloads.limits import DISTURBED_LEVEL, GOOD, ROUGH
+from workloads.status import CellStatus, VerdictKind
+
+#: A line of the model is drawn through so many points.
+STEPS = 60
+
+#: More rows than these stand closer to each other.
+MOST_TALL = 16
+
+#: An axis is logarithmic from this ratio of its largest to its smallest value on.
+WIDE = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class PlotPoint:
+    """A measured value over x, with its interval; hollow: it is not to be used as a measurement of the broker."""
+
+    x: float
+    y: Interval
+    start: int = 1
+    hollow: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """What has one colour: measured points, joined per start where `joined`, and the line of a model; or a `line` of
+    what was seen all along, without marks."""
+
+    label: str
+    points: tuple[PlotPoint, ...] = ()
+    model: tuple[tuple[float, float], ...] = ()
+    joined: bool = False
+    line: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def values(self) -> list[float]:
+        return [point.y.estimate for point in self.points] + [y for _, y in (*self.model, *self.line)]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One pair of axes. `levels`: lines across to compare with · `bands`: shaded from minus to plus each of these, in
+    the direction of the values · `even`, `level`: x, y is linear, however wide it is ·
+    `rows`: names of the places 0, 1, ... of a panel that lies on its side: its x runs downwards, its values to the
+    right; `ratios`: these are ratios, on a logarithmic axis with a line at 1 · `borders`: places on the x axis where
+    something begins, and its name."""
+
+    title: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...]
+    levels: tuple[float, ...] = ()
+    bands: tuple[float, ...] = ()
+    even: bool = False
+    level: bool = False
+    rows: tuple[str, ...] = ()
+    ratios: bool = False
+    borders: tuple[tuple[float, str], ...] = ()
+
+    @property
+    def x_is_wide(self) -> bool:
+        return not (self.rows or self.even) and _wide([point.x for series in self.series for point in series.points])
+
+    @property
+    def y_is_wide(self) -> bool:
+        return not (self.levels or self.level) and _wide([value for series in self.series for value in series.values])
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure: `name` is its anchor, `alt` what a reader who does not see it should know, `hollow` its hollow cells
+    with their status, and `missing` those that have no number to draw; `low`: its panels are, or their rows, since they
+    are many."""
+
+    name: str
+    title: str
+    caption: str
+    alt: str
+    panels: tuple[Panel, ...]
+    hollow: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    low: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlotGroup:
+    """The cells of one experiment on one broker under one profile, and their model where there is one."""
+
+    broker: str
+    experiment: str
+    profile: str
+    cells: tuple[CellSummary, ...]
+    fit: FitResult | None
+
+    @property
+    def title(self) -> str:
+        return f"{self.experiment} on {self.broker}, profile {self.profile}"
+
+
+def groups(result: RunResult) -> tuple[PlotGroup, ...]:
+    """The cells of a run by broker, experiment and profile: those with figures first, in the order of the paper."""
+    fits = {(fit.broker, fit.experiment, fit.profile): fit for fit in result.fits}
+
+    def unit(cell: CellSummary) -> tuple[str, str, str]:
+        return cell.key.broker, cell.key.experiment, cell.profile
+
+    def place(cell: CellSummary) -> int:
+        return list(PICTURES).index(cell.key.experiment) if cell.key.experiment in PICTURES else len(PICTURES)
+
+    ordered = sorted(result.cells, key=lambda cell: (cell.key.broker, place(cell), *unit(cell), cell.key))
+    return tuple(PlotGroup(*key, tuple(cells), fits.get(key)) for key, cells in groupby(ordered, key=unit))
+
+
+def of_group(group: PlotGroup) -> tuple[Picture, ...]:
+    """The figures of an experiment; none where it is not in PICTURES or has nothing to draw."""
+    draw = PICTURES.get(group.experiment)
+    return tuple(picture for picture in draw(group) if picture.panels) if draw else ()
+
+
+def against_plane(fit: FitResult) -> Picture:
+    """The deviation of every cell that a fit rests on, with its interval, in the bands of the grades."""
+    points = sorted(fit.points, key=lambda point: (point.n_fltr - point.replication, point.replication, point.cell))
+    panel = Panel(
+        "",
+        "",
+        "measured / model - 1 in %",
+        (Series("", tuple(PlotPoint(at, _scaled(point.deviation, 100)) for at, point in enumerate(points))),),
+        levels=(0.0,),
+        bands=_BANDS,
+        rows=tuple(point.cell for point in points),
+    )
+    return Picture(
+        f"plane-{_unit(fit)}",
+        "Cells against the model",
+        f"Relative deviation of every cell from the model of {fit.experiment} on {fit.broker}, 95 % intervals "
+        f"{SCOPES[fit.scope]}. Shaded: {GOOD.limit:.0%} (the description is good while every interval reaches into it) "
+        f"and {ROUGH.limit:.0%} (rough; beyond it poor).",
+        f"Interval plot of the deviation of {len(points)} cells from the model; the largest is "
+        f"{fit.lack_of_fit.max_relative_deviation:.1%}, and the table below has each.",
+        (panel,),
+        low=len(points) > MOST_TALL,
+    )
+
+
+def residuals(fit: FitResult, cells: Sequence[CellSummary]) -> Picture:
+    """Measured / fitted - 1 of every cell of a fit over what it could depend on; those left out are hollow.
+
+    `cells`: those of the fit's broker, experiment and profile, left-out ones included.
+    """
+    estimates = {name: interval.estimate for name, interval in fit.parameters.items()}
+    taken = [
+        (_FittedPoints(point.fitted_s, point.n_fltr, point.replication), _scaled(point.deviation, 100), False)
+        for point in fit.points
+    ]
+    out = [cell for cell in _left_out(fit, cells) if cell.processing_s is not None]
+    for cell in out:
+        fitted_s = processing_time_s(estimates, cell.n_fltr, cell.replication)
+        if cell.processing_s is not None and fitted_s > 0:
+            deviation = _scaled(cell.processing_s, 100 / fitted_s, -100)
+            taken.append((_FittedPoints(fitted_s, cell.n_fltr, cell.replication), deviation, True))
+    panels = tuple(
+        Panel(
+            title,
+            label,
+            "measured / model - 1 in %",
+            (Series("", tuple(PlotPoint(x(at), deviation, hollow=hollow) for at, deviation, hollow in taken)),),
+            levels=(0.0,),
+            bands=_BANDS,
+        )
+        for title, label, x in _RESIDUAL_AXES
+    )
+    return Picture(
+        f"residuals-{_unit(fit)}",
+        "What the model leaves over",
+        f"The same deviations over B, the number of filters and the replication grade. A shape in any of them is "
+        f"something that the model does not know. Shaded: {GOOD.limit:.0%} and {ROUGH.limit:.0%}.",
+        f"Three scatter plots of relative deviations; no used cell is farther off than "
+        f"{fit.lack_of_fit.max_relative_deviation:.1%}.",
+        panels,
+        _named(out),
+    )
+
+
+def _unit(fit: FitResult) -> str:
+    return f"{fit.experiment}-{fit.broker}-{fit.profile}"
+
+
+def levels(rounds: Sequence[RoundLevel]) -> Iterable[Picture]:
+    """One picture per start: the level of each round over time, and what garbage collection and the compiler took."""
+    for (broker, start), of_start in by_start(rounds):
+        layouts = [one for place, one in enumerate(of_start) if not place or one.layout != of_start[place - 1].layout]
+        borders = tuple((one.begin_s, str(one.layout)) for one in layouts)
+        points = tuple(
+            PlotPoint(one.begin_s, Interval(one.level * 100), one.layout, hollow=one.disturbed) for one in of_start
+        )
+        shares = tuple(
+            Series(label, tuple(PlotPoint(one.begin_s, Interval(share * 100)) for one, share in found), joined=True)
+            for label, field in (("garbage collection", "gc_share"), ("compiler", "compiler_share"))
+            if (found := [(one, share) for one in of_start if (share := getattr(one, field)) is not None])
+        )
+        time = "s from the first counted slice; dotted: a layout begins"
+        level = Panel(
+            "level of each round", time, "slower than the median round, in %",
+            (Series("", points, joined=True),), levels=(0.0, DISTURBED_LEVEL.limit * 100), even=True, borders=borders,
+        )  # fmt: skip
+        share = Panel("share of the broker's JVM", time, "%", shares, even=True, level=True, borders=borders)
+        yield Picture(
+            f"levels-{broker}-{start}",
+            f"Rounds on {broker}, start {start}",
+            f"{levels_said(of_start)}. Every cell is measured once in a round, so that a level is of all cells; it is "
+            "taken out of their times. Hollow: disturbed. Garbage collection: share of the time that the JVM paused; "
+            "compiler: share of the broker's CPU time.",
+            f"Level of {len(of_start)} rounds over time: from {min(one.level for one in of_start):+.1%} to "
+            f"{max(one.level for one in of_start):+.1%}; the table below has each.",
+            (level, *([share] if shares else [])),
+        )
+
+
+def latency(results: Sequence[LatencyResult], broker: str, profile: str) -> Picture:
+    """Percentiles of one broker over the load, and the mean waiting time beside what M/GI/1 predicts."""
+    panels = []
+    for arrivals, group in groupby(
+        sorted(results, key=lambda one: (one.arrivals, one.percent, one.key.start)), key=lambda one: one.arrivals
+    ):
+        of_arrivals = list(group)
+        ranks = sorted({percentile.rank for one in of_arrivals for percentile in one.percentiles})
+        panels.append(
+            Panel(
+                f"{arrivals} arrivals",
+                "load in % of the capacity",
+                "latency in ms",
+                tuple(_percentile(rank, of_arrivals) for rank in ranks),
+            )
+        )
+    waiting = tuple(
+        _waiting(arrivals, [one for one in results if one.arrivals == arrivals])
+        for arrivals in sorted({one.arrivals for one in results})
+    )
+    if any(series.points for series in waiting):
+        panels.append(Panel("mean waiting time", "load in % of the capacity", "waiting time in ms", waiting))
+    doubtful = [one for one in results if one.status != CellStatus.OK]
+    return Picture(
+        f"latency-{broker}-{profile}",
+        "Latency against load",
+        f"Latency on {broker}, profile {profile}, from the planned instant of a message to its read, so that a stall "
+        "counts for every message that was due during it. Dashed: the mean waiting time that M/GI/1 predicts from "
+        "the fitted cost of a message. Hollow: the generator's own lateness dominates the percentile, or the cell is "
+        "not ok; the table has the reason.",
+        f"Latency percentiles of {broker} over the load in per cent of its capacity.",
+        tuple(panels),
+        tuple(f"{one.key}: {one.status}" for one in doubtful),
+    )
+
+
+def coefficients(results: Sequence[RunResult]) -> Picture | None:
+    """The fitted times of all models side by side; None with fewer than two models."""
+    fits = [fit for result in results for fit in result.fits]
+    if len(fits) < 2:
+        return None
+    runs = {fit.run: f"run {number}: " for number, fit in _numbered(results)} if len(results) > 1 else {}
+    rows = tuple(f"{runs.get(fit.run, '')}{fit.broker}, {fit.experiment}, {fit.profile}" for fit in fits)
+    panels = tuple(
+        Panel(
+            name,
+            "",
+            "µs",
+            (
+                Series(
+                    "",
+                    tuple(
+                        PlotPoint(
+                            place,
+                            _scaled(fit.parameters[name], 1e6),
+                            hollow=fit.verdict == VerdictKind.INVALID,
+                        )
+                        for place, fit in enumerate(fits)
+                        if name in fit.parameters
+                    ),
+                ),
+            ),
+            rows=rows,
+        )
+        for name in PARAMETERS
+    )
+    return Picture(
+        "coefficients",
+        "Coefficients side by side",
+        "Fitted times with their 95 % intervals, one row per model. Hollow: the verdict of the model is invalid. "
+        "Absolute values of two runs do not compare: another run had another state of the host, and often another "
+        "host. Ratios within a run do.",
+        "Interval plot of the fitted times per message, per filter and per copy; the table beside it has the numbers.",
+        panels,
+        tuple(row for row, fit in zip(rows, fits, strict=True) if fit.verdict == VerdictKind.INVALID),
+    )
+
+
+def ratios(comparison: BrokerComparison) -> Picture | None:
+    """The ratios of coefficients and cells to those of the first broker; None where there is none to draw."""
+    every = (*comparison.coefficients, *comparison.cells)
+    drawn = [row for row in every if row.ratio is not None and row.ratio.estimate > 0]
+    if not drawn:
+        return None
+    rows = tuple(dict.fromkeys(row.what for row in drawn))
+    brokers = list(dict.fromkeys(row.broker for row in drawn))
+    series = tuple(
+        Series(
+            broker,
+            tuple(
+                PlotPoint(
+                    rows.index(row.what) + (place - (len(brokers) - 1) / 2) * 0.22, row.ratio, hollow=bool(row.reason)
+                )
+                for row in drawn
+                if row.broker == broker and row.ratio is not None
+            ),
+        )
+        for place, broker in enumerate(brokers)
+    )
+    return Picture(
+        f"ratios-{comparison.experiment}-{comparison.profile}",
+        f"Times beside those of {comparison.against}",
+        f"Coefficients and B of the cells of {comparison.experiment}, profile {comparison.profile}, divided by those "
+        f"of {comparison.against}, with 95 % intervals {SCOPES[comparison.scope]}; right of 1 is slower. "
+        "Hollow: a model of it is invalid.",
+        f"Interval plot of ratios of times to those of {comparison.against}; the tables below have the numbers.",
+        (Panel("", "", f"time / time of {comparison.against}", series, rows=rows, ratios=True),),
+        missing=tuple(
+            f"{row.what} on {row.broker}" + (f": {row.reason}" if row.reason else "")
+            for row in every
+            if row.broker != comparison.against and row not in drawn
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _FittedPoints:
+    fitted_s: float
+    n_fltr: int
+    replication: float
+
+
+_RESIDUAL_AXES: tuple[tuple[str, str, Callable[[_FittedPoints], float]], ...] = (
+    ("over B", "B of the model in µs", lambda at: at.fitted_s * 1e6),
+    ("over filters", "filters installed, n_fltr", lambda at: at.n_fltr),
+    ("over copies", "replication grade r", lambda at: at.replication),
+)
+
+#: Of the grades, in %.
+_BANDS = (GOOD.limit * 100, ROUGH.limit * 100)
+
+#: What a throughput figure shows: label, and the field of a cell.
+RATES = (("received", "received_per_s"), ("dispatched", "dispatched_per_s"), ("overall", "overall_per_s"))
+
+_PER_S = "messages/s"
+
+
+def _publishers_subscribers(group: PlotGroup) -> Iterable[Picture]:
+    """Figures 3 and 4: throughput over publishers for each number of subscribers, and the other way round."""
+    for figure, x, other in (("3", "publishers", "subscribers"), ("4", "subscribers", "publishers")):
+        lines = [
+            (level, cells, len({cell.factors[x] for cell in cells})) for level, cells in _split(group.cells, other)
+        ]
+        # Cells of the other figure lie across this one: a few points at each of many levels, which are no line.
+        chosen = [line for line in lines if line[2] > max(1, max(places for *_, places in lines) / 2)]
+        panels = [
+            Panel(
+                f"{level} {other if level != 1 else other[:-1]}",
+                x,
+                _PER_S,
+                tuple(_series(label, cells, x, rate) for label, rate in RATES),
+            )
+            for level, cells, _ in chosen
+        ]
+        yield _figure(
+            replace(group, cells=tuple(cell for _, cells, _ in chosen for cell in cells)),
+            figure,
+            f"Throughput over the number of {x}",
+            f"Received, dispatched and overall throughput over the number of {x}, no filters.",
+            panels,
+        )
+
+
+def _filter_activation(group: PlotGroup) -> Iterable[Picture]:
+    """Figure 5: overall throughput over m subscribers with equal filters, without and with two kinds of filter."""
+    series = tuple(
+        _series(str(level), cells, "subscribers", "overall_per_s") for level, cells in _split(group.cells, "filter")
+    )
+    yield _figure(
+        group,
+        "5",
+        "What activating a filter costs",
+        "Overall throughput over the number of subscribers: without a filter, and with equal filters on the "
+        "correlation id or on an application property, all of which match.",
+        [Panel("", "subscribers", _PER_S, series)],
+    )
+
+
+def _or_filters(group: PlotGroup) -> Iterable[Picture]:
+    """Figure 6: simple filters against OR filters over the number of different ids."""
+    series = tuple(
+        _series(f"{kind}, {on}", cells, "ids", "overall_per_s")
+        for kind, of_kind in _split(group.cells, "kind")
+        for on, cells in _split(of_kind, "filter")
+    )
+    yield _figure(
+        group,
+        "6",
+        "Simple filters against OR filters",
+        "Overall throughput over the number of different ids: one simple filter for each id, or an OR filter on each "
+        "of five subscribers; every message matches once.",
+        [Panel("", "different ids", _PER_S, series)],
+    )
+
+
+_AND_SERIES: Mapping[object, str] = {
+    1: "(1) first component rejects",
+    2: "(2) middle component rejects",
+    3: "(3) last component rejects",
+}
+
+
+def _and_filters(group: PlotGroup) -> Iterable[Picture]:
+    """Figure 7: three series that differ in the component that rejects a message."""
+    series = tuple(
+        _series(_AND_SERIES.get(level, str(level)), cells, "length", "overall_per_s")
+        for level, cells in _split(group.cells, "series")
+    )
+    yield _figure(
+        group,
+        "7",
+        "How early an AND filter rejects",
+        "Overall throughput over the number of components of the filters, by the component that rejects a message.",
+        [Panel("", "components of the filter", _PER_S, series)],
+    )
+
+
+def _replication(group: PlotGroup) -> Iterable[Picture]:
+    """Figure 8: the same cells over the filters for each r, and over r for each number of further filters."""
+    panels = [
+        Panel(
+            f"({letter}) {rate}",
+            label,
+            _PER_S,
+            tuple(
+                _series(title.format(level), cells, x, field, _model(group, cells, x, field))
+                for level, cells in _split(group.cells, factor)
+            ),
+        )
+        for letter, rate, field, factor, title, x, label in (
+            ("a", *RATES[0], "replication", "r = {}", "n_fltr", "filters installed, n_fltr"),
+            ("b", *RATES[2], "replication", "r = {}", "n_fltr", "filters installed, n_fltr"),
+            ("c", *RATES[0], "further", "{:,} further", "replication", "replication grade r"),
+            ("d", *RATES[2], "further", "{:,} further", "replication", "replication grade r"),
+        )
+    ]
+    model = "" if group.fit is None else " Dashed: the fitted model."
+    if _capped(group.fit):
+        model = " Dashed: the fitted model with its cap on transmission."
+    yield _figure(
+        group,
+        "8",
+        "Filters and copies",
+        "Received and overall throughput over the number of installed filters, a curve for each replication grade, "
+        f"and the same cells over the replication grade, a curve for each number of non-matching filters.{model}",
+        panels,
+    )
+
+
+#: Experiment -> its figures, numbered as in the paper.
+PICTURES: Mapping[str, Callable[[PlotGroup], Iterable[Picture]]] = {
+    "publishers_subscribers": _publishers_subscribers,
+    "filter_activation": _filter_activation,
+    "or_filters": _or_filters,
+    "and_filters": _and_filters,
+    "replication": _replication,
+    "correlation_filters": _replication,
+    "different_filters": _replication,
+}
+
+
+def _figure(group: PlotGroup, number: str, title: str, caption: str, panels: Sequence[Panel]) -> Picture:
+    return Picture(
+        f"figure-{number}-{group.experiment}-{group.broker}-{group.profile}",
+        title,
+        f"{caption} {group.title}; as figure {number} of Henjes et al. 2006. "
+        "Bars: 95 % intervals over the layouts of a start; thin lines only join the points of a start.",
+        f"{title}: {caption} The table below has the numbers.",
+        tuple(panel for panel in panels if any(series.points for series in panel.series)),
+        _named(cell for cell in group.cells if cell.status != CellStatus.OK and cell.overall_per_s is not None),
+        _named(cell for cell in group.cells if cell.overall_per_s is None),
+    )
+
+
+def _named(cells: Iterable[CellSummary]) -> tuple[str, ...]:
+    return tuple(f"{cell.key.cell} (start {cell.key.start}): {cell.status}" for cell in cells)
+
+
+def _series(
+    label: str,
+    cells: Sequence[CellSummary],
+    x: str,
+    field: str,
+    model: Sequence[tuple[float, float]] = (),
+) -> Series:
+    points = [
+        PlotPoint(_x(cell, x), rate, cell.key.start, cell.status != CellStatus.OK)
+        for cell in cells
+        if (rate := getattr(cell, field)) is not None
+    ]
+    ordered = sorted(points, key=lambda point: (point.start, point.x))
+    return Series(label, tuple(ordered), tuple(model), joined=not model)
+
+
+def _x(cell: CellSummary, name: str) -> float:
+    return float(cell.n_fltr if name == "n_fltr" else cell.factors[name])
+
+
+def _model(group: PlotGroup, cells: Sequence[CellSummary], x: str, field: str) -> list[tuple[float, float]]:
+    """The model where one factor is held: over n_fltr with r, or over r with the filters that do not match."""
+    places = [_x(cell, x) for cell in cells]
+    if group.fit is None or min(places) == max(places):
+        return []
+    cap = _capped(group.fit)
+    source = cap.parameters if cap else group.fit.parameters
+    estimates = {name: interval.estimate for name, interval in source.items()}
+    t_sat_s = cap.t_sat_s.estimate if cap else 0.0
+    line = []
+    for at in _steps(min(places), max(places)):
+        further = cells[0].n_fltr - cells[0].replication
+        n_fltr, r = (at, cells[0].replication) if x == "n_fltr" else (further + at, at)
+        seconds = max(processing_time_s(estimates, n_fltr, r), r * t_sat_s)
+        if seconds > 0:
+            line.append((at, (1 if field == "received_per_s" else 1 + r) / seconds))
+    return line
+
+
+def _capped(fit: FitResult | None) -> Roofline | None:
+    """The roofline, where it describes the cells better than the plane."""
+    return fit.roofline if fit and fit.roofline and fit.roofline.preferred else None
+
+
+def _steps(low: float, high: float) -> list[float]:
+    """From low to high in equal ratios, as a logarithmic axis wants it; from 0 on, in equal steps."""
+    if low <= 0:
+        return [low + (high - low) * step / STEPS for step in range(STEPS + 1)]
+    return [low * (high / low) ** (step / STEPS) for step in range(STEPS + 1)]
+
+
+def _split(cells: Iterable[CellSummary], factor: str) -> list[tuple[object, list[CellSummary]]]:
+    """The cells by the levels of a factor: numbers in order, words as they come."""
+    found: dict[object, list[CellSummary]] = {}
+    for cell in cells:
+        found.setdefault(cell.factors[factor], []).append(cell)
+    return sorted(found.items(), key=lambda item: item[0] if isinstance(item[0], int) else 0)
+
+
+def _left_out(fit: FitResult, cells: Sequence[CellSummary]) -> list[CellSummary]:
+    places = {(excluded.cell, excluded.start) for excluded in fit.cells_excluded}
+    return [cell for cell in cells if {(cell.key.cell, 0), (cell.key.cell, cell.key.start)} & places]
+
+
+def _percentile(rank: float, results: Sequence[LatencyResult]) -> Series:
+    points = tuple(
+        PlotPoint(
+            one.percent, _scaled(found.latency_s, 1e3), one.key.start, found.greyed or one.status != CellStatus.OK
+        )
+        for one in results
+        for found in one.percentiles
+        if found.rank == rank
+    )
+    return Series(f"p{rank:g}", points, joined=True)
+
+
+def _waiting(arrivals: str, results: Sequence[LatencyResult]) -> Series:
+    points = tuple(
+        PlotPoint(one.percent, Interval(one.waiting_s * 1e3), one.key.start, one.status != CellStatus.OK)
+        for one in results
+        if one.waiting_s is not None
+    )
+    predicted = {one.percent: one.predicted_waiting_s for one in results if one.predicted_waiting_s is not None}
+    return Series(arrivals, points, tuple((at, seconds * 1e3) for at, seconds in sorted(predicted.items())))
+
+
+def _numbered(results: Sequence[RunResult]) -> list[tuple[int, FitResult]]:
+    return [(number, fit) for number, result in enumerate(results, 1) for fit in result.fits]
+
+
+def _scaled(interval: Interval, factor: float, offset: float = 0.0) -> Interval:
+    if interval.low is None or interval.high is None:
+        return Interval(interval.estimate * factor + offset)
+    return Interval(*(end * factor + offset for end in (interval.estimate, interval.low, interval.high)))
+
+
+def _wide(values: Sequence[float]) -> bool:
+    return bool(values) and min(values) > 0 and max(values) / min(values) >= WIDE

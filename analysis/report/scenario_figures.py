@@ -1,0 +1,227 @@
+"""Results of a workload -> pictures as values: rates against the plan, and everything else over the time of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from analysis.report.figures import Panel, Picture, PlotPoint, Series
+from analysis.results import Interval
+from analysis.scenario.results import InteractionResult, Second, WorkloadResult
+from workloads.specjms2007.rules import DELIVERY_TIME, INPUT_RATE
+
+#: A line is drawn through so many points at most; each is then the highest of several seconds.
+MOST_POINTS = 300
+
+_SECONDS = "s from the begin of the load"
+
+_RATIOS: tuple[tuple[str, Callable[[InteractionResult], tuple[float, float]]], ...] = (
+    ("starts", lambda one: (one.started_per_s, one.planned_per_s)),
+    ("messages sent", lambda one: (one.sent, one.expected_sent)),
+    ("messages received", lambda one: (one.received, one.expected_received)),
+)
+
+
+def rates(result: WorkloadResult) -> Picture | None:
+    """Achieved / planned of every interaction in each measured period; None without one."""
+    panels = tuple(
+        Panel(
+            str(period.period),
+            "",
+            "achieved / planned",
+            tuple(
+                Series(
+                    label,
+                    tuple(
+                        PlotPoint(place + (shift - 1) * 0.22, Interval(achieved / planned))
+                        for place, one in enumerate(period.interactions)
+                        for achieved, planned in (of(one),)
+                        if planned and achieved
+                    ),
+                )
+                for shift, (label, of) in enumerate(_RATIOS)
+            ),
+            levels=(1 - INPUT_RATE.limit, 1 + INPUT_RATE.limit),
+            rows=tuple(f"interaction {one.number}" for one in period.interactions),
+            ratios=True,
+        )
+        for period in result.periods
+        if period.interactions
+    )
+    if not panels:
+        return None
+    nothing = tuple(
+        f"interaction {one.number}, {label} ({period.period})"
+        for period in result.periods
+        for one in period.interactions
+        for label, of in _RATIOS
+        if not of(one)[0]
+    )
+    return Picture(
+        "rates",
+        "Rates achieved against those planned",
+        "Starts of every interaction, and messages sent and received, divided by what the topology and the model ask "
+        f"for. Dotted: the limits of the rules, {INPUT_RATE.limit:.0%} to either side.",
+        "Dot plot of achieved to planned rates of every interaction; the table below has the numbers.",
+        panels,
+        missing=nothing,
+    )
+
+
+def backlog(result: WorkloadResult) -> Picture | None:
+    """None where no second was recorded."""
+    line = _line(result.seconds, lambda at: at.backlog)
+    if not line:
+        return None
+    panel = Panel("", _SECONDS, "copies", (Series("", line=line),), even=True, level=True, borders=_borders(result))
+    return Picture(
+        "backlog",
+        "Backlog through the periods",
+        "Copies that were sent and committed and not yet received, at the end of each second"
+        f"{_thinned(result.seconds)}. Dotted: where the periods begin.",
+        f"Line of the backlog over time; {max(at.backlog for at in result.seconds):,} copies at most.",
+        (panel,),
+        low=True,
+    )
+
+
+def course(result: WorkloadResult) -> Picture | None:
+    """Throughput, delivery time and the broker's CPU over the whole run; None where no second was recorded."""
+    if not result.seconds:
+        return None
+    panels = (
+        ("throughput", "messages/s", (("sent", lambda at: at.sent), ("received", lambda at: at.received))),
+        (
+            "delivery time",
+            "ms",
+            (("p50", lambda at: at.delivery_p50_ms), ("p90", lambda at: at.delivery_p90_ms)),
+        ),
+        ("broker CPU", "cores", (("broker CPU", lambda at: at.broker_cpu),)),
+    )
+    drawn = tuple(
+        panel
+        for title, label, lines in panels
+        if (panel := _over_time(title, label, result.seconds, lines, _borders(result, named=False))) is not None
+    )
+    return Picture(
+        "course",
+        "The course of the run",
+        f"Messages per second, delivery time from sent to received, CPU of the broker{_thinned(result.seconds)}. "
+        "Dotted: where the periods begin.",
+        "Lines of throughput, delivery time and broker CPU over time.",
+        drawn,
+        low=True,
+    )
+
+
+def delivery(result: WorkloadResult, interaction: int, messages: Sequence[str]) -> Picture | None:
+    """Percentiles of each message's delivery time over time; None where nothing was received."""
+    lines = (
+        ("p50", lambda at: at.delivery_p50_ms),
+        ("p90", lambda at: at.delivery_p90_ms),
+    )
+    borders = _borders(result, named=False)
+    panels = {
+        message: _over_time(message, "delivery time in ms", result.seconds_by_step.get(message, ()), lines, borders)
+        for message in messages
+    }
+    drawn = tuple(panel for panel in panels.values() if panel is not None)
+    if not drawn:
+        return None
+    return Picture(
+        f"delivery-{interaction}",
+        f"Delivery time of each message of interaction {interaction}",
+        f"From sent to received, of what was received in each second{_thinned(result.seconds)}. Dotted: where the "
+        f"periods begin, and the limit of {DELIVERY_TIME.limit:,.0f} ms where it is near.",
+        f"Percentiles of delivery time over time for {', '.join(panels)}; the table below has those of the period.",
+        drawn,
+        missing=tuple(message for message, panel in panels.items() if panel is None),
+        low=True,
+    )
+
+
+def capacity(results: Sequence[WorkloadResult]) -> Picture | None:
+    """The broker's CPU and the slowest handler over BASE, a series per broker; None with fewer than two BASEs."""
+    shown = [one for one in results if one.measured is not None]
+    if len({one.base for one in shown}) < 2:
+        return None
+    panels = tuple(
+        Panel(title, "BASE", label, series)
+        for title, label, value in (
+            ("utilisation", "broker CPU in cores", lambda one: one.measured.broker_cpu),
+            ("slowest event handler", "p90 of delivery in ms", lambda one: one.p90_ms),
+        )
+        if (series := tuple(_against_base(shown, value)))
+    )
+    return Picture(
+        "capacity",
+        f"Against BASE, {shown[0].topology} topology",
+        "CPU of the broker, and the 90th percentile of delivery time of the slowest event handler, in the measurement "
+        "period. Hollow: the audit failed.",
+        "Utilisation and delivery time over BASE; the table has the numbers.",
+        panels,
+        hollow=tuple(f"{one.key.cell}: {one.failed[0].rule.name}" for one in shown if one.failed),
+    )
+
+
+def _against_base(
+    results: Sequence[WorkloadResult], value: Callable[[WorkloadResult], float | None]
+) -> Iterable[Series]:
+    for broker in dict.fromkeys(one.key.broker for one in results):
+        points = [
+            PlotPoint(one.base, Interval(y), one.key.start, hollow=bool(one.failed))
+            for one in sorted(results, key=lambda one: (one.key.start, one.base))
+            if one.key.broker == broker and (y := value(one)) is not None
+        ]
+        if points:
+            yield Series(broker, tuple(points), joined=True)
+
+
+def _over_time(
+    title: str,
+    label: str,
+    seconds: Sequence[Second],
+    lines: Sequence[tuple[str, Callable[[Second], float | None]]],
+    borders: tuple[tuple[float, str], ...],
+) -> Panel | None:
+    series = tuple(Series(name, line=line) for name, of in lines if (line := _line(seconds, of)))
+    if not series:
+        return None
+    highest = max(y for one in series for _, y in one.line)
+    near = label.endswith("ms") and highest > DELIVERY_TIME.limit / 10
+    return Panel(
+        title,
+        "s",
+        label,
+        series,
+        levels=(DELIVERY_TIME.limit,) if near else (),
+        even=True,
+        level=not label.endswith("ms"),
+        borders=borders,
+    )
+
+
+def _line(seconds: Sequence[Second], of: Callable[[Second], float | None]) -> tuple[tuple[float, float], ...]:
+    """Of several seconds the highest: nothing that stood out is smoothed away."""
+    width = _width(seconds)
+    found: dict[int, tuple[float, float]] = {}
+    for at in seconds:
+        value = of(at)
+        place = at.second // width
+        if value is not None and (place not in found or value > found[place][1]):
+            found[place] = (at.second, value)
+    line = tuple(found.values())
+    # A single point has no length: it is drawn as a second long.
+    return line if len(line) != 1 else (line[0], (line[0][0] + 1, line[0][1]))
+
+
+def _width(seconds: Sequence[Second]) -> int:
+    return -(-(seconds[-1].second + 1) // MOST_POINTS) if seconds else 1
+
+
+def _thinned(seconds: Sequence[Second]) -> str:
+    width = _width(seconds)
+    return "" if width == 1 else f"; of each {width} s the highest"
+
+
+def _borders(result: WorkloadResult, *, named: bool = True) -> tuple[tuple[float, str], ...]:
+    return tuple((span.begin_s, str(span.period) if named else "") for span in result.spans)

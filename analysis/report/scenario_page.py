@@ -1,0 +1,256 @@
+"""Results of the supply chain -> the page: disclaimer, verdict and deviations first, then audit, periods, interactions.
+
+A page never shows two topologies, or strict beside relaxed consumption (run and reporting rules, section 2.1.4):
+results of several runs that differ so are refused, those of one run get a page each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.errors import DataError
+from analysis.report import scenario_figures, scenario_tables, tables
+from analysis.report.deployment_diagram import diagram
+from analysis.report.heatmap import grid
+from analysis.report.sequence_diagram import flow
+from analysis.report.tables import Table, TableColumn, TableRow
+from analysis.report.throughput_page import NAME, Figure, figure, slug, template, write_text
+from analysis.results import JSON_SCHEMA, worst
+from analysis.scenario.disclosure import NOT_APPLICABLE, storage, withheld
+from analysis.scenario.results import Recovery, WorkloadResult
+from workloads.specjms2007 import DISCLAIMER
+from workloads.status import VerdictKind
+from workloads.supply_chain.plan_json import digest, from_json
+from workloads.supply_chain.topology import Topology
+
+_TEMPLATE = "workload.html.j2"
+
+MEANING = {
+    VerdictKind.VALID: "the whole audit passed: every message was followed, and the limits of the rules are kept",
+    VerdictKind.UNVERIFIED: "no test failed, but not every one could be made; the findings say which, and why",
+    VerdictKind.INVALID: "this is no result at this BASE; the findings say what failed",
+}
+
+_PHASES = {"warm_up_s": "warm-up", "measurement_s": "measurement", "drain_s": "drain, at most"}
+
+
+@dataclass(frozen=True, slots=True)
+class InteractionShown:
+    """What is shown of one interaction: its flow as SVG, its messages over time, the same by destination as SVG with
+    what is left out of it, and its messages in tables.
+    """
+
+    anchor: str
+    number: int
+    title: str
+    flow: str
+    delivery: Figure | None
+    grid: str
+    left_out: str
+    steps: Table | None
+
+
+@dataclass(frozen=True, slots=True)
+class CaseChapter:
+    """All that the page shows of one result."""
+
+    anchor: str
+    result: WorkloadResult
+    title: tuple[str, ...]
+    meaning: str
+    figure_name: str
+    figure: str
+    warnings: Table | None
+    audit: Table
+    recovery: tuple[tuple[str, str], ...]
+    phases: tuple[tuple[str, str], ...]
+    periods: Table
+    courses: tuple[Figure, ...]
+    backlog: Table | None
+    rates: Figure | None
+    rate_tables: tuple[Table, ...]
+    interactions: tuple[InteractionShown, ...]
+    handlers: tuple[Table, ...]
+    storage: Table
+    diagram: str
+    brokers: Table
+    setup: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+
+
+def write(results: Sequence[WorkloadResult], output: Path | None = None) -> tuple[Path, ...]:
+    """Writes the page of these results; of one run with several kinds of results, a page for each kind beside it.
+
+    Raises DataError where results of several runs do not belong on one page, and where a page cannot be written.
+    """
+    kinds = _kinds(results)
+    if len(kinds) > 1 and len({result.run for result in results}) > 1:
+        raise DataError(_refusal(results))
+    path = output or Path(results[0].path) / NAME
+    written = []
+    for kind, of_kind in kinds.items():
+        name = path if len(kinds) == 1 else path.with_name(f"{path.stem}-{'-'.join(kind)}{path.suffix}")
+        write_text(name, html(of_kind))
+        written.append(name)
+    return tuple(written)
+
+
+def record(results: Sequence[WorkloadResult], paths: Sequence[Path]) -> dict[str, Any]:
+    """`report`: where it is, and what it says in one word; behind the disclaimer."""
+    return {
+        "disclaimer": DISCLAIMER,
+        "schema": JSON_SCHEMA,
+        "reports": list(map(str, paths)),
+        "verdict": worst(result.verdict for result in results),
+    }
+
+
+def html(results: Sequence[WorkloadResult]) -> str:
+    """The page of results of one kind; raises DataError for several kinds."""
+    if len(_kinds(results)) > 1:
+        raise DataError(_refusal(results))
+    several = len(results) > 1
+    chapters = [_chapter(f"result-{number}", result) for number, result in enumerate(results, 1)]
+    runs = list(dict.fromkeys(result.run for result in results))
+    picture = scenario_figures.capacity(results)
+    verdict = worst(result.verdict for result in results)
+    return template(_TEMPLATE).render(
+        title=f"Run {runs[0]}" if len(runs) == 1 else f"{len(runs)} runs side by side",
+        disclaimer=DISCLAIMER,
+        several=several,
+        verdict=verdict,
+        meaning=_overall(results),
+        chapters=chapters,
+        overview=scenario_tables.several(results),
+        capacity=picture and figure("all", picture),
+        not_applicable=_not_applicable(),
+    )
+
+
+def _kinds(results: Sequence[WorkloadResult]) -> dict[tuple[str, str], list[WorkloadResult]]:
+    """By topology and consumption, in the order of the results."""
+    kinds: dict[tuple[str, str], list[WorkloadResult]] = {}
+    for result in results:
+        kinds.setdefault((result.topology, result.consumption), []).append(result)
+    return kinds
+
+
+def _refusal(results: Sequence[WorkloadResult]) -> str:
+    kinds = ", ".join(" ".join(kind) for kind in _kinds(results))
+    return (
+        f"results of different topologies, or of strict and relaxed consumption, are never put side by side ({kinds}; "
+        "run and reporting rules, section 2.1.4): ask for a report of each run by itself"
+    )
+
+
+def _overall(results: Sequence[WorkloadResult]) -> str:
+    counts = {kind: sum(result.verdict == kind for result in results) for kind in VerdictKind}
+    said = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    return f"the worst of {len(results)} results ({said}); each has its own verdict below"
+
+
+def _chapter(anchor: str, result: WorkloadResult) -> CaseChapter:
+    topology = from_json(result.plan["topology"])
+    reason = withheld(result)
+    rates = scenario_figures.rates(result)
+    courses = (scenario_figures.backlog(result), scenario_figures.course(result))
+    return CaseChapter(
+        anchor=anchor,
+        result=result,
+        title=tuple(_title(result)),
+        meaning=MEANING[result.verdict],
+        figure_name=result.figure_name,
+        figure=f"no figure: {reason}" if reason else str(result.base),
+        warnings=scenario_tables.warnings(result.warnings),
+        audit=scenario_tables.audit(result),
+        recovery=tuple(_recovery(result.recovery)) if result.recovery else (),
+        phases=tuple(_phases(result)),
+        periods=scenario_tables.periods(result),
+        courses=tuple(figure(anchor, picture) for picture in courses if picture is not None),
+        backlog=scenario_tables.backlog(result),
+        rates=None if rates is None else figure(anchor, rates),
+        rate_tables=tuple(
+            sheet for period in result.periods if period.interactions for sheet in scenario_tables.interactions(period)
+        ),
+        interactions=tuple(_interaction(anchor, result, topology, number) for number in topology.interactions),
+        handlers=tuple(scenario_tables.handlers(period) for period in result.periods if period.handlers),
+        storage=scenario_tables.storage(storage(result)),
+        diagram=diagram(result.manifest, result.plan, result.key.broker),
+        brokers=tables.brokers(_of_broker(result)),
+        setup=(*tables.setup(result.manifest), ("Topology", tuple(_topology(result, topology)))),
+    )
+
+
+def _title(result: WorkloadResult) -> Iterator[str]:
+    arrivals = result.plan.get("arrivals", "constant")
+    yield f"{result.key.cell}, start {result.key.start}, on {result.broker_title}"
+    yield (
+        f"{result.topology} topology, BASE {result.base}; {result.consumption} consumption, transactions: "
+        f"{result.transactions}, {arrivals} arrivals"
+    )
+    host = result.manifest.get("host", {})
+    cpus = f"{host['cpus']} CPUs" if "cpus" in host else ""
+    memory = f"{host['memory_bytes'] / 2**30:.1f} GiB" if "memory_bytes" in host else ""
+    yield ", ".join(filter(None, (host.get("cpu_model"), cpus, memory, host.get("os")))) or "host not known"
+    began, ended = (result.manifest.get(key, "?") for key in ("created_utc", "ended_utc"))
+    yield f"{began} to {ended}, {result.manifest.get('outcome', 'no outcome')}"
+
+
+def _recovery(of: Recovery) -> Iterator[tuple[str, str]]:
+    yield "seconds to recovery", f"{of.seconds_to_recovery:.1f}"
+    yield "copies stored at the kill", f"{of.stored_at_the_kill:,}"
+    yield "delivered again, and marked so", f"{of.redelivered:,}"
+    yield "in transactions that nobody knows the end of", f"{of.in_doubt:,}"
+
+
+def _phases(result: WorkloadResult) -> Iterator[tuple[str, str]]:
+    lengths = result.plan.get("lengths") or {}
+    if lengths:
+        asked = (f"{_PHASES[key]} {lengths[key]:g} s" for key in _PHASES if key in lengths)
+        yield f"asked for ({lengths.get('name', 'own')})", ", ".join(asked)
+    for span in result.spans:
+        yield str(span.period), f"from {span.begin_s:,.1f} s on, {span.seconds:,.1f} s"
+
+
+def _interaction(anchor: str, result: WorkloadResult, topology: Topology, number: int) -> InteractionShown:
+    script = topology.interactions[number].script
+    messages = [step.message for step in script.steps]
+    picture = scenario_figures.delivery(result, number, messages)
+    return InteractionShown(
+        slug(f"{anchor}-interaction-{number}"),
+        number,
+        script.title,
+        flow(topology, number),
+        None if picture is None else figure(anchor, picture),
+        *grid(result, messages),
+        scenario_tables.steps(result.periods, number),
+    )
+
+
+def _topology(result: WorkloadResult, topology: Topology) -> Iterator[tuple[str, str]]:
+    yield "locations", ", ".join(f"{number} {role}" for role, number in topology.locations.items())
+    if topology.families:
+        yield "product families", f"{topology.families}, {topology.families_per_supplier} of them at each supplier"
+    yield "interactions", ", ".join(map(str, topology.interactions))
+    kinds = [one["kind"] for one in result.plan["destinations"]]
+    yield "destinations", f"{kinds.count('queue'):,} queues, {kinds.count('topic'):,} topics"
+    yield "subscriptions", f"{sum(len(one['subscriptions']) for one in result.plan['handlers']):,}"
+    yield "connections", f"{topology.handlers:,} event handlers, {topology.drivers:,} drivers"
+    yield "digest of the tables", digest()
+
+
+def _of_broker(result: WorkloadResult) -> dict[str, Any]:
+    """The manifest with this result's broker alone: others of the run have their own chapters."""
+    known = result.manifest.get("brokers", {})
+    return {"brokers": {label: facts for label, facts in known.items() if label == result.key.broker}}
+
+
+def _not_applicable() -> Table:
+    columns = (
+        TableColumn("section", number=False),
+        TableColumn("asks for", number=False),
+        TableColumn("why not", number=False),
+    )
+    return Table("Of a full disclosure", columns, tuple(TableRow(row) for row in NOT_APPLICABLE))

@@ -1,0 +1,711 @@
+"""What run directories of every kind have in common: who reads one, what it must have, and its tables as data frames.
+
+Decides what may be read, and computes nothing. Everything that can be refused is refused from the JSON files,
+the footers of the Parquet files and the small tables, before Spark starts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
+from pathlib import Path
+from types import NoneType
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
+from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, StructField, StructType
+
+from analysis.errors import DataError
+from analysis.results import CellKey, Finding, NotApplicable
+from workloads.schema import (
+    KEYS,
+    LAYOUT_KEYS,
+    LAYOUTS,
+    PREPARATION,
+    SCHEMA_VERSION,
+    TABLES_OF,
+    WARM_UP_LAYOUT,
+    Column,
+    ColumnType,
+    RunKind,
+    RunOutcome,
+)
+from workloads.status import VerdictKind, WindowStatus
+
+#: Where the newest run is found when none is named.
+LATEST = Path("results/latest")
+
+#: What the manifest says of a broker whose certificate was not verified.
+INSECURE = "insecure"
+
+#: The number of a row whose cell is in no plan.
+STRANGER = -1
+
+KEY_NAMES = [column.name for column in KEYS]
+
+#: What tells one layout from another within a run, in this order.
+LAYOUT_NAMES = [column.name for column in (*KEYS[:2], *LAYOUT_KEYS)]
+
+_ARROW = {
+    ColumnType.INT64: pa.int64(),
+    ColumnType.INT32: pa.int32(),
+    ColumnType.FLOAT64: pa.float64(),
+    ColumnType.STRING: pa.string(),
+}
+_SPARK = {
+    ColumnType.INT64: LongType(),
+    ColumnType.INT32: IntegerType(),
+    ColumnType.FLOAT64: DoubleType(),
+    ColumnType.STRING: StringType(),
+}
+
+
+#: Broker, start, layout, block.
+LayoutKey: TypeAlias = tuple[str, int, int, int]
+
+#: The table that has rows of every cell that was measured.
+_MEASURED = {RunKind.THROUGHPUT: "windows", RunKind.WORKLOAD: "periods"}
+
+#: What a killed run leaves complete.
+_COMPLETED = {RunKind.THROUGHPUT: "layout", RunKind.WORKLOAD: "cell"}
+
+#: In a sentence.
+_WHAT = {RunKind.THROUGHPUT: "the throughput study", RunKind.WORKLOAD: "a business workload"}
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRecord:
+    """A broker of a run.
+
+    title: product, version and provider, as far as they are known · cpus: the size of its CPU set, None where its CPU
+    time or its set is not known · certified: False where nobody checked who answered.
+    """
+
+    label: str
+    title: str
+    cpus: int | None
+    certified: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StartRecord:
+    """One life of a broker, as its warm-up left it.
+
+    idle_cpu: a fraction of its CPU set before any load · warm_up_s: how long it lasted · warm: whether the cells'
+    contrasts stood still and the compiler was idle, as `workloads.limits` says · contrast_change, compiler_share: of
+    its last rounds; None where too few rounds tell, and where no JVM is known.
+    """
+
+    broker: str
+    start: int
+    idle_cpu: float | None
+    warm_up_s: float | None
+    warm: bool
+    contrast_change: float | None
+    compiler_share: float | None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LayoutRecord:
+    """A complete layout; fields as the columns of LAYOUTS."""
+
+    broker: str
+    start: int
+    layout: int
+    block: int
+    begin_ns: int
+    connected_ns: int
+    end_ns: int
+    cells: int
+    connections: int
+    subscriptions: int
+    rounds: int
+    status: str
+
+    @property
+    def key(self) -> LayoutKey:
+        return self.broker, self.start, self.layout, self.block
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run directory that may be read. `cells` are those with something measured in what is complete, anchors and
+    capacities included.
+
+    plans: entries of plan.json · laid_out: the complete layouts, that of the warm-up included; a workload has none ·
+    findings: that it is not complete, where it is read all the same · manifest: all of it, to be shown.
+    """
+
+    kind: RunKind
+    name: str
+    path: Path
+    partial: bool
+    brokers: Mapping[str, BrokerRecord]
+    starts: tuple[StartRecord, ...]
+    plans: Mapping[tuple[str, str], Mapping[str, Any]]
+    cells: tuple[CellKey, ...]
+    laid_out: tuple[LayoutRecord, ...]
+    files: Mapping[str, tuple[Path, ...]]
+    findings: tuple[Finding, ...]
+    not_applicable: tuple[NotApplicable, ...]
+    manifest: Mapping[str, Any]
+
+    def plan(self, key: CellKey) -> Mapping[str, Any]:
+        return self.plans[key.experiment, key.cell]
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """The tables of all runs whose rows are about a cell. Each carries `cell_id`, its place in `keys`, or STRANGER."""
+
+    keys: tuple[CellKey, ...]
+    tables: Mapping[str, DataFrame]
+
+
+def resolve_runs(paths: Sequence[Path]) -> tuple[tuple[Path, Path, str], ...]:
+    """(folder, as its user named it, name of the run) of the named run directories, or of the newest.
+
+    Raises DataError where one is named twice.
+    """
+    shown = list(paths) or [LATEST]
+    folders = [path.resolve() for path in shown]
+    for path, folder in zip(shown, folders, strict=True):
+        if folders.count(folder) > 1:
+            raise DataError(f"{path}: this run directory is named twice; each run is read once")
+    names = [folder.name for folder in folders]
+    unique = len(set(names)) == len(names)
+    return tuple(
+        (folder, path, name if unique else str(folder))
+        for folder, path, name in zip(folders, shown, names, strict=True)
+    )
+
+
+def kind_of(paths: Sequence[Path]) -> RunKind:
+    """The one kind of these run directories. Raises DataError where they differ, or one is none."""
+    kinds = {path: _kind(_manifest(folder, path), path) for folder, path, _ in resolve_runs(paths)}
+    if len(set(kinds.values())) > 1:
+        texts = "; ".join(f"{path} is of {_WHAT[kind]}" for path, kind in kinds.items())
+        raise DataError(f"runs of two kinds are not put side by side: {texts}; name runs of one kind")
+    return next(iter(kinds.values()))
+
+
+def read_run(
+    folder: Path,
+    shown: Path,
+    name: str,
+    kind: RunKind,
+    plan_keys: Mapping[str, type | tuple[type, ...]],
+    *,
+    partial: bool,
+) -> RunRecord:
+    """A run directory of this kind; `shown` is how its user named it, for messages.
+
+    plan_keys: what an entry of plan.json must have. With `partial` an interrupted run is read as far as its layouts
+    (of a workload: its cells) are complete, and a finding says so. Raises DataError where the directory cannot support
+    an analysis.
+    """
+    manifest = _manifest(folder, shown)
+    found = _kind(manifest, shown)
+    if found is not kind:
+        raise DataError(
+            f"{shown}: a run of {_WHAT[found]}, expected one of {_WHAT[kind]}; `python -m analysis summary {shown}` "
+            "shows what it says"
+        )
+    _check_outcome(manifest, shown, kind, partial=partial)
+    place = f"{shown}/manifest.json"
+    tables = TABLES_OF[kind]
+    brokers = {
+        label: _broker(label, record, place) for label, record in require(manifest, "brokers", dict, place).items()
+    }
+    starts = tuple(_start(record, place, kind) for record in require(manifest, "starts", list, place))
+    plans = _plans(folder, shown, plan_keys)
+    files = {table: tuple(sorted((folder / table).glob("*.parquet"))) for table in tables}
+    rows = {table: sum(_footer(file, tables[table], shown) for file in files[table]) for table in tables}
+    if "outcome" in manifest:
+        _check_rows(rows, require(manifest, "rows", dict, place), shown)
+    laid_out = _laid_out(files.get("layouts", ()))
+    measured = _measured_cells(name, files[_MEASURED[kind]], {layout.key for layout in laid_out}, kind)
+    cells = tuple(sorted(key for key, counted in measured.items() if counted))
+    profile = require(manifest, "options", dict, place).get("profile") or ""
+    not_applicable = tuple(
+        sorted(
+            _not_applicable(name, profile, record, place)
+            for record in require({"not_applicable": [], **manifest}, "not_applicable", list, place)
+        )
+    )
+    if not cells and not not_applicable:
+        raise DataError(f"{shown}: no {_COMPLETED[kind]} is complete, there is nothing to read; measure again")
+    _check_cells(sorted(measured), brokers, None if partial else starts, plans, shown)
+    _check_not_applicable(not_applicable, cells, shown)
+    scheduled = _scheduled(name, require(manifest, "schedule", list, place))
+    missing = [key for key in scheduled if key not in measured or not measured[key]]
+    if missing and not partial:
+        raise DataError(
+            f"{shown}: {len(missing)} scheduled cells have no {_MEASURED[kind]}, first {missing[0]}; "
+            f"`python -m analysis summary --partial {shown}` reads the others"
+        )
+    passes: tuple[int, int] | None = None
+    if kind is RunKind.THROUGHPUT:
+        if not partial:
+            _check_laid_out(files, {layout.key for layout in laid_out}, shown)
+        passes = _check_passes(manifest, scheduled, measured, shown, partial=partial)
+    return RunRecord(
+        kind=kind,
+        name=name,
+        path=folder,
+        partial=partial,
+        brokers=brokers,
+        starts=starts,
+        plans=plans,
+        cells=cells,
+        laid_out=laid_out,
+        files=files,
+        findings=_partial_finding(manifest, cells, missing, passes) if partial else (),
+        not_applicable=not_applicable,
+        manifest=manifest,
+    )
+
+
+def frames(spark: SparkSession, runs: Sequence[RunRecord]) -> Frames:
+    """All tables of all runs, which are of one kind, every row with the number of its cell.
+
+    A cell's number is looked up by the whole key, so that rows of two runs, brokers or starts never meet. Of a
+    partial run the rows of incomplete layouts (of a workload: cells) are left out; elsewhere a row that no plan
+    explains is a STRANGER.
+    """
+    keys = tuple(key for run in runs for key in _known(run))
+    numbered = spark.createDataFrame(
+        [(key.run, key.broker, key.start, key.experiment, key.cell, number) for number, key in enumerate(keys)],
+        StructType([StructField("run", StringType()), *(_field(column) for column in KEYS), _CELL_ID]),
+    )
+    with reading(runs):
+        return Frames(
+            keys,
+            {
+                table: _table(spark, runs, table, numbered)
+                for table, columns in TABLES_OF[runs[0].kind].items()
+                if set(KEYS) <= set(columns)
+            },
+        )
+
+
+def certificates(run: RunRecord) -> Iterator[Finding]:
+    for broker in run.brokers.values():
+        if not broker.certified:
+            yield Finding(
+                what=f"the certificate of {broker.label} was not verified",
+                measured="encrypted, but with whoever answered",
+                limit="a certificate of an authority that the load trusts",
+                advice="give the authority's certificate instead of --insecure",
+                consequence=VerdictKind.UNVERIFIED,
+                broker=broker.label,
+            )
+
+
+def refuse_strangers(table: DataFrame, name: str) -> None:
+    """Raises DataError that names the cells of rows without a plan. Called where the audit has met some."""
+    rows = table.where(F.col("cell_id") == STRANGER).select("run", *KEY_NAMES).distinct().limit(3).collect()
+    cells = ", ".join(str(CellKey(*row)) for row in rows)
+    raise DataError(
+        f"{name}: rows of {cells} stand in no plan or belong to no start of the manifest; the run directory was "
+        "changed after it was written, or put together from two runs: measure again"
+    )
+
+
+@contextmanager
+def reading(runs: Sequence[RunRecord]) -> Iterator[None]:
+    """Turns what Spark says about unreadable data into a DataError."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        where = ", ".join(str(run.path) for run in runs)
+        cause = next((line for line in str(error).splitlines() if "Error" in line or "Exception" in line), str(error))
+        raise DataError(
+            f"{where}: cannot be read: {cause.strip()[:500]}; copy the run directory again, or measure again"
+        ) from error
+
+
+_CELL_ID = StructField("cell_id", IntegerType())
+
+
+def _field(column: Column) -> StructField:
+    return StructField(column.name, _SPARK[column.type], column.nullable)
+
+
+def _known(run: RunRecord) -> tuple[CellKey, ...]:
+    """What a row of the run may belong to: every planned cell of every start; of a partial workload its complete cells.
+
+    A run that was killed may not have noted its last start, which its layouts know.
+    """
+    if run.partial and run.kind is RunKind.WORKLOAD:
+        return run.cells
+    starts = [(start.broker, start.start) for start in run.starts]
+    if run.partial:
+        starts += [(layout.broker, layout.start) for layout in run.laid_out]
+    return tuple(
+        CellKey(run.name, broker, start, experiment, cell)
+        for broker, start in dict.fromkeys(starts)
+        for experiment, cell in run.plans
+    )
+
+
+def _address(file: Path) -> str:
+    """A file for Spark, which reads no URI but a pattern: what would be one in a name is escaped."""
+    return "file://" + re.sub(r"([\\{}\[\]*?])", r"\\\1", str(file))
+
+
+def _table(spark: SparkSession, runs: Sequence[RunRecord], table: str, numbered: DataFrame) -> DataFrame:
+    schema = StructType([_field(column) for column in TABLES_OF[runs[0].kind][table]])
+    parts: list[DataFrame] = []
+    for run in runs:
+        files = [_address(file) for file in run.files[table]]
+        rows = spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
+        if run.partial and run.laid_out:
+            complete = spark.createDataFrame(
+                [layout.key for layout in run.laid_out],
+                StructType([_field(column) for column in (*KEYS[:2], *LAYOUT_KEYS)]),
+            )
+            rows = rows.join(F.broadcast(complete), LAYOUT_NAMES, "leftsemi")
+        parts.append(rows.withColumn("run", F.lit(run.name)))
+    how = "inner" if runs[0].partial and runs[0].kind is RunKind.WORKLOAD else "left"
+    found = reduce(DataFrame.unionByName, parts).join(F.broadcast(numbered), ["run", *KEY_NAMES], how)
+    return found.withColumn("cell_id", F.coalesce("cell_id", F.lit(STRANGER)))
+
+
+def _manifest(folder: Path, shown: Path) -> Mapping[str, Any]:
+    if not folder.is_dir():
+        raise DataError(f"{shown}: no such run directory; measure one with `make bench`, or name one below results/")
+    if not (folder / "manifest.json").is_file():
+        raise DataError(f"{shown}: not a run directory, it has no manifest.json; name one below results/")
+    manifest = _json(folder / "manifest.json")
+    _check_schema(manifest, shown / "manifest.json")
+    return manifest
+
+
+def _kind(manifest: Mapping[str, Any], shown: Path) -> RunKind:
+    """Runs of the throughput study may do without the word."""
+    kind = manifest.get("kind", RunKind.THROUGHPUT)
+    if kind not in tuple(RunKind):
+        raise DataError(
+            f"{shown}/manifest.json: kind {kind!r} is none of {', '.join(RunKind)}; a newer version of the suite "
+            "measured "
+            "it: use that one"
+        )
+    return RunKind(kind)
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{file}: cannot be read: {error}; the run directory is damaged, measure again") from error
+    if not isinstance(content, dict):
+        raise DataError(f"{file}: holds a {type(content).__name__}, expected an object; this is no run directory")
+    return content
+
+
+def _check_schema(content: Mapping[str, Any], file: Path) -> None:
+    schema = content.get("schema")
+    if schema == SCHEMA_VERSION:
+        return
+    advice = "use the version of the suite that measured it, or measure again"
+    if isinstance(schema, int) and schema < SCHEMA_VERSION:
+        advice = (
+            "an older version of the suite measured it, without what this one needs: analyse it with that version "
+            "(its checkout reads it as it stands), or measure again"
+        )
+    raise DataError(f"{file}: schema {schema!r}, this analysis reads {SCHEMA_VERSION}; {advice}")
+
+
+def _check_outcome(manifest: Mapping[str, Any], shown: Path, kind: RunKind, *, partial: bool) -> None:
+    outcome = manifest.get("outcome")
+    if outcome == RunOutcome.COMPLETE or (partial and outcome in (*RunOutcome, None)):
+        return
+    if outcome not in (*RunOutcome, None):
+        raise DataError(
+            f"{shown}: outcome {outcome!r} is none of {', '.join(RunOutcome)}; this is no run directory of this suite"
+        )
+    state = {
+        None: "has no outcome: it still runs, or was killed",
+        RunOutcome.INTERRUPTED: "was interrupted",
+        RunOutcome.FAILED: f"failed: {manifest.get('error') or 'no error was recorded'}",
+    }[outcome]
+    raise DataError(
+        f"{shown}: the run {state}; what comes after its last complete {_COMPLETED[kind]} is missing. "
+        f"`python -m analysis summary --partial {shown}` reads the complete {_COMPLETED[kind]}s"
+    )
+
+
+def require(record: Any, key: str, kind: type | tuple[type, ...], place: str) -> Any:
+    """record[key], of this kind; JSON has no types, and a script may have changed the file."""
+    value = record.get(key) if isinstance(record, dict) else None
+    present = isinstance(record, dict) and key in record
+    if not present or not isinstance(value, kind):
+        names = " or ".join(
+            "null" if k is NoneType else k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,))
+        )
+        found = f"is {value!r}" if present else "is missing"
+        raise DataError(f"{place}: {key!r} {found}, expected {names}; it was not written by this version of the suite")
+    return value
+
+
+def _broker(label: str, record: Any, place: str) -> BrokerRecord:
+    cpus = require(record, "cpus", (list, NoneType), place)
+    known = require(record, "cpu_known", bool, place)
+    product = " ".join(str(word) for word in (record.get("product"), record.get("version")) if word)
+    title = f"{product or 'product not known'}, {record.get('provider') or 'provider not known'}"
+    return BrokerRecord(label, title, len(cpus) if known and cpus else None, record.get("tls") != INSECURE)
+
+
+def _not_applicable(run: str, profile: str, record: Any, place: str) -> NotApplicable:
+    broker, experiment, cell, reason = (require(record, key, str, place) for key in _NOT_APPLICABLE)
+    return NotApplicable(run, broker, experiment, profile, cell, reason)
+
+
+_NOT_APPLICABLE = ("broker", "experiment", "cell", "reason")
+
+
+def _check_not_applicable(entries: Sequence[NotApplicable], cells: Sequence[CellKey], shown: Path) -> None:
+    measured = {(key.broker, key.experiment, key.cell) for key in cells}
+    for entry in entries:
+        if (entry.broker, entry.experiment, entry.cell) in measured:
+            raise DataError(
+                f"{shown}: {entry.experiment} {entry.cell} is not applicable on {entry.broker}, says the manifest, but "
+                "it was recorded; the run directory was put together from two runs: measure again"
+            )
+
+
+def _start(record: Any, place: str, kind: RunKind) -> StartRecord:
+    """A workload has its own warm-up, a period of each cell: nothing is known of a start but that there was one."""
+    at = require(record, "broker", str, place), require(record, "start", int, place)
+    number = (float, int, NoneType)
+    if kind is RunKind.WORKLOAD:
+        return StartRecord(*at, record.get("idle_cpu"), None, warm=False, contrast_change=None, compiler_share=None)
+    return StartRecord(
+        *at,
+        idle_cpu=require(record, "idle_cpu", number, place),
+        warm_up_s=require(record, "warm_up_s", (float, int), place),
+        warm=require(record, "warm", bool, place),
+        contrast_change=require(record, "contrast_change", number, place),
+        compiler_share=require(record, "compiler_share", number, place),
+    )
+
+
+def _plans(
+    folder: Path, shown: Path, keys: Mapping[str, type | tuple[type, ...]]
+) -> dict[tuple[str, str], Mapping[str, Any]]:
+    if not (folder / "plan.json").is_file():
+        raise DataError(f"{shown}: plan.json is missing, so nobody knows what should have happened; measure again")
+    content = _json(folder / "plan.json")
+    place = f"{shown}/plan.json"
+    _check_schema(content, shown / "plan.json")
+    plans: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for record in require(content, "cells", list, place):
+        for key, kind in keys.items():
+            require(record, key, kind, place)
+        plans[record["experiment"], record["cell"]] = record
+    return plans
+
+
+def _footer(file: Path, columns: Sequence[Column], shown: Path) -> int:
+    """The number of rows of a Parquet file whose columns are those declared."""
+    try:
+        with pq.ParquetFile(file) as parquet:
+            schema, rows = parquet.schema_arrow, int(parquet.metadata.num_rows)
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(
+            f"{shown}: {file.parent.name}/{file.name} cannot be read, it is damaged or cut short ({error}); "
+            "copy the run directory again, or measure again"
+        ) from error
+    for column in columns:
+        at = schema.get_field_index(column.name)
+        found = schema.field(at).type if at >= 0 else "missing"
+        if found != _ARROW[column.type]:
+            raise DataError(
+                f"{shown}: {file.parent.name}/{file.name}: column {column.name} is {found}, expected {column.type}; "
+                "it was not written by this version of the suite"
+            )
+    return rows
+
+
+def _check_rows(found: Mapping[str, int], stated: Mapping[str, Any], shown: Path) -> None:
+    for table, rows in found.items():
+        if stated.get(table) != rows:
+            raise DataError(
+                f"{shown}: {table}/ holds {rows} rows, the manifest says {stated.get(table, 'nothing')}; files are "
+                "missing or were changed: copy the run directory again, or measure again"
+            )
+
+
+def _rows(file: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Of a small file."""
+    with _parquet(file) as parquet:
+        rows: list[dict[str, Any]] = parquet.read(columns=list(columns)).to_pylist()
+    return rows
+
+
+@contextmanager
+def _parquet(file: Path) -> Iterator[pq.ParquetFile]:
+    try:
+        with pq.ParquetFile(file) as parquet:
+            yield parquet
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(
+            f"{file}: cannot be read, it is damaged ({error}); copy the run directory again, or measure again"
+        ) from error
+
+
+def _laid_out(files: Sequence[Path]) -> tuple[LayoutRecord, ...]:
+    """The complete layouts. Raises DataError where one is recorded twice."""
+    found = sorted(LayoutRecord(**row) for file in files for row in _rows(file, [column.name for column in LAYOUTS]))
+    for one, following in pairwise(found):
+        if one.key == following.key:
+            raise DataError(
+                f"{files[0].parent}: layout {one.layout}, block {one.block} of {one.broker} (start {one.start}) stands "
+                "there twice; the run directory was put together from two runs: measure again"
+            )
+    return tuple(found)
+
+
+def _measured_cells(
+    run: str, files: Sequence[Path], complete: Container[LayoutKey], kind: RunKind
+) -> dict[CellKey, set[int]]:
+    """Cells with rows in what is complete, and the numbers of the layouts in which they have counted ones.
+
+    A workload's cells are complete where they have a row at all; they have one number.
+    """
+    names = KEY_NAMES if kind is RunKind.WORKLOAD else [*KEY_NAMES, *(column.name for column in LAYOUT_KEYS), "status"]
+    found: dict[CellKey, set[int]] = {}
+    for row in (row for file in files for row in _rows(file, names)):
+        if kind is RunKind.WORKLOAD or tuple(row[name] for name in LAYOUT_NAMES) in complete:
+            counted = found.setdefault(CellKey(run, *(row[name] for name in KEY_NAMES)), set())
+            if row.get("status", WindowStatus.OK) == WindowStatus.OK:
+                counted.add(row.get("layout", WARM_UP_LAYOUT))
+    return found
+
+
+def _layouts_in(file: Path) -> set[LayoutKey]:
+    """The layouts that a file has rows of; its footer tells them where, as usual, each of its parts has one."""
+    found: set[LayoutKey] = set()
+    with _parquet(file) as parquet:
+        at = [parquet.schema_arrow.get_field_index(name) for name in LAYOUT_NAMES]
+        for number in range(parquet.num_row_groups):
+            group = parquet.metadata.row_group(number)
+            known = [group.column(place).statistics for place in at]
+            if all(one is not None and one.has_min_max and not one.null_count and one.min == one.max for one in known):
+                found.add(tuple(one.min for one in known))
+            else:
+                rows = parquet.read_row_group(number, columns=LAYOUT_NAMES).group_by(LAYOUT_NAMES).aggregate([])
+                found |= {tuple(row[name] for name in LAYOUT_NAMES) for row in rows.to_pylist()}
+    return found
+
+
+def _check_laid_out(files: Mapping[str, Sequence[Path]], complete: Container[LayoutKey], shown: Path) -> None:
+    """Nothing was recorded of a layout that was not completed."""
+    for table, of_table in files.items():
+        for file in of_table:
+            for broker, start, layout, block in sorted(_layouts_in(file)):
+                if (broker, start, layout, block) not in complete:
+                    raise DataError(
+                        f"{shown}: {table}/{file.name} has rows of layout {layout}, block {block} of {broker} (start "
+                        f"{start}), which layouts/ does not have; the run directory was changed after it was written: "
+                        "measure again"
+                    )
+
+
+def _check_passes(
+    manifest: Mapping[str, Any],
+    scheduled: Sequence[CellKey],
+    measured: Mapping[CellKey, set[int]],
+    shown: Path,
+    *,
+    partial: bool,
+) -> tuple[int, int]:
+    """Whole passes, which have all scheduled cells of their start, and how many there should be at least.
+
+    Raises DataError where a pass is missing, or not whole, in a run that is not read in parts.
+    """
+    asked = require(manifest["options"], "layouts", int, f"{shown}/manifest.json, options")
+    starts: dict[tuple[str, int], list[CellKey]] = {}
+    for key in scheduled:
+        starts.setdefault((key.broker, key.start), []).append(key)
+    whole = 0
+    for keys in starts.values():
+        of_start = [measured.get(key, set()) for key in keys]
+        whole += len(set.intersection(*of_start))
+        expected = set(range(1, max((asked, *set().union(*of_start))) + 1))
+        for key, layouts in zip(keys, of_start, strict=True):
+            if layouts != expected and not partial:
+                lacking = ", ".join(map(str, sorted(expected - layouts)))
+                raise DataError(
+                    f"{shown}: {key} of {key.broker} was not measured in layout {lacking} of {len(expected)}; "
+                    f"`python -m analysis summary --partial {shown}` reads what there is"
+                )
+    return whole, asked * len(starts)
+
+
+def _check_cells(
+    cells: Sequence[CellKey],
+    brokers: Mapping[str, BrokerRecord],
+    starts: Sequence[StartRecord] | None,
+    plans: Mapping[tuple[str, str], Any],
+    shown: Path,
+) -> None:
+    """Every recorded cell is explained; a run that was cut short may not have noted its last start yet."""
+    known = None if starts is None else {(start.broker, start.start) for start in starts}
+    for key in cells:
+        if (key.experiment, key.cell) not in plans:
+            raise DataError(f"{shown}: {key} was recorded, but plan.json has no plan of it; measure again")
+        if key.broker not in brokers or (known is not None and (key.broker, key.start) not in known):
+            raise DataError(
+                f"{shown}: {key} of {key.broker} was recorded, but the manifest has no such start; measure again"
+            )
+
+
+def _scheduled(run: str, schedule: Sequence[Any]) -> tuple[CellKey, ...]:
+    place = f"manifest.json of {run}, schedule"
+    return tuple(
+        CellKey(
+            run,
+            require(slot, "broker", str, place),
+            require(slot, "start", int, place),
+            require(slot, "experiment", str, place),
+            require(slot, "cell", str, place),
+        )
+        for slot in schedule
+    )
+
+
+def _partial_finding(
+    manifest: Mapping[str, Any],
+    cells: Sequence[CellKey],
+    missing: Sequence[CellKey],
+    passes: tuple[int, int] | None,
+) -> tuple[Finding, ...]:
+    """passes: whole ones and those asked for, where the run has any."""
+    whole = passes is None or passes[0] >= passes[1]
+    if manifest.get("outcome") == RunOutcome.COMPLETE and not missing and whole:
+        return ()
+    measured = sum(key.experiment not in PREPARATION for key in cells)
+    layouts = "" if passes is None else f"{passes[0]} of {passes[1]} layouts, "
+    return (
+        Finding(
+            what="the run is not complete",
+            measured=f"{measured} of {measured + len(missing)} cells, {layouts}outcome "
+            f"{manifest.get('outcome') or 'absent'}",
+            limit="every scheduled cell, and all traffic audited",
+            advice=f"measure again; what came after the last complete {'cell' if passes is None else 'layout'} is "
+            "neither audited nor counted",
+            consequence=VerdictKind.UNVERIFIED,
+        ),
+    )

@@ -1,0 +1,470 @@
+"""What is asked of the ledger: every aggregate that Spark computes, cell by cell, as plain numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
+
+from analysis.errors import DataError
+from analysis.run_directory import STRANGER, Frames, refuse_strangers
+from analysis.scenario.execution_ids import INTERACTION_AT
+from analysis.scenario.message_join import MESSAGE, Ledger, frame, within
+from analysis.scenario.reader import CaseRecord
+from analysis.scenario.results import DeliveryTimes
+from workloads.scenario.periods import Period
+from workloads.throughput.load_shape import ArrivalProcess
+
+#: Up to so many deliveries percentiles are exact, interpolated as numpy does it; above, their rank is off by 1/10000.
+EXACT_ROWS = 2_000_000
+_ACCURACY = 10_000
+
+_RANKS = (0.5, 0.9, 0.99)
+_NS_PER_MS = 1e6
+
+#: Into so many slices a run is cut at most, for percentiles over time of each destination.
+SLICES = 40
+
+#: Of instants in no period.
+_NO_PERIOD = ""
+
+Rows: TypeAlias = Sequence[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Starts:
+    """Of one driver; first, last: executions · last_planned_ns: the latest plan that was recorded."""
+
+    n: int
+    first: int
+    last: int
+    last_planned_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Starts of an interaction in a period, by the instant of sending; a miss is more than one mean gap late."""
+
+    n: int
+    misses: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Of one cell. A period of None stands for instants in none.
+
+    drivers: by driver, all starts · pace: (period, interaction) · lateness: by period · drawn: (period, driver), starts
+    planned in it, of Poisson arrivals only · sent: (period, destination) · heard: (period, destination, audience) ·
+    overall, steps, handlers: period and number, of what was received in a period · amiss, disorder: by handler, where
+    there is any · executions: (period, interaction) by the instant of their start · in_doubt: (period, destination),
+    messages that count for nothing, where there is any · lost: (destination, audience), where there is any · slice_s:
+    whole seconds of each of the slices.
+    """
+
+    drivers: Mapping[int, Starts]
+    pace: Mapping[tuple[Period, int], Pace]
+    lateness: Mapping[Period, DeliveryTimes]
+    drawn: Mapping[tuple[Period, int], int]
+    sent: Mapping[tuple[Period | None, int], Row]
+    heard: Mapping[tuple[Period | None, int, int], Row]
+    overall: Mapping[Period, Row]
+    steps: Mapping[tuple[Period, int], Row]
+    handlers: Mapping[tuple[Period, int], Row]
+    amiss: Mapping[int, Row]
+    disorder: Mapping[int, Row]
+    executions: Mapping[tuple[Period | None, int], Row]
+    in_doubt: Mapping[tuple[Period | None, int], int]
+    lost: Mapping[tuple[int, int], Row]
+    seconds_sent: Rows
+    seconds_heard: Rows
+    slices: Rows
+    slice_s: int
+    samples: Rows
+
+
+def _slice_seconds(spans: Collection[tuple[int, int]]) -> int:
+    """Whole seconds of a slice, of a run whose periods begin and end at these instants in ns."""
+    length_ns = max(end for _, end in spans) - min(begin for begin, _ in spans)
+    return -(-length_ns // (SLICES * 1_000_000_000))
+
+
+def times(row: Row | None) -> DeliveryTimes:
+    """Of a row with `n` and the percentiles of instants in ns."""
+    if row is None or not row["n"]:
+        return DeliveryTimes(0)
+    return DeliveryTimes(row["n"], *percentiles_ms(row), row["longest"] / _NS_PER_MS)
+
+
+def percentiles_ms(row: Row) -> tuple[float, float, float]:
+    """The 50th, the 90th and the 99th, of a row that has them in ns."""
+    p50, p90, p99 = (value / _NS_PER_MS for value in row["percentiles"])
+    return p50, p90, p99
+
+
+def counts(spark: SparkSession, ledger: Ledger, data: Frames) -> Mapping[int, Counts]:
+    """By cell. Raises DataError where a delivery is of a handler that the plan does not have."""
+    asked = _Query(spark, ledger, exact=_exact(ledger.cells))
+    tables = {
+        "amiss": asked.amiss(data),
+        "pace": asked.pace(),
+        "drawn": asked.drawn(),
+        "sent": asked.sent(),
+        "heard": asked.heard(),
+        "times": asked.times(),
+        "disorder": asked.disorder(),
+        "executions": asked.executions(),
+        "unsettled": asked.unsettled(),
+        "samples": data.tables["samples"].orderBy("at_ns").collect(),
+    }
+    by_cell: dict[int, dict[str, list[Row]]] = {cell.number: {name: [] for name in tables} for cell in ledger.cells}
+    for name, rows in tables.items():
+        for row in rows:
+            if row["cell_id"] in by_cell:
+                by_cell[row["cell_id"]][name].append(row)
+    lost = asked.lost([cell for cell in ledger.cells if _short(cell, by_cell[cell.number])])
+    return {
+        cell.number: _of_cell(cell, by_cell[cell.number], lost, _slice_seconds(ledger.spans[cell.number].values()))
+        for cell in ledger.cells
+    }
+
+
+def _exact(cells: Sequence[CaseRecord]) -> bool:
+    received: dict[str, int] = {cell.key.run: cell.run.manifest.get("rows", {}).get("received", 0) for cell in cells}
+    return sum(received.values()) <= EXACT_ROWS
+
+
+def _of_cell(cell: CaseRecord, tables: Mapping[str, Rows], lost: Rows, slice_s: int) -> Counts:
+    sent = [row for row in tables["sent"] if row["destination"] is not None]
+    took = tables["times"]
+    in_period = [row for row in took if row["period"] not in {None, _NO_PERIOD}]
+    return Counts(
+        drivers=_drivers(tables["pace"]),
+        pace=_pace(cell, tables["pace"]),
+        lateness={
+            Period(row["period"]): times(row)
+            for row in tables["pace"]
+            if row["producer"] is None and row["period"] not in {None, _NO_PERIOD}
+        },
+        drawn={(Period(row["period"]), row["producer"]): row["n"] for row in tables["drawn"]},
+        sent={(_period(row), row["destination"]): row for row in sent},
+        heard={(_period(row), row["destination"], row["audience"]): row for row in tables["heard"]},
+        overall={Period(row["period"]): row for row in in_period if row["step"] is None and row["handler"] is None},
+        steps={(Period(row["period"]), row["step"]): row for row in in_period if row["step"] is not None},
+        handlers={(Period(row["period"]), row["handler"]): row for row in in_period if row["handler"] is not None},
+        amiss={row["handler"]: row for row in tables["amiss"]},
+        disorder={row["handler"]: row for row in tables["disorder"]},
+        executions={(_period(row), row["interaction"]): row for row in tables["executions"]},
+        in_doubt={(_period(row), row["destination"]): row["n"] for row in tables["unsettled"]},
+        lost={(row["destination"], row["audience"]): row for row in lost if row["cell_id"] == cell.number},
+        seconds_sent=[row for row in tables["sent"] if row["second"] is not None],
+        seconds_heard=[row for row in took if row["second"] is not None],
+        slices=[row for row in took if row["slice"] is not None],
+        slice_s=slice_s,
+        samples=tables["samples"],
+    )
+
+
+def _period(row: Row) -> Period | None:
+    return None if row["period"] == _NO_PERIOD else Period(row["period"])
+
+
+def _drivers(rows: Rows) -> Mapping[int, Starts]:
+    found: dict[int, Starts] = {}
+    for row in rows:
+        if row["producer"] is not None:
+            one = Starts(row["starts"], row["first"], row["last"], row["last_planned_ns"])
+            other = found.get(row["producer"], Starts(0, one.first, one.last, one.last_planned_ns))
+            found[row["producer"]] = Starts(
+                one.n + other.n,
+                min(one.first, other.first),
+                max(one.last, other.last),
+                max(one.last_planned_ns, other.last_planned_ns),
+            )
+    return found
+
+
+def _pace(cell: CaseRecord, rows: Rows) -> Mapping[tuple[Period, int], Pace]:
+    found: dict[tuple[Period, int], Pace] = {}
+    for row in rows:
+        if row["producer"] is not None and row["period"] != _NO_PERIOD:
+            at = Period(row["period"]), cell.steps[cell.producers[row["producer"]]["step"]].interaction
+            other = found.get(at, Pace(0, 0))
+            found[at] = Pace(other.n + row["starts"], other.misses + (row["misses"] or 0))
+    return found
+
+
+def _short(cell: CaseRecord, tables: Mapping[str, Rows]) -> bool:
+    """Whether an audience got fewer copies than there were messages for it."""
+    due: Counter[int] = Counter()
+    got: Counter[tuple[int, int]] = Counter()
+    for row in tables["sent"]:
+        if row["destination"] is not None:
+            due[row["destination"]] += row["n"]
+    for row in tables["heard"]:
+        got[row["destination"], row["audience"]] += row["n"]
+    return any(got[to, audience] != due[to] for (to, _), audience in cell.audiences.items())
+
+
+class _Query:
+    """The questions, one Spark job each; all that they answer is small."""
+
+    def __init__(self, spark: SparkSession, ledger: Ledger, *, exact: bool) -> None:
+        self._spark, self._ledger, self._exact = spark, ledger, exact
+
+    def amiss(self, data: Frames) -> Rows:
+        """Copies that went astray, that nobody sent, and that are not as they were sent."""
+        kinds = {
+            "strays": "audience is null and destination is not null",
+            "strange": "destination is null",
+            "altered": "altered",
+        }
+        rows = (
+            self._ledger.copies.groupBy("cell_id", "handler")
+            .agg(
+                *(F.sum(F.expr(f"int({condition})")).alias(name) for name, condition in kinds.items()),
+                *(_first(condition).alias(f"{name}_example") for name, condition in kinds.items()),
+            )
+            .collect()
+        )
+        known = {cell.number: {one["number"] for one in cell.plan["handlers"]} for cell in self._ledger.cells}
+        for row in rows:
+            if row["cell_id"] == STRANGER:
+                refuse_strangers(data.tables["received"], "received")
+            if row["handler"] not in known[row["cell_id"]]:
+                raise DataError(
+                    f"received of {data.keys[row['cell_id']]}: handler {row['handler']} is not in the plan; the run "
+                    "directory was changed after it was written: measure again"
+                )
+        return rows
+
+    def pace(self) -> Rows:
+        """Starts by period and driver, and by period."""
+        late = F.col("sent_ns") - F.col("planned_ns")
+        return (
+            self._in_period(self._ledger.starts, "sent_ns")
+            .withColumn("took_ns", late)
+            .rollup("cell_id", "period", "producer")
+            .agg(
+                F.count("*").alias("starts"),
+                F.min("execution").alias("first"),
+                F.max("execution").alias("last"),
+                F.max("planned_ns").alias("last_planned_ns"),
+                F.sum((F.col("took_ns") > F.col("gap_ns")).cast("int")).alias("misses"),
+                *self._times(),
+            )
+            .where("period is not null")
+            .collect()
+        )
+
+    def drawn(self) -> Rows:
+        numbers = [cell.number for cell in self._ledger.cells if cell.plan["arrivals"] == ArrivalProcess.POISSON]
+        if not numbers:
+            return []
+        starts = self._ledger.starts.where(F.col("cell_id").isin(*numbers))
+        return (
+            within(starts, self._ledger.periods, "planned_ns")
+            .groupBy("cell_id", "period", "producer")
+            .agg(F.count("*").alias("n"))
+            .collect()
+        )
+
+    def sent(self) -> Rows:
+        """Messages by (period, destination), and by (second, step)."""
+        return (
+            self._by_second(self._in_period(self._ledger.sent, "sent_ns"), "sent_ns")
+            .groupingSets(
+                [["cell_id", "period", "destination"], ["cell_id", "second", "step"]],
+                "cell_id",
+                "period",
+                "destination",
+                "second",
+                "step",
+            )
+            .agg(F.count("*").alias("n"), F.sum("copies").alias("copies"))
+            .collect()
+        )
+
+    def heard(self) -> Rows:
+        """Copies by (period, destination, audience), and those of them that came too often."""
+        return (
+            self._in_period(self._ledger.heard, "received_ns")
+            .groupBy("cell_id", "period", "destination", "audience")
+            .agg(F.sum("heard").alias("n"), F.sum("again").alias("again"), _first("again > 0").alias("example"))
+            .collect()
+        )
+
+    def times(self) -> Rows:
+        """Delivery times, from sending to receipt: by period, and in it by step and handler; by second, and step; by
+        slice and destination.
+        """
+        return (
+            self._by_second(self._in_period(self._ledger.heard, "received_ns"), "received_ns")
+            .withColumn("took_ns", F.col("received_ns") - F.col("sent_ns"))
+            .withColumn("slice", F.floor(F.col("second") / F.col("slice_s")).cast("int"))
+            .groupingSets(
+                [
+                    ["cell_id", "period"],
+                    ["cell_id", "period", "step"],
+                    ["cell_id", "period", "handler"],
+                    ["cell_id", "second"],
+                    ["cell_id", "second", "step"],
+                    ["cell_id", "slice", "destination"],
+                ],
+                "cell_id",
+                "period",
+                "handler",
+                "second",
+                "step",
+                "slice",
+                "destination",
+            )
+            .agg(
+                F.sum("heard").alias("copies"),
+                F.sum("body_bytes").alias("bytes"),
+                F.min("took_ns").alias("shortest"),
+                *self._times(),
+            )
+            .collect()
+        )
+
+    def disorder(self) -> Rows:
+        """Copies behind a later one of the same producer and destination, at the same handler."""
+        before = Window.partitionBy("cell_id", "handler", "producer", "destination").orderBy("received_ns", "arrival")
+        earlier = before.rowsBetween(Window.unboundedPreceding, -1)
+        return (
+            self._ledger.heard.withColumn("late", F.max("position").over(earlier) > F.col("position"))
+            .where("late")
+            .groupBy("cell_id", "handler")
+            .agg(F.count("*").alias("n"), _first("late").alias("example"))
+            .collect()
+        )
+
+    def executions(self) -> Rows:
+        """By period of their start: how many had all their messages and copies, and what the others lacked."""
+        innocent = (F.col("lost") == 0) & (F.col("faults") == 0)
+        cut, surplus = innocent & (F.col("missing") > 0), innocent & (F.col("surplus") > 0)
+        complete = (F.col("due") > 0) & innocent & (F.col("missing") == 0) & (F.col("surplus") == 0)
+        wrong = F.col("wrong_size") > 0
+        marked = (
+            self._in_period(self._ledger.executions, "sent_ns")
+            .withColumn("interaction", F.shiftrightunsigned("execution", INTERACTION_AT).cast("int"))
+            .withColumn("complete", complete)
+            .withColumn("took_ns", F.when(F.col("complete"), F.col("received_ns") - F.col("sent_ns")))
+        )
+
+        def example(condition: Column, step: str) -> Column:
+            return F.min(F.when(condition, F.struct("sent_ns", "execution", F.col(step).alias("step"))))
+
+        return (
+            marked.groupBy("cell_id", "period", "interaction")
+            .agg(
+                F.sum((F.col("due") > 0).cast("int")).alias("started"),
+                F.sum("due").alias("due"),
+                F.sum("copies").alias("copies"),
+                F.sum(F.col("complete").cast("int")).alias("complete"),
+                F.sum(cut.cast("int")).alias("cut"),
+                F.sum(surplus.cast("int")).alias("surplus"),
+                F.sum("wrong_size").alias("wrong_size"),
+                example(cut, "first_missing").alias("cut_example"),
+                example(surplus, "first_missing").alias("surplus_example"),
+                example(wrong, "wrong_step").alias("wrong_example"),
+                *self._times(),
+            )
+            .collect()
+        )
+
+    def unsettled(self) -> Rows:
+        if self._ledger.unsettled is None:
+            return []
+        return (
+            self._in_period(self._ledger.unsettled.where("got = 0"), "sent_ns")
+            .groupBy("cell_id", "period", "destination")
+            .agg(F.count("*").alias("n"))
+            .collect()
+        )
+
+    def lost(self, cells: Sequence[CaseRecord]) -> Rows:
+        """Copies that did not come. One that came to a wrong handler is found there, and is not lost as well."""
+        if not cells:
+            return []
+        numbers = [cell.number for cell in cells]
+        audiences = {
+            (cell.number, destination, audience)
+            for cell in cells
+            for (destination, _), audience in cell.audiences.items()
+        }
+        due = self._ledger.sent.where(F.col("cell_id").isin(*numbers)).join(
+            frame(self._spark, sorted(audiences), "cell_id int, destination int, audience int"),
+            ["cell_id", "destination"],
+        )
+        strays = self._ledger.copies.where("audience is null and destination is not null")
+        return (
+            due.join(self._ledger.heard.select(*MESSAGE, "audience"), [*MESSAGE, "audience"], "left_anti")
+            .join(strays.select(*MESSAGE), list(MESSAGE), "left_anti")
+            .groupBy("cell_id", "destination", "audience")
+            .agg(
+                F.count("*").alias("n"),
+                F.min(F.struct("sent_ns", "producer", "position", "execution")).alias("example"),
+            )
+            .collect()
+        )
+
+    def _in_period(self, table: DataFrame, instant: str) -> DataFrame:
+        found = within(table, self._ledger.periods, instant, "left")
+        return found.withColumn("period", F.coalesce("period", F.lit(_NO_PERIOD)))
+
+    def _by_second(self, table: DataFrame, instant: str) -> DataFrame:
+        """From the begin of the load."""
+        begins = [
+            (number, min(begin for begin, _ in of_cell.values()), _slice_seconds(of_cell.values()))
+            for number, of_cell in self._ledger.spans.items()
+        ]
+        return table.join(frame(self._spark, begins, "cell_id int, load_ns long, slice_s int"), "cell_id").withColumn(
+            "second", F.floor((F.col(instant) - F.col("load_ns")) / 1_000_000_000).cast("int")
+        )
+
+    def _times(self) -> tuple[Column, ...]:
+        """Number, percentiles and maximum of `took_ns`."""
+        ranks = f"array({', '.join(map(str, _RANKS))})"
+        exact = f"percentile(took_ns, {ranks})"
+        function = exact if self._exact else f"percentile_approx(took_ns, {ranks}, {_ACCURACY})"
+        return (
+            F.count("took_ns").alias("n"),
+            F.expr(function).alias("percentiles"),
+            F.max("took_ns").alias("longest"),
+        )
+
+
+def _first(condition: str) -> Column:
+    """The first message for which it holds."""
+    return F.min(F.when(F.expr(condition), F.struct("received_ns", "producer", "position", "execution")))
+
+
+def instants(data: Frames, cells: Sequence[CaseRecord]) -> Mapping[int, Mapping[Period, Mapping[str, Any]]]:
+    """The rows of `periods` by cell and period. Raises DataError where they are not one after the other."""
+    numbers = {cell.number: cell for cell in cells}
+    found: dict[int, dict[Period, Mapping[str, Any]]] = {cell.number: {} for cell in cells}
+    for row in data.tables["periods"].orderBy("begin_ns").collect():
+        if row["cell_id"] == STRANGER:
+            refuse_strangers(data.tables["periods"], "periods")
+        if row["cell_id"] not in numbers:
+            continue
+        cell, key = found[row["cell_id"]], numbers[row["cell_id"]].key
+        if row["period"] not in tuple(Period):
+            raise DataError(f"periods of {key}: {row['period']!r} is none of {', '.join(Period)}; measure again")
+        last = next(reversed(cell.values()), None)
+        order = tuple(Period)
+        if row["end_ns"] <= row["begin_ns"] or (
+            last is not None
+            and (row["begin_ns"] < last["end_ns"] or order.index(row["period"]) <= order.index(last["period"]))
+        ):
+            raise DataError(
+                f"periods of {key}: {row['period']} from {row['begin_ns']} to {row['end_ns']} ns does not follow what "
+                "is before it; the record is not whole: measure again"
+            )
+        cell[Period(row["period"])] = row.asDict()
+    return found

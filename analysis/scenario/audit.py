@@ -1,0 +1,350 @@
+"""The audit's rows: what was counted, against the model and the limits of `workloads.specjms2007.rules`.
+
+Plain arithmetic; a row says what was observed, whether that is allowed, and where it is not, the first example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, floor
+from typing import Any
+
+from analysis.scenario import steady
+from analysis.scenario.aggregates import Counts, times
+from analysis.scenario.reader import CaseRecord
+from analysis.scenario.results import AuditRow, Judgement, Second
+from workloads.errors import WorkloadError
+from workloads.limits import Rule
+from workloads.scenario.periods import Period
+from workloads.specjms2007 import rules
+from workloads.supply_chain.executions import Execution, mean_counts
+from workloads.supply_chain.interactions import INTERACTIONS
+from workloads.supply_chain.topology import Location
+from workloads.throughput.load_shape import ArrivalProcess
+
+#: A driver whose last recorded start is so many mean gaps before the end of a period no longer got to its plan.
+_SILENT_GAPS = 5
+#: A driver that starts nothing is missed where the plan has so many starts for it.
+_SURE_STARTS = 20
+
+_MEASURED = (Period.MEASUREMENT, Period.REPEAT)
+
+
+@dataclass(frozen=True, slots=True)
+class InteractionCounts:
+    """An interaction in a measured period; counts of executions and messages, and what the model has for them."""
+
+    number: int
+    started: int
+    expected_started: float
+    sent: int
+    expected_sent: float
+    received: int
+    expected_received: float
+    misses: int
+
+
+@dataclass(frozen=True)
+class AuditInput:
+    """A cell with all that was counted of it."""
+
+    cell: CaseRecord
+    counts: Counts
+    periods: Mapping[Period, Mapping[str, Any]]
+    seconds: Sequence[Second]
+
+    def elapsed_s(self, period: Period) -> float:
+        row = self.periods[period]
+        return float(row["end_ns"] - row["begin_ns"]) / 1e9
+
+    @property
+    def poisson(self) -> bool:
+        return bool(self.cell.plan["arrivals"] == ArrivalProcess.POISSON)
+
+    @property
+    def killed(self) -> bool:
+        return bool(self.cell.plan["killed"])
+
+    @property
+    def measured(self) -> tuple[Period, ...]:
+        """Of a broker that is killed nothing is measured."""
+        return () if self.killed else tuple(period for period in _MEASURED if period in self.periods)
+
+
+def flow(material: AuditInput, number: int, period: Period) -> InteractionCounts:
+    """Executions: the rate times the time; messages: times those of an execution, with its own family's suppliers.
+
+    Of Poisson arrivals the plan that was drawn is the model: the starts planned in the period, and, where a driver no
+    longer got to its plan, its rate times the rest.
+    """
+    cell, counts = material.cell, material.counts
+    seconds = material.elapsed_s(period)
+    expected = float(cell.topology.started_per_s(number)) * seconds
+    if material.poisson:
+        expected = sum(_drawn(material, driver, period) for driver in _drivers(cell, number))
+    row = counts.executions.get((period, number))
+    if row is not None and row["started"]:
+        each_sent, each_received = row["due"] / row["started"], row["copies"] / row["started"]
+    else:
+        means = mean_counts(cell.topology, number).values()
+        each_sent, each_received = (float(sum(getattr(one, name) for one in means)) for name in ("sent", "received"))
+    mine = {number_ for number_, step in enumerate(cell.steps) if step.interaction == number}
+    pace = counts.pace.get((period, number))
+    return InteractionCounts(
+        number,
+        0 if pace is None else pace.n,
+        expected,
+        sum(row["n"] for (at, to), row in counts.sent.items() if at is period and cell.destination_steps[to] in mine),
+        expected * each_sent,
+        sum(row["n"] for (at, step), row in counts.steps.items() if at is period and step in mine),
+        expected * each_received,
+        0 if pace is None else pace.misses,
+    )
+
+
+def audit(material: AuditInput, flows: Mapping[tuple[Period, int], InteractionCounts]) -> tuple[AuditRow, ...]:
+    """All rows, the measurement's tests first, in the order of the rules; the repeat's behind the run's."""
+    first, repeat = ([row for row in material.measured if (row is Period.REPEAT) == again] for again in (False, True))
+    rows = [row for period in first for row in _published(material, flows, period)]
+    rows += [*_delivered(material), *_beyond(material)]
+    rows += [row for period in first for row in _steady(material, period)]
+    again = [row for period in repeat for row in (*_published(material, flows, period), *_steady(material, period))]
+    return (*rows, *again, *_repeated(again))
+
+
+def _drivers(cell: CaseRecord, interaction: int) -> list[Mapping[str, Any]]:
+    return [one for one in cell.plan["drivers"] if cell.steps[one["step"]].interaction == interaction]
+
+
+def _drawn(material: AuditInput, driver: Mapping[str, Any], period: Period) -> float:
+    drawn = material.counts.drawn.get((period, driver["number"]), 0)
+    row = material.counts.drivers.get(driver["number"])
+    span = material.periods[period]
+    last_ns = span["begin_ns"] if row is None else max(row.last_planned_ns, span["begin_ns"])
+    rest = max(0.0, (span["end_ns"] - last_ns) / 1e9) * driver["rate_per_s"]
+    return drawn + (rest if rest > _SILENT_GAPS else 0.0)
+
+
+def _published(
+    material: AuditInput, flows: Mapping[tuple[Period, int], InteractionCounts], period: Period
+) -> Iterator[AuditRow]:
+    mine = [flows[period, number] for number in material.cell.topology.interactions]
+    for one in mine:
+        yield _count(material, one, period, rules.INPUT_RATE, one.started, one.expected_started)
+    for one in mine:
+        yield _count(material, one, period, rules.SENT, one.sent, one.expected_sent)
+    for one in mine:
+        yield _count(material, one, period, rules.RECEIVED, one.received, one.expected_received)
+    for one in mine:
+        yield _pacing(one, period)
+    for handler in material.cell.plan["handlers"]:
+        yield _delivery_time(material, handler["number"], period)
+
+
+def _count(
+    material: AuditInput, one: InteractionCounts, period: Period, rule: Rule, observed: int, expected: float
+) -> AuditRow:
+    """Counts are whole, so that the limits are rounded to the next whole number outside them.
+
+    Drivers are staggered: a period has an execution more or less than its share, and where messages of a chain follow
+    each other, one of its executions stands in the middle of an edge.
+    """
+    scope = f"interaction {one.number}"
+    edges = 2 if rule is not rules.INPUT_RATE and len(INTERACTIONS[one.number].steps) > 1 else 1
+    deviation = observed / expected - 1 if expected else None
+    if edges > rule.limit * one.expected_started:
+        rate = float(material.cell.topology.started_per_s(one.number))
+        why = (
+            f"too short: {one.expected_started:.1f} executions are expected, of which the {edges} that an edge may cut "
+            f"are more than {rule.limit:.0%}; judged from {edges / rule.limit / rate:.0f} s on"
+        )
+        return AuditRow(rule, scope, deviation, Judgement.NOT_JUDGED, expected, why, period)
+    low, high = floor((1 - rule.limit) * expected), ceil((1 + rule.limit) * expected)
+    if low <= observed <= high:
+        return AuditRow(rule, scope, deviation, Judgement.PASS, expected, period=period)
+    why = f"{observed}, where the model has {expected:.1f}"
+    return AuditRow(rule, scope, deviation, Judgement.FAIL, expected, why, period)
+
+
+def _pacing(one: InteractionCounts, period: Period) -> AuditRow:
+    scope = f"interaction {one.number}"
+    if not one.started:
+        return AuditRow(rules.PACING, scope, None, Judgement.NOT_JUDGED, why="nothing was started", period=period)
+    share = one.misses / one.started
+    if share <= rules.PACING.limit:
+        return AuditRow(rules.PACING, scope, share, Judgement.PASS, period=period)
+    why = f"{one.misses} of {one.started} starts were more than one mean gap late"
+    return AuditRow(rules.PACING, scope, share, Judgement.FAIL, why=why, period=period)
+
+
+def _delivery_time(material: AuditInput, handler: int, period: Period) -> AuditRow:
+    rule, scope = rules.DELIVERY_TIME, material.cell.name(handler)
+    found = times(material.counts.handlers.get((period, handler)))
+    if found.p90_ms is None:
+        return AuditRow(rule, scope, None, Judgement.NOT_JUDGED, why="received nothing in the period", period=period)
+    if found.p90_ms <= rule.limit:
+        return AuditRow(rule, scope, found.p90_ms, Judgement.PASS, period=period)
+    why = f"{found.p90_ms:.0f} ms at the 90th percentile of {found.count} messages"
+    return AuditRow(rule, scope, found.p90_ms, Judgement.FAIL, why=why, period=period)
+
+
+def _delivered(material: AuditInput) -> Iterator[AuditRow]:
+    """Per destination and subscriber; where the broker was killed, of what it had promised to keep."""
+    cell, lost = material.cell, material.counts.lost
+    for destination, audience in sorted({(to, audience) for (to, _), audience in cell.audiences.items()}):
+        if material.killed and not cell.steps[cell.destination_steps[destination]].mode.persistent:
+            continue
+        row = lost.get((destination, audience))
+        missing = 0 if row is None else row["n"]
+        why = "" if row is None else f"{missing} missing, first {_message(cell, row['example'])}"
+        yield _none(rules.DELIVERY, cell.subscriber(destination, audience), missing, why)
+
+
+def _beyond(material: AuditInput) -> Iterator[AuditRow]:
+    cell, counts = material.cell, material.counts
+    handlers = [one["number"] for one in cell.plan["handlers"]]
+    persistent = {number for number, step in enumerate(cell.steps) if step.mode.persistent}
+    again: dict[int, tuple[int, Any]] = {}
+    for (_, destination, audience), row in counts.heard.items():
+        if row["again"] and not (material.killed and cell.destination_steps[destination] not in persistent):
+            number, example = again.get(audience, (0, None))
+            again[audience] = number + row["again"], min(filter(None, (example, row["example"])))
+    for handler in handlers:
+        number, example = again.get(handler, (0, None))
+        yield _none(rules.DUPLICATES, cell.name(handler), number, f"first {_message(cell, example)}")
+    for rule, rows, count, example_name in (
+        (rules.ORDER, counts.disorder, ("n",), "example"),
+        (rules.LOCATION, counts.amiss, ("strays",), "strays_example"),
+        (rules.CONTENT, counts.amiss, ("altered", "strange"), "altered_example"),
+    ):
+        for handler in handlers:
+            found = rows.get(handler)
+            number = 0 if found is None else sum(found[name] for name in count)
+            example = None if found is None or not number else found[example_name] or found["strange_example"]
+            yield _none(rule, cell.name(handler), number, f"first {_message(cell, example)}")
+    for number in cell.topology.interactions:
+        yield _of_executions(material, rules.CONTENT, number, "wrong_size", "wrong_example")
+    for driver in cell.plan["drivers"]:
+        yield _starts(material, driver)
+    for number in cell.topology.interactions:
+        yield _of_executions(material, rules.CHAINS, number, "cut", "cut_example")
+    for number in cell.topology.interactions:
+        yield _of_executions(material, rules.SURPLUS, number, "surplus", "surplus_example")
+    yield _clock(material)
+
+
+def _none(rule: Rule, scope: str, number: int, why: str) -> AuditRow:
+    """Of what there must be none."""
+    if number <= rule.limit:
+        return AuditRow(rule, scope, number, Judgement.PASS)
+    return AuditRow(rule, scope, number, Judgement.FAIL, why=why)
+
+
+def _of_executions(material: AuditInput, rule: Rule, interaction: int, count: str, example_name: str) -> AuditRow:
+    rows = [row for (_, number), row in material.counts.executions.items() if number == interaction]
+    number = sum(row[count] for row in rows)
+    example = min((row[example_name] for row in rows if row[example_name]), default=None)
+    why = ""
+    if number and example is not None:
+        words = {"cut": "nobody sent {}", "surplus": "more messages than the tables have", "wrong_size": "{}"}[count]
+        step = "" if example["step"] is None else material.cell.steps[example["step"]].message
+        why = f"first {_execution(example['execution'])}: {words.format(step)}"
+    return _none(rule, f"interaction {interaction}", number, why)
+
+
+def _starts(material: AuditInput, driver: Mapping[str, Any]) -> AuditRow:
+    cell, scope = material.cell, material.cell.name(driver["number"])
+    row = material.counts.drivers.get(driver["number"])
+    if row is None:
+        load_s = sum(
+            material.elapsed_s(period) for period in material.periods if period in (*_MEASURED, Period.WARM_UP)
+        )
+        planned = load_s * driver["rate_per_s"]
+        return _none(rules.STARTS, scope, floor(planned) if planned > _SURE_STARTS else 0, "it started nothing")
+    first = Execution(cell.steps[driver["step"]].interaction, driver["sender"], 0).id
+    missing = max(0, row.last - first + 1 - row.n)
+    return _none(rules.STARTS, scope, missing, f"{row.n} of {row.last - first + 1} numbers")
+
+
+def _clock(material: AuditInput) -> AuditRow:
+    """All processes share a host's monotonic clock: nothing may come before it was sent."""
+    rows = material.counts.overall.values()
+    ahead_ms = max((-row["shortest"] / 1e6 for row in rows if row["shortest"] is not None), default=0.0)
+    why = "all clients are on one host and share its CLOCK_MONOTONIC"
+    if ahead_ms > 0:
+        return AuditRow(
+            rules.CLOCK, "run", ahead_ms, Judgement.FAIL, why="a message was received before it was sent: clocks differ"
+        )
+    return AuditRow(rules.CLOCK, "run", 0, Judgement.PASS, why=why)
+
+
+def _steady(material: AuditInput, period: Period) -> Iterator[AuditRow]:
+    overall = material.counts.overall.get(period)
+    received_per_s = (0 if overall is None else overall["n"]) / material.elapsed_s(period)
+    for rule, found in (
+        (rules.LEVEL, _level(material, received_per_s)),
+        (rules.BACKLOG, steady.backlog([one.backlog for one in _within(material, period)], received_per_s)),
+    ):
+        yield AuditRow(rule, "run", found.observed, found.judgement, why=found.why, period=period)
+
+
+def _level(material: AuditInput, received_per_s: float) -> steady.CheckOutcome:
+    if Period.WARM_UP not in material.periods:
+        return steady.CheckOutcome(None, Judgement.NOT_JUDGED, "there was no warm-up")
+    warm_s = material.elapsed_s(Period.WARM_UP)
+    last = [one.received for one in material.seconds if warm_s * (1 - rules.WARM_UP_SHARE) <= one.second <= warm_s - 1]
+    topology = material.cell.topology
+    copies = {
+        number: (
+            float(topology.started_per_s(number)),
+            float(sum(one.received for one in mean_counts(topology, number).values())),
+        )
+        for number in topology.interactions
+    }
+    return steady.level(last, received_per_s, steady.granularity(copies, len(last), poisson=material.poisson))
+
+
+def _within(material: AuditInput, period: Period) -> list[Second]:
+    """The seconds that lie in a period as a whole."""
+    load_ns = min(row["begin_ns"] for row in material.periods.values())
+    begin, end = ((material.periods[period][name] - load_ns) / 1e9 for name in ("begin_ns", "end_ns"))
+    return [one for one in material.seconds if begin <= one.second and one.second + 1 <= end]
+
+
+def _repeated(rows: Sequence[AuditRow]) -> Iterator[AuditRow]:
+    if rows:
+        failed = [row for row in rows if row.judgement is Judgement.FAIL]
+        why = "" if not failed else f"first {failed[0].rule.name}, {failed[0].scope}"
+        yield AuditRow(
+            rules.REPEATED,
+            "run",
+            len(failed),
+            Judgement.FAIL if failed else Judgement.PASS,
+            why=why,
+            period=Period.REPEAT,
+        )
+
+
+def _message(cell: CaseRecord, example: Any) -> str:
+    if example is None:
+        return ""
+    return f"message {example['position']} of {sender(cell, example['producer'])}, {_execution(example['execution'])}"
+
+
+def sender(cell: CaseRecord, producer: int) -> str:
+    """A driver by what it starts, a handler by what it answers."""
+    if producer not in cell.producers:
+        return f"producer {producer}"
+    handler = producer < len(cell.plan["handlers"])
+    return f"the {'handler' if handler else 'driver'} {cell.name(producer)}"
+
+
+def _execution(number: int) -> str:
+    """For people: which one, and who started it."""
+    try:
+        one = Execution.of(number)
+    except WorkloadError:
+        return f"execution {number:#x}"
+    origin = Location(INTERACTIONS[one.interaction].starter.role, one.origin)
+    return f"execution {one.number} of interaction {one.interaction} at {origin}"

@@ -1,0 +1,218 @@
+"""What of a run is not as the published rules ask for, and what makes its result doubtful; in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from analysis.results import Finding
+from analysis.scenario.aggregates import EXACT_ROWS
+from analysis.scenario.audit import AuditInput
+from analysis.scenario.results import AuditRow, Judgement, PeriodResult, Recovery
+from workloads.capabilities import Transactions
+from workloads.limits import LATENESS, LATENESS_FLOOR, LOAD_CPU
+from workloads.scenario.model import Consumption
+from workloads.scenario.periods import Period
+from workloads.specjms2007 import rules
+from workloads.status import VerdictKind
+from workloads.supply_chain.plan_json import to_json
+from workloads.supply_chain.topology import CONTROLLED
+from workloads.throughput.load_shape import ArrivalProcess
+
+ONE_HOST = "clients and server share one host (section 3.9)"
+
+#: Destinations with the largest backlog that are named.
+NAMED = 5
+
+#: Of a broker that ran already.
+_URL = "url"
+#: The suite's own broker, for tests.
+_REFERENCE = "reference"
+
+
+def store(material: AuditInput) -> str:
+    """Where persistent messages were kept, and whether a confirmed one was on the disk."""
+    facts = _facts(material)
+    options = facts.get("options") or {}
+    words = [f"store={options['store']}"] if options.get("store") else []
+    words += [f"sync={options['sync']}"] if options.get("sync") else []
+    synced = {True: "synced", False: "not synced", None: "not known whether synced"}[_synced(material)]
+    return f"{', '.join(words)}: {synced}" if words else synced
+
+
+def deviations(material: AuditInput) -> tuple[str, ...]:
+    """From the rules, each with its section; there is always one at least."""
+    return (ONE_HOST, *_lengths(material), *_delivery(material), *_setting(material))
+
+
+def _lengths(material: AuditInput) -> Iterator[str]:
+    if material.killed:
+        return
+    for rule, period in ((rules.WARM_UP, Period.WARM_UP), (rules.MEASUREMENT, Period.MEASUREMENT)):
+        length = material.elapsed_s(period) if period in material.periods else 0.0
+        if length < rule.limit:
+            yield f"the {period} of {length:.0f} s is shorter than {rule.limit:.0f} s (section 3.1)"
+    if Period.REPEAT not in material.periods:
+        yield "no repeated measurement (section 3.4)"
+    elif material.elapsed_s(Period.REPEAT) < 0.999 * material.elapsed_s(Period.MEASUREMENT):
+        yield "the repeated measurement is shorter than the first (section 3.4)"
+
+
+def _delivery(material: AuditInput) -> Iterator[str]:
+    plan, modes = material.cell.plan, [step.mode for step in material.cell.steps]
+    if any(mode.transacted for mode in modes) and plan["transactions"] != Transactions.FULL:
+        words = {
+            Transactions.SEND_ONLY: "what a transaction consumes is acknowledged outside it",
+            Transactions.NONE: "there are no transactions",
+        }
+        yield f"{words[Transactions(plan['transactions'])]} (sections 4.2.2 and 4.3)"
+    facts = _facts(material)
+    row = facts.get("capabilities") or {}
+    if any(mode.transacted for mode in modes) and not row.get("atomic", True):
+        yield "a COMMIT is confirmed before the queues have its messages, and may take effect in part (section 4.3)"
+    if plan["consumption"] != Consumption.STRICT:
+        yield "a message may be delivered before the one ahead of it is acknowledged (section 4.2.1)"
+    if any(mode.persistent for mode in modes) and _synced(material) is not True:
+        yield f"persistent messages are not certain to be on the disk when they are confirmed: {store(material)} (5.1)"
+    marked = row.get("crash_marked")
+    kinds = {str(step.kind) for step in material.cell.steps if step.mode.persistent}
+    if marked is not None and (unmarked := sorted(kinds - set(marked))):
+        yield f"what a {' or '.join(unmarked)} delivers again after a broker's end is not marked so (section 4.2.2)"
+    if facts.get("provider") == _URL:
+        yield "the broker was given by its URL: its host, configuration and store are not known (section 6.1)"
+    if facts.get("provider") == _REFERENCE or str(facts.get("product", "")).lower().startswith(_REFERENCE):
+        yield "the suite's own test broker is no product (section 2.4)"
+
+
+def _setting(material: AuditInput) -> Iterator[str]:
+    topology = material.cell.topology
+    controlled = CONTROLLED.get(topology.name)
+    if controlled is None or to_json(controlled(topology.base, topology.handlers_per_queue)) != to_json(topology):
+        yield "neither of the two controlled topologies with all seven interactions (section 1.6)"
+    if material.cell.plan["arrivals"] != ArrivalProcess.CONSTANT:
+        yield "starts are drawn at random, not paced (section 3.6.1)"
+
+
+def findings(
+    material: AuditInput, rows: Sequence[AuditRow], periods: Sequence[PeriodResult], backlog: Mapping[str, int],
+    recovery: Recovery | None,
+) -> Iterator[Finding]:  # fmt: skip
+    """What failed, what was not judged, and what else to know."""
+    broker = material.cell.key.broker
+    for rule in dict.fromkeys(row.rule for row in rows):
+        failed = [row for row in rows if row.rule == rule and row.judgement is Judgement.FAIL]
+        unjudged = [row for row in rows if row.rule == rule and row.judgement is Judgement.NOT_JUDGED]
+        if failed:
+            places = "" if len(failed) == 1 else f" and {len(failed) - 1} more"
+            yield Finding(
+                f"{rule.name} fails",
+                f"{failed[0].scope}: {failed[0].why or failed[0].observed}{places}",
+                f"{rule.limit:g} {rule.unit}; {rule.source}",
+                "this is no result at this BASE; `python -m analysis audit` lists every row, the run directory has the "
+                "broker's log",
+                VerdictKind.INVALID,
+                broker,
+            )
+        if unjudged:
+            places = "" if len(unjudged) == 1 else f" and {len(unjudged) - 1} more"
+            yield Finding(
+                f"{rule.name} was not judged",
+                f"{unjudged[0].scope}: {unjudged[0].why}{places}",
+                f"{rule.limit:g} {rule.unit}; {rule.source}",
+                "measure longer (--length official), or at a higher BASE",
+                VerdictKind.UNVERIFIED,
+                broker,
+            )
+    behind = sum(backlog.values()) > sum(period.received_per_s for period in periods[:1])
+    if behind and any(row.judgement is Judgement.FAIL for row in rows):
+        named = ", ".join(f"{name} {number}" for name, number in list(backlog.items())[:NAMED])
+        more = f", and {len(backlog) - NAMED} more" if len(backlog) > NAMED else ""
+        yield Finding(
+            "backlog at the end of the measurement",
+            f"{sum(backlog.values())} copies: {named}{more}",
+            "what is received in a second",
+            "where the largest stands, the broker or its consumer does not keep up",
+            broker=broker,
+        )
+    yield from _in_doubt(material, recovery)
+    for period in periods:
+        yield from _load(material, period)
+    if sum(material.cell.run.manifest.get("rows", {}).get(table, 0) for table in ("received",)) > EXACT_ROWS:
+        yield Finding(
+            "percentiles are approximate",
+            f"more than {EXACT_ROWS} deliveries",
+            "their rank is off by 1/10000 at most",
+            "nothing to do; a p90 is between p89.99 and p90.01",
+        )
+
+
+def _in_doubt(material: AuditInput, recovery: Recovery | None) -> Iterator[Finding]:
+    broker = material.cell.key.broker
+    if recovery is not None:
+        yield Finding(
+            "the broker was killed",
+            f"recovered after {recovery.seconds_to_recovery:.1f} s: {recovery.stored_at_the_kill} copies came "
+            f"afterwards, {recovery.redelivered} of them again; {recovery.in_doubt} transactions in doubt; "
+            f"{store(material)}",
+            f"{rules.RECOVERY.limit:g} {rules.RECOVERY.unit}; {rules.RECOVERY.source}",
+            "a killed process loses its memory only, and what the system has yet to write is written all the same: "
+            "whether the store was synced is known from its configuration",
+            broker=broker,
+        )
+        yield Finding(
+            "messages that are not persistent were left out",
+            "statistics and announcements that were under way at the kill are gone",
+            "only persistent messages outlive a broker (section 4.2)",
+            "nothing to do",
+            broker=broker,
+        )
+    elif material.counts.in_doubt:
+        yield Finding(
+            "transactions in doubt",
+            f"{sum(material.counts.in_doubt.values())} messages of transactions that nobody confirmed, and that nobody "
+            "received",
+            "0, where no connection broke",
+            "look into the broker's log; they count neither as sent nor as lost",
+            VerdictKind.UNVERIFIED,
+            broker,
+        )
+
+
+def _load(material: AuditInput, period: PeriodResult) -> Iterator[Finding]:
+    """The rule of pacing misses decides; what is doubtful below it stays visible."""
+    broker, late = material.cell.key.broker, period.lateness
+    slowest = max((one.delivery.p99_ms or 0.0 for one in period.handlers), default=0.0)
+    limit = max(LATENESS_FLOOR.limit * 1e3, LATENESS.limit * slowest)
+    if late.p99_ms is not None and late.p99_ms > limit:
+        yield Finding(
+            f"generator lateness in the {period.period}",
+            f"p99 of the starts {late.p99_ms:.1f} ms late, p90 {late.p90_ms:.1f} ms",
+            f"{limit:.1f} ms, a tenth of the slowest handler's p99; the rules allow 20 % pacing misses",
+            "give the load a CPU of its own, or choose a lower BASE",
+            broker=broker,
+        )
+    workers: Any = material.cell.run.manifest["options"].get("workers", 1)
+    if period.load_cpu > LOAD_CPU.limit * workers:
+        yield Finding(
+            f"load CPU in the {period.period}",
+            f"{period.load_cpu:.0%} of a core for {workers} workers",
+            f"{LOAD_CPU.limit:g} {LOAD_CPU.unit}",
+            "delivery times may be the load's own: use more workers (--workers)",
+            broker=broker,
+        )
+
+
+def _facts(material: AuditInput) -> dict[str, Any]:
+    return dict(material.cell.run.manifest["brokers"].get(material.cell.key.broker, {}))
+
+
+def _synced(material: AuditInput) -> bool | None:
+    """As the broker's row says for its options; of an older record, as the options themselves do."""
+    facts = _facts(material)
+    known = (facts.get("capabilities") or {}).get("synced")
+    options = facts.get("options") or {}
+    if options.get("store") == "memory" or options.get("sync", "always") != "always":
+        return False
+    if known is None and options.get("sync") == "always":
+        return True
+    return known

@@ -1,0 +1,301 @@
+"""The full disclosure of a result as one JSON object: what the run and reporting rules ask for, as far as it applies.
+
+Source: run and reporting rules of SPECjms2007, sections 6 and 7; the keys follow their order, and what does not apply
+stands there with the reason. Plain values of the result, its plan and its manifest; nothing is measured or read here.
+The same result gives the same object: nothing in it depends on when it was written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.atomic import written_whole
+from analysis.errors import DataError
+from analysis.scenario.results import AuditRow, Judgement, PeriodResult, WorkloadResult
+from workloads.specjms2007 import DISCLAIMER
+from workloads.status import VerdictKind
+from workloads.supply_chain.interactions import INTERACTIONS
+from workloads.supply_chain.plan_json import digest
+from workloads.supply_chain.topology import CONTROLLED
+from workloads.throughput.flow import DestinationKind
+
+#: Version of the object below; counts up when one of its keys changes its meaning.
+SCHEMA = 1
+
+#: The file's name, where its run has one result.
+NAME = "disclosure.json"
+
+DAY_S = 86_400
+
+#: A shorter period says little of 24 hours: a store grows by whole files of tens of megabytes, and gives them back when
+#: it next looks for what nobody needs any more. Ten minutes are what the rules (section 3.1) allow a system to settle.
+TELLING_S = 600.0
+
+#: A broker that ran already: of its host nothing is known.
+_ELSEWHERE = "url"
+
+#: (section of the rules, what it asks for, why there is none of it)
+NOT_APPLICABLE: tuple[tuple[str, str, str], ...] = (
+    ("2.1, 6.1.1.1", "submitter, SPEC licence, submission, review", "this is no submission to SPEC and no SPEC result"),
+    ("3.7", "the benchmark's own binaries", "an independent implementation of the published tables, in Python"),
+    ("4.1", "a JMS provider", "clients speak STOMP; messages are bodies of bytes, whatever their type in the tables"),
+    ("6.1.1.2, 6.1.4.3", "database server and its nodes", "the broker keeps messages in a store of its own"),
+    ("6.1.1.2, 6.1.2", "client JVMs", "event handlers and drivers run in Python processes"),
+    ("6.1.2", "JDBC product", "no database is used"),
+    ("6.1.2, 6.1.3", "dates of availability, vendors", "not known to the suite; products have their versions"),
+    ("6.2", "bill of materials, support", "nothing was bought for this run, and no price is part of its figure"),
+    ("7.1.1", "provider module", "STOMP is spoken directly, by the load engine of this suite"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """What the store would take in 24 hours at this load (rules, section 5.1); None: not known.
+
+    store: where persistent messages were kept, and whether synced · said: what the numbers mean; both in words.
+    """
+
+    store: str
+    growth_bytes_per_s: float | None
+    day_bytes: float | None
+    free_bytes: int | None
+    said: str
+
+
+def withheld(result: WorkloadResult) -> str:
+    """Why the result has no figure; nothing where it has one."""
+    interactions = result.plan["topology"]["interactions"]
+    if result.topology not in CONTROLLED:
+        return f"the {result.topology} topology has no figure"
+    if len(interactions) < len(INTERACTIONS):
+        return f"{len(interactions)} of {len(INTERACTIONS)} interactions ran"
+    if result.measured is None:
+        return "there was no measurement period"
+    if not result.passes:
+        return f"the audit failed: {result.first_failure}"
+    if result.verdict != VerdictKind.VALID:
+        return f"the verdict is {result.verdict}"
+    return ""
+
+
+def storage(result: WorkloadResult) -> Storage:
+    """The measured growth of the broker's files, times 86400 s; with what keeps it from meaning much."""
+    free = (result.manifest.get("host", {}).get("store") or {}).get("free_bytes")
+    period = result.measured
+    growth = None if period is None else period.store_growth_bytes_per_s
+    if period is None or growth is None:
+        return Storage(result.store, None, None, free, "not known: the broker's files could not be measured")
+    day = growth * DAY_S
+    said = []
+    if period.seconds < TELLING_S:
+        said.append(
+            f"measured over {period.seconds:,.0f} s only, below {TELLING_S:,.0f} s: a store grows and shrinks by whole "
+            "files, so this says little"
+        )
+    if growth <= 0:
+        said.append("the files did not grow in the period")
+    elif free is not None:
+        said.append("there is room for it" if day <= free else "there is not enough room for it")
+    return Storage(result.store, growth, day, free, "; ".join(said) or "what the disk has free is not known")
+
+
+def disclosure(result: WorkloadResult) -> dict[str, Any]:
+    """Plain JSON values; the disclaimer first, and our figure only where the audit passed."""
+    reason = withheld(result)
+    manifest = result.manifest
+    return {
+        "disclaimer": DISCLAIMER,
+        "schema": SCHEMA,
+        "figure": {
+            "name": result.figure_name,
+            "value": None if reason else result.base,
+            "withheld": reason or None,
+            "spec_metric": False,
+        },
+        "test_info": {
+            "run": result.run,
+            "cell": asdict(result.key),
+            "began_utc": manifest.get("created_utc"),
+            "ended_utc": manifest.get("ended_utc"),
+            "outcome": manifest.get("outcome"),
+            "verdict": result.verdict,
+            "compliant": result.compliant,
+            "deviations": list(result.deviations),
+        },
+        "sut": _sut(result),
+        "general_notes": _notes(result),
+        "products": list(_products(result)),
+        "hardware": dict(manifest.get("host", {})),
+        "configuration": _configuration(result),
+        "topology": _topology(result),
+        "model": {"digest_sha256": digest(), "source": "Sachs et al. 2009; run and reporting rules, section 3.6.1"},
+        "periods": {
+            "lengths": result.plan.get("lengths"),
+            "spans": [asdict(span) for span in result.spans],
+        },
+        "results": [_period(period) for period in result.periods],
+        "backlog_at_the_end_of_the_measurement": dict(result.backlog_by_destination),
+        "recovery": None if result.recovery is None else asdict(result.recovery),
+        "audit": [_audit_row(row) for row in result.audit],
+        "findings": [asdict(finding) for finding in result.findings],
+        "warnings": asdict(result.warnings) | {"messages": [asdict(one) for one in result.warnings.messages]},
+        "not_applicable": [dict(zip(("section", "what", "why"), row, strict=True)) for row in NOT_APPLICABLE],
+    }
+
+
+def write(results: Sequence[WorkloadResult]) -> tuple[Path, ...]:
+    """One file per result in its run directory, whole or not at all; raises DataError where one cannot be written.
+
+    It is `disclosure.json`, or with the broker, start and cell in its name where the run has several results.
+    """
+    paths = []
+    for result in results:
+        alone = sum(result.path == other.path for other in results) == 1
+        path = Path(result.path) / (NAME if alone else _name(result))
+        text = json.dumps(disclosure(result), indent=1, allow_nan=False) + "\n"
+        try:
+            with written_whole(path) as file:
+                file.write(text.encode())
+        except OSError as error:
+            raise DataError(
+                f"{path}: the disclosure cannot be written: {error.strerror}; make room there, or make it writable"
+            ) from error
+        paths.append(path)
+    return tuple(paths)
+
+
+def _name(result: WorkloadResult) -> str:
+    key = result.key
+    return re.sub(r"[^\w.-]", "_", f"disclosure-{key.broker}-{key.start:02d}-{key.cell}") + ".json"
+
+
+def _broker(result: WorkloadResult) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = result.manifest.get("brokers", {}).get(result.key.broker, {})
+    return found
+
+
+def _sut(result: WorkloadResult) -> dict[str, Any]:
+    """Section 6.1.1.2. CPUs are those that a side was given; chips are the host's."""
+    host, options, broker = result.manifest.get("host", {}), result.manifest.get("options", {}), _broker(result)
+    elsewhere = broker.get("provider") == _ELSEWHERE
+    return {
+        "server_nodes": 1,
+        "server_cpus": None if broker.get("cpus") is None else len(broker["cpus"]),
+        "server_chips": None if elsewhere else host.get("cpu_sockets"),
+        "server_instances": 1,
+        "server_on_the_client_node": None if elsewhere else True,
+        "client_nodes": 1,
+        "client_cpus": len(options.get("load_cpus") or ()) or None,
+        "client_chips": host.get("cpu_sockets"),
+        "client_processes": options.get("workers"),
+        "database_nodes": 0,
+        "others": [],
+    }
+
+
+def _notes(result: WorkloadResult) -> dict[str, Any]:
+    """Section 6.1.1.3."""
+    steady = [row for row in result.audit if "section 3.3" in row.rule.source]
+    recovery = result.recovery
+    return {
+        "steady_state": [f"{row.rule.name}, {row.scope}: {row.judgement}" for row in steady],
+        "recoverability": (
+            "not shown by this run; it is a test of its own, without a figure"
+            if recovery is None
+            else f"the broker was killed under load: {recovery.seconds_to_recovery:.1f} s to recovery"
+        ),
+        "storage": asdict(storage(result)),
+        "other_info": (
+            "every message and every delivery was recorded; planned, sent and received instants are of one clock for "
+            "all processes"
+        ),
+    }
+
+
+def _products(result: WorkloadResult) -> Iterator[dict[str, Any]]:
+    """Section 6.1.2."""
+    host, broker = result.manifest.get("host", {}), _broker(result)
+    yield {
+        "type": "message broker",
+        "name": broker.get("product"),
+        "version": broker.get("version"),
+        "says_of_itself": broker.get("server"),
+        "provider": broker.get("provider"),
+        "image": broker.get("image"),
+        "os": host.get("os"),
+    }
+    if broker.get("java"):
+        yield {"type": "JVM of the broker", "version": broker["java"], "architecture": host.get("machine")}
+    yield {
+        "type": "load generator and audit",
+        "name": "brokerbench",
+        "client": result.manifest.get("options", {}).get("client"),
+        "packages": host.get("packages"),
+    }
+    yield {"type": "Python of the load", "version": host.get("python"), "architecture": host.get("machine")}
+
+
+def _configuration(result: WorkloadResult) -> dict[str, Any]:
+    """Section 6.1.4: what was configured and tuned on either side."""
+    broker = _broker(result)
+    return {
+        "broker": {
+            "options": broker.get("options"),
+            "jvm_flags": broker.get("flags"),
+            "jvm_flags_in_effect": broker.get("flags_in_effect"),
+            "configuration_digest_sha256": broker.get("configuration_digest"),
+            "capabilities": broker.get("capabilities"),
+            "cpus": broker.get("cpus"),
+            "tls": broker.get("tls"),
+        },
+        "load": dict(result.manifest.get("options", {})),
+        "consumption": result.consumption,
+        "transactions": result.transactions,
+        "arrivals": result.plan.get("arrivals"),
+        "seed": result.plan.get("seed"),
+    }
+
+
+def _topology(result: WorkloadResult) -> dict[str, Any]:
+    plan = result.plan
+    destinations = plan["destinations"]
+    topics = {place for place, one in enumerate(destinations) if one["kind"] == DestinationKind.TOPIC}
+    subscriptions = [place for handler in plan["handlers"] for place in handler["subscriptions"]]
+    return {
+        **plan["topology"],
+        "queues": len(destinations) - len(topics),
+        "topics": len(topics),
+        "subscriptions": len(subscriptions),
+        "topic_subscriptions": sum(place in topics for place in subscriptions),
+        "durable_handlers": sum(bool(handler["durable"]) for handler in plan["handlers"]),
+        "event_handlers": len(plan["handlers"]),
+        "drivers": len(plan["drivers"]),
+        "connections": len(plan["handlers"]) + len(plan["drivers"]),
+    }
+
+
+def _period(period: PeriodResult) -> dict[str, Any]:
+    """All of it, event handlers included."""
+    values = asdict(period)
+    return values | {name: list(values[name]) for name in ("interactions", "steps", "handlers")}
+
+
+def _audit_row(row: AuditRow) -> dict[str, Any]:
+    return {
+        "test": row.rule.name,
+        "source": row.rule.source,
+        "scope": row.scope,
+        "period": row.period,
+        "observed": row.observed,
+        "expected": row.expected,
+        "limit": row.rule.limit,
+        "unit": row.rule.unit,
+        "verdict": row.judgement,
+        "why": row.why or None,
+        "passed": None if row.judgement is Judgement.NOT_JUDGED else row.judgement is Judgement.PASS,
+    }

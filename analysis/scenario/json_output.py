@@ -1,0 +1,101 @@
+"""Results of a workload as JSON objects: the interface for scripts. Keys are fixed; the disclaimer comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from analysis.results import worst
+from analysis.scenario.results import AuditRow, WorkloadResult
+from workloads.schema import RunKind
+from workloads.specjms2007 import DISCLAIMER
+
+#: Version of the objects below; counts up when a key changes its meaning.
+SCHEMA = 1
+
+
+def summary_json(results: Sequence[WorkloadResult]) -> dict[str, Any]:
+    """`summary`: per cell everything but the seconds and the rows of tests that pass."""
+    return _record(
+        results,
+        lambda result: {
+            "figure": result.figure_name,
+            "consumption": result.consumption,
+            "transactions": result.transactions,
+            "store": result.store,
+            "periods": [asdict(period) for period in result.periods],
+            "tests": _tests(result),
+            "recovery": None if result.recovery is None else asdict(result.recovery),
+            "deviations": list(result.deviations),
+            "warnings": asdict(result.warnings),
+            "backlog_at_end": dict(result.backlog_by_destination),
+        },
+    )
+
+
+def audit_json(results: Sequence[WorkloadResult]) -> dict[str, Any]:
+    """`audit`: per cell every row of the audit."""
+    return _record(results, lambda result: {"tests": _tests(result), "rows": [_row(row) for row in result.audit]})
+
+
+def _record(results: Sequence[WorkloadResult], more: Any) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "disclaimer": DISCLAIMER,
+        "kind": str(RunKind.WORKLOAD),
+        "cells": [
+            {
+                **asdict(result.key),
+                "topology": result.topology,
+                "base": result.base,
+                "passes": result.passes,
+                "first_failure": result.first_failure and f"{result.first_failure}: {result.failed[0].why}",
+                "p90_ms": result.p90_ms,
+                **{name: None if result.measured is None else getattr(result.measured, name) for name in _MEASURED},
+                "verdict": result.verdict,
+                "compliant": result.compliant,
+                **more(result),
+            }
+            for result in results
+        ],
+        "not_applicable": [
+            {**asdict(one), "profile": one.profile or None}
+            for one in dict.fromkeys(one for result in results for one in result.not_applicable)
+        ],
+        "verdict": worst(result.verdict for result in results),
+        "findings": [
+            {"run": result.run, "cell": result.key.cell, **asdict(finding)}
+            for result in results
+            for finding in result.findings
+        ],
+        "runs": [
+            {"run": run, "path": str(path)} for run, path in dict.fromkeys((one.run, one.path) for one in results)
+        ],
+    }
+
+
+_MEASURED = ("seconds", "sent_per_s", "received_per_s", "broker_cpu", "load_cpu", "load_us_per_message")
+
+
+def _tests(result: WorkloadResult) -> list[dict[str, Any]]:
+    """One entry per test and period, with the row that is farthest off."""
+    return [
+        {**_row(group.worst), "rows": group.rows, "failed": group.failed, "not_judged": group.not_judged}
+        for group in result.tests
+    ]
+
+
+def _row(row: AuditRow) -> dict[str, Any]:
+    return {
+        "test": row.rule.name,
+        "source": row.rule.source,
+        "limit": row.rule.limit,
+        "unit": row.rule.unit,
+        "scope": row.scope,
+        "period": row.period,
+        "observed": row.observed,
+        "expected": row.expected,
+        "judgement": row.judgement,
+        "why": row.why,
+    }

@@ -1,0 +1,368 @@
+"""The join: what every execution should have sent, what was sent, and what came, as data frames that meet.
+
+A message is known by (producer, position), and in the tables of the workload by its *entry*: (execution, step, place of
+its sender, destination), which is unique. A copy is what one *audience* gets of it: a subscriber of a topic, or all
+handlers together that share a queue. A message of a transaction that nobody has confirmed is *in doubt*: it counts as
+sent where a copy of it came, else it has never been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
+
+from analysis.errors import DataError
+from analysis.run_directory import STRANGER, Frames, refuse_strangers
+from analysis.scenario import execution_ids, expected
+from analysis.scenario.reader import CaseRecord
+from workloads.scenario.periods import Period
+from workloads.schema import PART_POSITIONS
+from workloads.supply_chain.executions import NUMBER_BITS, Execution
+
+MESSAGE = ("cell_id", "producer", "position")
+EXECUTION = ("cell_id", "execution")
+ENTRY = (*EXECUTION, "step", "sender", "destination")
+
+
+#: Cell -> (interaction, origin) -> the largest number of an execution that was started there.
+Most: TypeAlias = Mapping[int, Mapping[tuple[int, int], int]]
+
+
+#: Holds a frame's rows until the ledger is closed.
+Keep: TypeAlias = Callable[[DataFrame], DataFrame]
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """sent: messages that count · starts: of them those of drivers · copies: every delivery with the message that it is
+    of · heard: of the right ones a row for each (message, handler) · executions: a row for each, with what it lacks.
+
+    unsettled: messages in doubt, with the audiences that `got` them, None where there are none · periods: (cell_id,
+    period, begin_ns, end_ns) · spans: the same, by cell.
+    """
+
+    cells: tuple[CaseRecord, ...]
+    sent: DataFrame
+    unsettled: DataFrame | None
+    starts: DataFrame
+    copies: DataFrame
+    heard: DataFrame
+    executions: DataFrame
+    periods: DataFrame
+    spans: Mapping[int, Mapping[Period, tuple[int, int]]]
+
+
+_ARROW = {
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "string": pa.string(),
+}
+
+
+def frame(spark: SparkSession, rows: Sequence[tuple[Any, ...]], columns: str) -> DataFrame:
+    """A small table, for broadcast joins; it crosses into Spark as one batch."""
+    named = [column.split() for column in columns.split(", ")]
+    values = list(zip(*rows, strict=True)) or [() for _ in named]
+    arrays = [pa.array(column, _ARROW[kind]) for column, (_, kind) in zip(values, named, strict=True)]
+    return F.broadcast(spark.createDataFrame(pa.Table.from_arrays(arrays, names=[name for name, _ in named])))
+
+
+@contextmanager
+def ledger(
+    spark: SparkSession,
+    data: Frames,
+    cells: Sequence[CaseRecord],
+    spans: Mapping[int, Mapping[Period, tuple[int, int]]],
+) -> Iterator[Ledger]:
+    """The ledger, kept in memory (and on disk, where it is large) as long as it is asked. Raises DataError where the
+    record is not whole."""
+    kept: list[DataFrame] = []
+
+    def keep(one: DataFrame) -> DataFrame:
+        kept.append(one.persist())
+        return kept[-1]
+
+    try:
+        yield _ledger(spark, data, tuple(cells), spans, keep)
+    finally:
+        for one in kept:
+            one.unpersist()
+
+
+def _ledger(
+    spark: SparkSession,
+    data: Frames,
+    cells: tuple[CaseRecord, ...],
+    spans: Mapping[int, Mapping[Period, tuple[int, int]]],
+    keep: Keep,
+) -> Ledger:
+    written = keep(_written(spark, data.tables["sent"], cells))
+    settled, most = _check_written(written, data.tables["sent"], cells)
+    copies = keep(_copies(spark, data.tables["received"], written, cells))
+    heard = keep(_heard(copies, [cell.number for cell in cells if cell.plan["killed"]]))
+    counted, unsettled = (written, None) if settled else _counted(written, heard, keep)
+    starts = counted.where("is_driver")
+    apart = keep(
+        starts.select(*EXECUTION)
+        .distinct()
+        .mapInArrow(execution_ids.taking_apart(expected.laws(cells)), execution_ids.TAKEN_APART)
+    )
+    executions = keep(_executions(_expected(spark, apart, cells, most), counted, copies, heard))
+    rows = [(cell, str(period), *span) for cell, of_cell in spans.items() for period, span in of_cell.items()]
+    periods = frame(spark, rows, "cell_id int, period string, begin_ns long, end_ns long")
+    return Ledger(cells, counted, unsettled, starts, copies, heard, executions, periods, spans)
+
+
+def within(table: DataFrame, periods: DataFrame, instant: str, how: str = "inner") -> DataFrame:
+    """The rows with the period in which the instant lies; `left`: of those that lie in none, null."""
+    return table.join(
+        periods.withColumnRenamed("cell_id", "of_cell"),
+        (F.col("cell_id") == F.col("of_cell"))
+        & (F.col(instant) >= F.col("begin_ns"))
+        & (F.col(instant) < F.col("end_ns")),
+        how,
+    ).drop("of_cell", "begin_ns", "end_ns")
+
+
+def _written(spark: SparkSession, sent: DataFrame, cells: Sequence[CaseRecord]) -> DataFrame:
+    """All rows of `sent`, with the sender's place, and of a driver with what it should send."""
+    drivers = {(cell.number, one["number"]): one for cell in cells for one in cell.plan["drivers"]}
+    producers = [
+        (
+            cell.number,
+            number,
+            one["sender"],
+            (cell.number, number) in drivers,
+            cell.steps[one["step"]].interaction,
+            1e9 / one["rate_per_s"] if (cell.number, number) in drivers else None,
+        )
+        for cell in cells
+        for number, one in cell.producers.items()
+    ]
+    places = frame(
+        spark,
+        producers,
+        "cell_id int, producer int, sender int, is_driver boolean, of_interaction int, gap_ns double",
+    )
+    destinations = [
+        (cell.number, number, one["copies"], cell.steps[step].mode.persistent)
+        for cell in cells
+        for number, (one, step) in enumerate(zip(cell.plan["destinations"], cell.destination_steps, strict=True))
+    ]
+    return (
+        sent.select(*MESSAGE, "execution", "step", "destination", "planned_ns", "sent_ns", "settled_ns", "body_bytes")
+        .join(places, ["cell_id", "producer"], "left")
+        .join(
+            frame(spark, destinations, "cell_id int, destination int, copies int, persistent boolean"),
+            ["cell_id", "destination"],
+            "left",
+        )
+    )
+
+
+def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[CaseRecord]) -> tuple[bool, Most]:
+    """Who sent must be in the plan, and his positions 0, 1, 2, ...; what a driver starts must be its own.
+
+    Returns whether nothing is in doubt, and the largest numbers of executions. All that follows relies on both.
+    """
+    numbers = {cell.number: cell for cell in cells}
+    most: dict[int, dict[tuple[int, int], int]] = {cell.number: {} for cell in cells}
+    rows = (
+        written.withColumn("part", F.floor(F.col("position") / PART_POSITIONS))
+        .withColumn("place", F.col("position") % PART_POSITIONS)
+        .groupBy("cell_id", "producer", "part")
+        .agg(
+            F.count("*").alias("messages"),
+            F.min("place").alias("first"),
+            F.max("place").alias("last"),
+            F.countDistinct("place").alias("distinct"),
+            F.count("settled_ns").alias("settled"),
+            F.count("planned_ns").alias("planned"),
+            F.min("execution").alias("lowest"),
+            F.max("execution").alias("highest"),
+            F.sum((F.col("sender").isNull() | F.col("copies").isNull()).cast("int")).alias("unknown"),
+        )
+        .collect()
+    )
+    for row in rows:
+        if row["cell_id"] == STRANGER:
+            refuse_strangers(sent, "sent")
+        where = f"sent of {numbers[row['cell_id']].key}, producer {row['producer']}"
+        if row["unknown"]:
+            raise DataError(
+                f"{where}: {row['unknown']} rows have a producer or a destination that the plan does not have; the run "
+                "directory was changed after it was written: measure again"
+            )
+        if not (row["first"] == 0 and row["messages"] == row["distinct"] == row["last"] + 1):
+            raise DataError(
+                f"{where}: {row['messages']} messages have positions {row['first']} to {row['last']}, expected 0, 1, "
+                "2, ... without a gap; the record of what was sent is not whole: measure again"
+            )
+        one = numbers[row["cell_id"]].producers[row["producer"]]
+        if "rate_per_s" in one:
+            interaction = numbers[row["cell_id"]].steps[one["step"]].interaction
+            number = row["highest"] - Execution(interaction, one["sender"], 0).id
+            if row["planned"] != row["messages"] or row["highest"] - row["lowest"] > number or number >> NUMBER_BITS:
+                raise DataError(
+                    f"{where}: starts without a planned instant, or executions that are not its own; the record is not "
+                    "whole: measure again"
+                )
+            most[row["cell_id"]][interaction, one["sender"]] = number
+    return all(row["settled"] == row["messages"] for row in rows), most
+
+
+def _copies(spark: SparkSession, received: DataFrame, written: DataFrame, cells: Sequence[CaseRecord]) -> DataFrame:
+    """Every delivery with the message that it is of, by its stamp.
+
+    audience: None where the handler has no right to it, or nobody sent it (then there is no destination either) ·
+    altered: it is not what was sent.
+    """
+    audiences = [
+        (cell.number, destination, handler, audience)
+        for cell in cells
+        for (destination, handler), audience in cell.audiences.items()
+    ]
+    of_message = written.select(
+        *MESSAGE,
+        "destination",
+        "sender",
+        "persistent",
+        F.col("step").alias("was_step"),
+        F.col("execution").alias("was_execution"),
+        F.col("sent_ns").alias("was_sent_ns"),
+        F.col("body_bytes").alias("was_bytes"),
+    )
+    altered = (
+        (F.col("step") != F.col("was_step"))
+        | (F.col("execution") != F.col("was_execution"))
+        | (F.col("sent_ns") != F.col("was_sent_ns"))
+        | (F.col("body_bytes") != F.col("was_bytes"))
+    )
+    return (
+        received.select(
+            *MESSAGE,
+            "handler",
+            "arrival",
+            "execution",
+            "step",
+            "sent_ns",
+            "received_ns",
+            "settled_ns",
+            "redelivered",
+            "body_bytes",
+        )
+        .join(of_message, list(MESSAGE), "left")
+        .join(
+            frame(spark, audiences, "cell_id int, destination int, handler int, audience int"),
+            ["cell_id", "destination", "handler"],
+            "left",
+        )
+        .withColumn("altered", F.coalesce(altered, F.lit(False)))
+        .drop("was_step", "was_execution", "was_sent_ns", "was_bytes")
+    )
+
+
+def _heard(copies: DataFrame, killed: Sequence[int]) -> DataFrame:
+    """A row for each (message, handler) that got it by right, with the first delivery's instants.
+
+    heard: 1 in the row that stands for the audience, else 0 · again: there, how often it came too often. What nobody
+    has settled may come again, if it is marked so; after a broker's end a missing mark is a fault of its own.
+    """
+    audience = Window.partitionBy(*MESSAGE, "audience")
+    too_often = F.sum("settled").over(audience) - 1
+    unmarked = F.when(F.col("cell_id").isin(*killed), F.lit(0)).otherwise(F.sum("unmarked").over(audience) - 1)
+    first = F.row_number().over(audience.orderBy("received_ns", "handler")) == 1
+    return (
+        copies.where(F.col("audience").isNotNull())
+        .groupBy(*MESSAGE, "handler", "audience", "destination", "step", "sender", "execution", "persistent")
+        .agg(
+            F.count("*").alias("deliveries"),
+            F.count("settled_ns").alias("settled"),
+            F.sum((F.col("redelivered") == 0).cast("int")).alias("unmarked"),
+            F.min("arrival").alias("arrival"),
+            F.min("sent_ns").alias("sent_ns"),
+            F.min("received_ns").alias("received_ns"),
+            F.max("received_ns").alias("last_received_ns"),
+            F.min("body_bytes").alias("body_bytes"),
+        )
+        .withColumn("heard", first.cast("int"))
+        .withColumn("again", F.col("heard") * F.greatest(too_often, unmarked, F.lit(0)))
+    )
+
+
+def _counted(written: DataFrame, heard: DataFrame, keep: Keep) -> tuple[DataFrame, DataFrame]:
+    """The messages that count as sent, and those that are in doubt, with how many audiences got a copy."""
+    audiences = heard.groupBy(*MESSAGE).agg(F.sum("heard").alias("got"))
+    unsettled = keep(
+        written.where(F.col("settled_ns").isNull())
+        .join(audiences, list(MESSAGE), "left")
+        .withColumn("got", F.coalesce("got", F.lit(0)))
+    )
+    certain = written.where(F.col("settled_ns").isNotNull())
+    return keep(certain.unionByName(unsettled.where("got > 0").drop("got"))), unsettled
+
+
+def _expected(spark: SparkSession, apart: DataFrame, cells: Sequence[CaseRecord], most: Most) -> DataFrame:
+    """All messages that the executions should have had: their casts met in a join."""
+    # In one piece: PySpark 4.3 reads no further than the first empty one, that of a cell in which nothing was started.
+    templates = pa.concat_tables([expected.templates(cell, most[cell.number]) for cell in cells]).combine_chunks()
+    return (
+        apart.join(F.broadcast(spark.createDataFrame(templates)), ["cell_id", "interaction", "origin", "phase"])
+        .join(F.broadcast(spark.createDataFrame(expected.sizes(cells))), ["cell_id", "step", "column"])
+        .select(*ENTRY, F.lit(1).alias("due"), "copies", "due_bytes")
+    )
+
+
+def _executions(expected: DataFrame, counted: DataFrame, copies: DataFrame, heard: DataFrame) -> DataFrame:
+    """One row per execution: what it lacks or has too much of, and whether the broker is to blame.
+
+    due, missing, surplus: messages · copies: due of them · lost: of these · first_missing: the first step that lacks a
+    message · wrong_size: messages whose bodies are not as large as the model says · faults: copies that came too often,
+    or astray.
+    """
+    sent = counted.select(*ENTRY, F.lit(1).alias("sent"), "body_bytes", "sent_ns")
+    got = heard.select(*ENTRY, "heard", F.col("again").alias("faults"), "received_ns")
+    nowhere = F.lit(STRANGER)
+    strays = copies.where(F.col("audience").isNull()).select(
+        *EXECUTION, "step", nowhere.alias("sender"), nowhere.alias("destination"), F.lit(1).alias("faults")
+    )
+    entries = expected
+    for part in (sent, got, strays):
+        entries = entries.unionByName(part, allowMissingColumns=True)
+    none = F.lit(0)
+    entries = (
+        entries.repartition(*EXECUTION)
+        .groupBy(*ENTRY)
+        .agg(
+            *(F.coalesce(F.sum(name), none).alias(name) for name in ("due", "copies", "sent", "heard", "faults")),
+            F.max("due_bytes").alias("due_bytes"),
+            F.max("body_bytes").alias("body_bytes"),
+            F.min("sent_ns").alias("sent_ns"),
+            F.max("received_ns").alias("received_ns"),
+        )
+    )
+    due, was_sent = F.col("due") == 1, F.col("sent") > 0
+    missing = due & ~was_sent
+    lost = F.when(due & was_sent, F.greatest(F.col("sent") * F.col("copies") - F.col("heard"), none)).otherwise(none)
+    wrong = due & was_sent & (F.col("body_bytes") != F.col("due_bytes"))
+    return entries.groupBy(*EXECUTION).agg(
+        F.sum("due").alias("due"),
+        F.sum("copies").alias("copies"),
+        F.sum(missing.cast("int")).alias("missing"),
+        F.sum(F.greatest(F.col("sent") - F.col("due"), none)).alias("surplus"),
+        F.sum(lost).alias("lost"),
+        F.sum(wrong.cast("int")).alias("wrong_size"),
+        F.sum("faults").alias("faults"),
+        F.min(F.when(missing, F.col("step"))).alias("first_missing"),
+        F.min(F.when(wrong, F.col("step"))).alias("wrong_step"),
+        F.min("sent_ns").alias("sent_ns"),
+        F.max("received_ns").alias("received_ns"),
+    )

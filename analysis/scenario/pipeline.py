@@ -1,0 +1,229 @@
+"""From run directories of a workload to results: the one place that knows in which order the parts are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from analysis.errors import DataError
+from analysis.results import Finding, reasons, verdict
+from analysis.run_directory import certificates, frames, reading
+from analysis.scenario import audit, deviations, recovery, timeline
+from analysis.scenario.aggregates import Counts, counts, instants, percentiles_ms, times
+from analysis.scenario.audit import AuditInput, InteractionCounts
+from analysis.scenario.message_join import ledger
+from analysis.scenario.reader import CaseRecord, ScenarioRecord, cells, comparable, open_runs, warnings
+from analysis.scenario.results import (
+    HandlerResult,
+    InteractionResult,
+    PeriodResult,
+    PeriodSlice,
+    Recovery,
+    Second,
+    Span,
+    StepResult,
+    WorkloadResult,
+)
+from analysis.spark import session
+from workloads.scenario.periods import Period
+
+
+def analysed(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[WorkloadResult, ...]:
+    """Every complete cell of each run; nothing is put together over cells.
+
+    Raises DataError where a run cannot be read, where runs must not stand side by side, and where no cell ran.
+    """
+    runs = open_runs(paths, partial=partial)
+    if len(runs) > 1:
+        comparable(runs)
+    for run in runs:
+        if not run.cells:
+            raise DataError(f"{run.path}: nothing was measured: {reasons(run.not_applicable)}")
+    with session(master) as spark:
+        return _analysed(spark, runs)
+
+
+def _analysed(spark: SparkSession, runs: Sequence[ScenarioRecord]) -> tuple[WorkloadResult, ...]:
+    data = frames(spark, runs)
+    with reading(runs):
+        found = cells(runs, data.keys)
+        periods = instants(data, found)
+        for cell in found:
+            _check_periods(cell, periods[cell.number])
+        spans = {
+            number: {period: (row["begin_ns"], row["end_ns"]) for period, row in of_cell.items()}
+            for number, of_cell in periods.items()
+        }
+        with ledger(spark, data, found, spans) as book:
+            counted, kept = counts(spark, book, data), recovery.promises(spark, book)
+            return tuple(_result(cell, counted[cell.number], kept, periods[cell.number]) for cell in found)
+
+
+def _check_periods(cell: CaseRecord, periods: Mapping[Period, Any]) -> None:
+    needed = {Period.KILLED} if cell.plan["killed"] else {Period.MEASUREMENT}
+    needed |= {Period.REPEAT} if cell.plan["repeat"] and not cell.plan["killed"] else set()
+    if missing := needed - set(periods):
+        raise DataError(
+            f"periods of {cell.key}: {', '.join(sorted(missing))} is missing; the record is not whole: measure again"
+        )
+
+
+def _result(
+    cell: CaseRecord, counted: Counts, kept: recovery.Promises, periods: Mapping[Period, Mapping[str, Any]]
+) -> WorkloadResult:
+    load_ns = min(row["begin_ns"] for row in periods.values())
+    cores = timeline.cpu(counted.samples, load_ns)
+    whole = [row for row in counted.seconds_heard if row["step"] is None]
+    sent = timeline.together(counted.seconds_sent)
+    seconds = timeline.seconds(sent, whole, cores)
+    material = AuditInput(cell, counted, periods, seconds)
+    flows = {
+        (period, number): audit.flow(material, number, period)
+        for period in material.measured
+        for number in cell.topology.interactions
+    }
+    measured = tuple(_period(material, flows, period) for period in material.measured)
+    rows = audit.audit(material, flows)
+    killed: Recovery | None = None
+    if material.killed:
+        killed, more = recovery.recovered(material, kept)
+        rows = (*rows, *more)
+    backlog = timeline.backlog_by_destination(cell, counted)
+    findings: list[Finding] = [
+        *cell.run.findings,
+        *certificates(cell.run),
+        *deviations.findings(material, rows, measured, backlog, killed),
+    ]
+    findings = [finding for finding in findings if finding.broker in {None, cell.key.broker}]
+    return WorkloadResult(
+        run=cell.key.run,
+        path=cell.run.path,
+        key=cell.key,
+        broker_title=cell.run.brokers[cell.key.broker].title,
+        topology=cell.topology.name,
+        base=cell.topology.base,
+        consumption=cell.plan["consumption"],
+        transactions=cell.plan["transactions"],
+        periods=measured,
+        audit=rows,
+        recovery=killed,
+        findings=tuple(findings),
+        deviations=deviations.deviations(material),
+        verdict=verdict(findings),
+        seconds=seconds,
+        seconds_by_step=_by_step(cell, counted),
+        slices=tuple(_slices(cell, counted)),
+        slice_s=counted.slice_s,
+        backlog_by_destination=backlog,
+        plan=cell.plan,
+        manifest=cell.run.manifest,
+        spans=tuple(
+            Span(period, (row["begin_ns"] - load_ns) / 1e9, (row["end_ns"] - row["begin_ns"]) / 1e9)
+            for period, row in periods.items()
+        ),
+        store=deviations.store(material),
+        not_applicable=cell.run.not_applicable,
+        warnings=warnings(cell.run, cell.key),
+    )
+
+
+def _by_step(cell: CaseRecord, counted: Counts) -> Mapping[str, tuple[Second, ...]]:
+    return {
+        step.message: timeline.seconds(
+            [row for row in counted.seconds_sent if row["step"] == number],
+            [row for row in counted.seconds_heard if row["step"] == number],
+            {},
+        )
+        for number, step in enumerate(cell.steps)
+    }
+
+
+def _slices(cell: CaseRecord, counted: Counts) -> Iterator[PeriodSlice]:
+    """By destination and time; what came before the load's begin is in none."""
+    for row in sorted(counted.slices, key=lambda row: (row["destination"], row["slice"])):
+        if row["slice"] >= 0 and row["n"]:
+            p50_ms, p90_ms, _ = percentiles_ms(row)
+            yield PeriodSlice(
+                cell.steps[cell.destination_steps[row["destination"]]].message,
+                cell.plan["destinations"][row["destination"]]["name"],
+                row["slice"] * counted.slice_s,
+                row["copies"],
+                p50_ms,
+                p90_ms,
+            )
+
+
+def _period(
+    material: AuditInput, flows: Mapping[tuple[Period, int], InteractionCounts], period: Period
+) -> PeriodResult:
+    cell, counted, row = material.cell, material.counts, material.periods[period]
+    seconds = material.elapsed_s(period)
+    sent = sum(one["n"] for (at, _), one in counted.sent.items() if at is period)
+    overall = counted.overall.get(period)
+    received, received_bytes = (0, 0) if overall is None else (overall["n"], overall["bytes"])
+    cpu_ns = row["broker_cpu_ns"]
+    return PeriodResult(
+        period=period,
+        seconds=seconds,
+        sent_per_s=sent / seconds,
+        received_per_s=received / seconds,
+        received_kb_per_s=received_bytes / 1000 / seconds,
+        broker_cpu=None if cpu_ns is None else cpu_ns / 1e9 / seconds,
+        load_cpu=row["load_cpu_ns"] / 1e9 / seconds,
+        load_us_per_message=row["load_cpu_ns"] / 1e3 / (sent + received) if sent + received else None,
+        store_growth_bytes_per_s=_growth(material, period),
+        lateness=counted.lateness.get(period, times(None)),
+        interactions=tuple(
+            _interaction(material, flows[period, number], period, seconds) for number in cell.topology.interactions
+        ),
+        steps=tuple(_step(material, number, period) for number in range(len(cell.steps))),
+        handlers=tuple(_handler(material, one, period) for one in cell.plan["handlers"]),
+    )
+
+
+def _growth(material: AuditInput, period: Period) -> float | None:
+    """Of the broker's files, since the end of the period before."""
+    rows = list(material.periods.values())
+    place = list(material.periods).index(period)
+    if not place:
+        return None
+    before, after = (rows[at]["store_bytes"] for at in (place - 1, place))
+    return None if before is None or after is None else (after - before) / material.elapsed_s(period)
+
+
+def _interaction(material: AuditInput, flow: InteractionCounts, period: Period, seconds: float) -> InteractionResult:
+    row = material.counts.executions.get((period, flow.number))
+    interaction = material.cell.topology.interactions[flow.number]
+    return InteractionResult(
+        number=flow.number,
+        title=interaction.script.title,
+        planned_per_s=float(material.cell.topology.started_per_s(flow.number)),
+        started=flow.started,
+        started_per_s=flow.started / seconds,
+        sent=flow.sent,
+        expected_sent=flow.expected_sent,
+        received=flow.received,
+        expected_received=flow.expected_received,
+        pacing_misses=flow.misses,
+        completed=0 if row is None else row["complete"],
+        end_to_end=times(row),
+    )
+
+
+def _step(material: AuditInput, number: int, period: Period) -> StepResult:
+    cell, counted = material.cell, material.counts
+    step, row = cell.steps[number], counted.steps.get((period, number))
+    sent = sum(
+        one["n"] for (at, to), one in counted.sent.items() if at is period and cell.destination_steps[to] == number
+    )
+    received, received_bytes = (0, 0) if row is None else (row["n"], row["bytes"])
+    return StepResult(step.interaction, step.message, sent, received, received_bytes, times(row))
+
+
+def _handler(material: AuditInput, one: Mapping[str, Any], period: Period) -> HandlerResult:
+    row = material.counts.handlers.get((period, one["number"]))
+    message = material.cell.steps[one["step"]].message
+    return HandlerResult(one["number"], one["place"], message, 0 if row is None else row["n"], times(row))

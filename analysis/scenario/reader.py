@@ -1,0 +1,205 @@
+"""Run directory of a business workload -> checked description: the very topology again, and what its numbers stand for.
+
+Decides what may be read and what may stand beside what; computes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from analysis.errors import DataError
+from analysis.results import CellKey
+from analysis.run_directory import RunRecord, read_run, require, resolve_runs
+from analysis.scenario.results import LoggedWarnings, Warnings
+from workloads.errors import WorkloadError
+from workloads.schema import LOAD, RunKind, Severity
+from workloads.supply_chain.interactions import MessageType
+from workloads.supply_chain.plan_json import from_json
+from workloads.supply_chain.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioRecord(RunRecord):
+    """A run directory of a business workload that may be read; topologies: of its planned cells."""
+
+    topologies: Mapping[tuple[str, str], Topology]
+
+
+@dataclass(frozen=True)
+class CaseRecord:
+    """A complete cell: `number` is that of its rows in the frames; steps, destinations, handlers and drivers are those
+    of its plan, by number."""
+
+    number: int
+    key: CellKey
+    run: ScenarioRecord
+    plan: Mapping[str, Any]
+    topology: Topology
+
+    @cached_property
+    def steps(self) -> tuple[MessageType, ...]:
+        return self.topology.steps
+
+    @cached_property
+    def first_destination(self) -> Mapping[str, int]:
+        """The number of a message's first destination."""
+        found, number = {}, 0
+        for step in self.steps:
+            found[step.message] = number
+            number += len(self.topology.destinations(step))
+        return found
+
+    @cached_property
+    def destination_steps(self) -> tuple[int, ...]:
+        """By destination: the number of the step that is sent there."""
+        return tuple(number for number, step in enumerate(self.steps) for _ in self.topology.destinations(step))
+
+    @cached_property
+    def producers(self) -> Mapping[int, Mapping[str, Any]]:
+        """Handlers and drivers, by number."""
+        return {one["number"]: one for one in (*self.plan["handlers"], *self.plan["drivers"])}
+
+    @cached_property
+    def audiences(self) -> Mapping[tuple[int, int], int]:
+        """(destination, handler) -> who gets a copy: the handler of a topic, the first of those that share a queue."""
+        shared: dict[int, int] = {}
+        found = {}
+        for handler in self.plan["handlers"]:
+            for destination in handler["subscriptions"]:
+                queue = self.plan["destinations"][destination]["kind"] == "queue"
+                first = shared.setdefault(destination, handler["number"])
+                found[destination, handler["number"]] = first if queue else handler["number"]
+        return found
+
+    def name(self, number: int) -> str:
+        """A producer for people, as in "SM1 orderConf"; of a driver, what it sends."""
+        one = self.producers[number]
+        return f"{one['place']} {self.plan['steps'][one['step']]}"
+
+    def subscriber(self, destination: int, audience: int) -> str:
+        """As in "SM1 orderConf", or "SP1 callForOffers of PF3" where the destination is not the handler's place."""
+        _, _, place, message = self.plan["destinations"][destination]["name"].split(".")
+        handler = self.producers[audience]["place"]
+        return f"{handler} {message}" + ("" if place == handler else f" of {place}")
+
+
+def open_runs(paths: Sequence[Path], *, partial: bool = False) -> tuple[ScenarioRecord, ...]:
+    """The named run directories, or the newest. Raises DataError where one cannot support an analysis."""
+    return tuple(_open(folder, shown, name, partial=partial) for folder, shown, name in resolve_runs(paths))
+
+
+def cells(runs: Sequence[ScenarioRecord], keys: Sequence[CellKey]) -> tuple[CaseRecord, ...]:
+    """The complete cells of the runs; `keys` are those of the frames."""
+    complete = {key: run for run in runs for key in run.cells}
+    return tuple(
+        CaseRecord(number, key, run, _plan(run, key), run.topologies[key.experiment, key.cell])
+        for number, key in enumerate(keys)
+        if (run := complete.get(key)) is not None
+    )
+
+
+def _plan(run: ScenarioRecord, key: CellKey) -> Mapping[str, Any]:
+    """The cell's entry; what a transaction holds together is its broker's own, and a run may have several brokers."""
+    plan = run.plan(key)
+    known = (run.manifest["brokers"].get(key.broker) or {}).get("capabilities") or {}
+    return {**plan, "transactions": known.get("transactions", plan["transactions"])}
+
+
+def warnings(run: ScenarioRecord, key: CellKey) -> Warnings:
+    """Those of the cell's start. Raises DataError where an entry of the manifest is not one."""
+    place = f"{run.path}/manifest.json, warnings"
+    logs, messages, others = [], [], 0
+    for one in require({"warnings": [], **run.manifest}, "warnings", list, place):
+        if (require(one, "broker", str, place), require(one, "start", int, place)) == (key.broker, key.start):
+            logs.append(require(one, "source", str, place))
+            messages += [_warned(logs[-1], record, place) for record in require(one, "messages", list, place)]
+            others += require(one, "others", int, place)
+    return Warnings(any(source != LOAD for source in logs), tuple(messages), others)
+
+
+def _warned(source: str, record: Any, place: str) -> LoggedWarnings:
+    severity, text, first = (require(record, key, str, place) for key in ("severity", "text", "first"))
+    if severity not in tuple(Severity):
+        raise DataError(f"{place}: severity {severity!r}, expected one of {', '.join(Severity)}")
+    return LoggedWarnings(source, Severity(severity), text, require(record, "count", int, place), first)
+
+
+def comparable(runs: Sequence[ScenarioRecord]) -> None:
+    """Raises DataError where figures would stand side by side that must not: of several topologies or consumptions.
+
+    Source: run and reporting rules of SPECjms2007, sections 1.6 and 2.3.
+    """
+    for key, what, why in (
+        ("topology", "topologies", "a result in one says nothing of a result in another (sections 1.6 and 2.3)"),
+        ("consumption", "consumptions", "a strict acknowledgement costs what a relaxed one does not"),
+    ):
+        values = dict(_values(runs, key))
+        if len(values) > 1:
+            places = "; ".join(f"{value}: {place}" for value, place in values.items())
+            raise DataError(f"different {what} are never put side by side: {why}; {places}: name runs of one of them")
+
+
+def _values(runs: Sequence[ScenarioRecord], key: str) -> Iterator[tuple[str, str]]:
+    for run in runs:
+        for cell in run.cells:
+            value = run.plan(cell)[key]
+            yield (value if isinstance(value, str) else value["name"]), f"{run.name}, {cell.cell}"
+
+
+_PLAN: Mapping[str, type | tuple[type, ...]] = {
+    "experiment": str,
+    "cell": str,
+    "workload": str,
+    "topology": dict,
+    "base": int,
+    "consumption": str,
+    "transactions": str,
+    "arrivals": str,
+    "seed": int,
+    "lengths": dict,
+    "repeat": bool,
+    "killed": bool,
+    "steps": list,
+    "destinations": list,
+    "handlers": list,
+    "drivers": list,
+}
+
+
+def _open(folder: Path, shown: Path, name: str, *, partial: bool) -> ScenarioRecord:
+    found = read_run(folder, shown, name, RunKind.WORKLOAD, _PLAN, partial=partial)
+    topologies = {at: _topology(plan, f"{shown}/plan.json, {at[1]}") for at, plan in found.plans.items()}
+    return ScenarioRecord(**{field.name: getattr(found, field.name) for field in fields(found)}, topologies=topologies)
+
+
+def _topology(plan: Mapping[str, Any], place: str) -> Topology:
+    """Rebuilt, and what it amounts to held against the lists beside it."""
+    try:
+        topology = from_json(plan["topology"])
+    except WorkloadError as error:
+        raise DataError(
+            f"{place}: {error}; the run directory was changed after it was written: measure again"
+        ) from error
+    steps = [step.message for step in topology.steps]
+    names = [one.name for step in topology.steps for one in topology.destinations(step)]
+    rebuilt_counts = (steps, names, topology.handlers, topology.drivers)
+    try:
+        written = (
+            plan["steps"],
+            [one["name"] for one in plan["destinations"]],
+            len(plan["handlers"]),
+            len(plan["drivers"]),
+        )
+        numbers = [one["number"] for one in (*plan["handlers"], *plan["drivers"])]
+    except (KeyError, TypeError) as error:
+        raise DataError(f"{place}: an entry of its lists lacks {error}; measure again") from error
+    if written != rebuilt_counts or numbers != list(range(len(numbers))):
+        raise DataError(
+            f"{place}: steps, destinations, handlers and drivers are not those of its topology; the run directory was "
+            "changed after it was written, or another version of the suite measured it: measure again"
+        )
+    return topology

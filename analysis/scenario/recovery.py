@@ -1,0 +1,148 @@
+"""What became of a broker's promises when it was killed: rows of the audit, and how long it took.
+
+Sources: run and reporting rules of SPECjms2007, sections 4.2.2 (the redelivered flag), 4.2.3 (recovery) and 4.3 (whole
+transactions). A transaction in doubt is one whose COMMIT nobody saw confirmed: all of it took effect, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
+
+from analysis.scenario.audit import AuditInput, sender
+from analysis.scenario.message_join import Ledger, frame
+from analysis.scenario.reader import CaseRecord
+from analysis.scenario.results import AuditRow, Judgement, Recovery
+from workloads.limits import Rule
+from workloads.scenario.periods import Period
+from workloads.specjms2007 import rules
+from workloads.supply_chain.executions import Execution, assign
+from workloads.supply_chain.interactions import MessageType
+
+
+@dataclass(frozen=True, slots=True)
+class Promises:
+    """Of the cells whose broker was killed. stored: what came afterwards of what was sent before · unmarked: by
+    destination, what came again without a mark · answers, triggers: messages of transactions in doubt."""
+
+    stored: Sequence[Row]
+    unmarked: Sequence[Row]
+    answers: Sequence[Row]
+    triggers: Sequence[Row]
+
+
+def promises(spark: SparkSession, ledger: Ledger) -> Promises:
+    """Asked once for all such cells."""
+    killed = [
+        (cell.number, ledger.spans[cell.number][Period.KILLED][0]) for cell in ledger.cells if cell.plan["killed"]
+    ]
+    if not killed:
+        return Promises((), (), (), ())
+    heard = ledger.heard.where("persistent").join(frame(spark, killed, "cell_id int, killed_ns long"), "cell_id")
+    before = F.col("received_ns") < F.col("killed_ns")
+    stored = heard.where("sent_ns < killed_ns and last_received_ns >= killed_ns")
+    totals = stored.groupBy("cell_id").agg(
+        F.count("*").alias("n"),
+        F.sum(before.cast("int")).alias("again"),
+        F.max("last_received_ns").alias("last_ns"),
+    )
+    unmarked = (
+        stored.where(before & (F.col("unmarked") > 1))
+        .groupBy("cell_id", "destination")
+        .agg(F.count("*").alias("n"), F.min(F.struct("sent_ns", "producer", "position")).alias("example"))
+    )
+    return Promises(
+        totals.collect(),
+        unmarked.collect(),
+        [] if ledger.unsettled is None else ledger.unsettled.collect(),
+        heard.where("settled < deliveries").collect(),
+    )
+
+
+def recovered(material: AuditInput, promises: Promises) -> tuple[Recovery, tuple[AuditRow, ...]]:
+    """Of a cell whose broker was killed."""
+    cell, span = material.cell, material.periods[Period.KILLED]
+
+    def mine(rows: Sequence[Row]) -> list[Row]:
+        return [row for row in rows if row["cell_id"] == cell.number]
+
+    stored, again, last_ns = 0, 0, span["end_ns"]
+    for row in mine(promises.stored):
+        stored, again, last_ns = row["n"], row["again"], max(last_ns, row["last_ns"])
+    doubtful, broken = _transactions(cell, mine(promises.answers), mine(promises.triggers))
+    seconds = (last_ns - span["begin_ns"]) / 1e9
+    return Recovery(seconds, stored, again, doubtful), (
+        _row(rules.RECOVERY, "run", seconds, f"{seconds:.0f} s after the kill the last stored message came"),
+        *_flags(material, mine(promises.unmarked)),
+        _row(rules.ATOMIC, "run", len(broken), "; ".join(broken[:3])),
+    )
+
+
+def _row(rule: Rule, scope: str, observed: float, why: str) -> AuditRow:
+    if observed <= rule.limit:
+        return AuditRow(rule, scope, observed, Judgement.PASS, period=Period.KILLED)
+    return AuditRow(rule, scope, observed, Judgement.FAIL, why=why, period=Period.KILLED)
+
+
+def _flags(material: AuditInput, unmarked: Sequence[Row]) -> Iterator[AuditRow]:
+    """By kind of destination, where the broker says that it marks them; where it does not, that is a deviation."""
+    cell = material.cell
+    facts: Mapping[str, Any] = cell.run.manifest["brokers"].get(cell.key.broker, {})
+    marked = (facts.get("capabilities") or {}).get("crash_marked", ["queue", "topic"])
+    for kind in sorted({str(step.kind) for step in cell.steps if step.mode.persistent} & set(marked)):
+        rows = [row for row in unmarked if cell.plan["destinations"][row["destination"]]["kind"] == kind]
+        first = min((row["example"] for row in rows), default=None)
+        why = "" if first is None else f"first message {first['position']} of {sender(cell, first['producer'])}"
+        yield _row(rules.REDELIVERED, f"every {kind}", sum(row["n"] for row in rows), why)
+
+
+def _transactions(cell: CaseRecord, answers: Sequence[Row], triggers: Sequence[Row]) -> tuple[int, list[str]]:
+    """How many are in doubt, and those of which a part took effect.
+
+    What a handler consumed and what it sent stand or fall together: answers that arrived, or a trigger that came again,
+    but not both and not neither. A handler's transaction is known by its trigger, a driver's is its message.
+    """
+    sent: dict[tuple[int, int], list[Row]] = {}
+    for row in answers:
+        sent.setdefault((row["producer"], row["execution"]), []).append(row)
+    broken: list[str] = []
+    number = 0
+    drivers = {one["number"] for one in cell.plan["drivers"]}
+    for (producer, execution), rows in sent.items():
+        if producer in drivers:
+            number += len(rows)
+        broken += [
+            f"{row['got']} of {row['copies']} copies of a message of {sender(cell, producer)}"
+            for row in rows
+            if 0 < row["got"] < row["copies"]
+        ]
+        took = {row["got"] > 0 for row in rows}
+        if len(took) > 1:
+            broken.append(f"of {cell.name(producer)}'s answers in execution {execution:#x} only some came")
+    for trigger in triggers:
+        number += 1
+        mine = [
+            row
+            for row in sent.get((trigger["handler"], trigger["execution"]), [])
+            if _answers(cell, trigger, cell.steps[row["step"]])
+        ]
+        again = trigger["deliveries"] > 1
+        took_effect = any(row["got"] > 0 for row in mine)
+        if mine and took_effect == again:
+            what = "was consumed twice" if again else "was consumed, and its answers are gone"
+            broken.append(f"message {trigger['position']} at {cell.name(trigger['handler'])} {what}")
+    return number, broken
+
+
+def _answers(cell: CaseRecord, trigger: Row, step: MessageType) -> bool:
+    """Whether the step is the answer to this trigger."""
+    if step.after != cell.steps[trigger["step"]].message:
+        return False
+    if step.after_from is None:
+        return True
+    winner = assign(cell.topology, Execution.of(trigger["execution"]))[step.after_from]
+    return bool(winner == trigger["sender"])

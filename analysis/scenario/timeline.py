@@ -1,0 +1,87 @@
+"""The course of a run: every second of it, and what is under way at the end of the measurement."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import accumulate, islice, pairwise
+
+from pyspark.sql import Row
+
+from analysis.scenario.aggregates import Counts
+from analysis.scenario.reader import CaseRecord
+from analysis.scenario.results import Second
+from workloads.scenario.periods import Period
+
+
+def backlog_by_destination(cell: CaseRecord, counts: Counts) -> Mapping[str, int]:
+    """Copies under way at the end of the measurement, by destination; those without any left out.
+
+    What was sent or came before the first period, while the load's processes were let go, counts as well; so does what
+    is in doubt, since a broker that confirms nothing more has it, or its connection.
+    """
+    order = tuple(Period)
+    until = (None, *order[: order.index(Period.MEASUREMENT) + 1])
+    copies = [one["copies"] for one in cell.plan["destinations"]]
+    found: Counter[int] = Counter()
+    sent = [(at, row["n"]) for at, row in counts.sent.items()]
+    for (period, destination), number in (*sent, *counts.in_doubt.items()):
+        found[destination] += number * copies[destination] if period in until else 0
+    for (period, destination, _), row in counts.heard.items():
+        found[destination] -= row["n"] if period in until else 0
+    names = [one["name"] for one in cell.plan["destinations"]]
+    return {names[to]: number for to, number in sorted(found.items(), key=lambda item: -item[1]) if number > 0}
+
+
+def seconds(
+    sent: Iterable[Mapping[str, int] | Row], heard: Iterable[Row], cpu: Mapping[int, float]
+) -> tuple[Second, ...]:
+    """Every second of the load, also those in which nothing happened; `cpu`: cores by second.
+
+    What was sent before the first of them, while the load's processes were let go, is in the backlog from there on.
+    """
+    sent_by = {row["second"]: row for row in sent}
+    heard_by = {row["second"]: row for row in heard}
+    last = max((*sent_by, *heard_by), default=-1)
+    every = range(last + 1)
+    flows = [
+        (sent_by[at]["copies"] if at in sent_by else 0) - (heard_by[at]["copies"] if at in heard_by else 0)
+        for at in every
+    ]
+    early = sum(row["copies"] for at, row in sent_by.items() if at < 0)
+    early -= sum(row["copies"] for at, row in heard_by.items() if at < 0)
+    return tuple(
+        Second(
+            at,
+            sent_by[at]["n"] if at in sent_by else 0,
+            heard_by[at]["copies"] if at in heard_by else 0,
+            backlog,
+            cpu.get(at),
+            *(
+                (value / 1e6 for value in heard_by[at]["percentiles"][:2])
+                if at in heard_by and heard_by[at]["n"]
+                else (None, None)
+            ),
+        )
+        for at, backlog in zip(every, islice(accumulate(flows, initial=early), 1, None), strict=True)
+    )
+
+
+def together(rows: Iterable[Row]) -> list[Mapping[str, int]]:
+    """What was sent in each second, over all steps."""
+    found: dict[int, dict[str, int]] = {}
+    for row in rows:
+        one = found.setdefault(row["second"], {"second": row["second"], "n": 0, "copies": 0})
+        one["n"] += row["n"]
+        one["copies"] += row["copies"]
+    return list(found.values())
+
+
+def cpu(samples: Iterable[Row], load_ns: int) -> Mapping[int, float]:
+    """Cores that the broker used, by second; empty where unknown. The samples are about a second apart."""
+    found = {}
+    for before, after in pairwise(samples):
+        used, took = (after["broker_cpu_ns"], before["broker_cpu_ns"]), after["at_ns"] - before["at_ns"]
+        if None not in used and took > 0:
+            found[((before["at_ns"] + after["at_ns"]) // 2 - load_ns) // 1_000_000_000] = (used[0] - used[1]) / took
+    return found

@@ -1,0 +1,543 @@
+"""Slices -> cells: B with its interval, rates, CPU, and the status that says what a cell's numbers are worth.
+
+Spark groups the slices by cell; from there on it is arithmetic on a few thousand rows. B comes from all slices of a
+start together (`analysis.throughput.rotation`), so that what a round did to all its cells is nobody's; everything
+else is a total
+over a cell's counted slices. The rules stand in one table, in the order in which they decide. A run may hold closed and
+open loops side by side: a cell is an open loop where its slices have a planned rate, and its own pace decides what its
+CPU says.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from statistics import median
+from typing import Any, TypeAlias
+
+import numpy as np
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
+
+from analysis.errors import DataError
+from analysis.intervals import jackknife
+from analysis.results import CellAudit, CellKey, CellSummary, Finding, Interval, RoundLevel
+from analysis.run_directory import Frames, reading
+from analysis.throughput import rotation
+from analysis.throughput.reader import Life, ThroughputRecord, counted
+from workloads.limits import (
+    BACKLOG,
+    BROKER_CPU,
+    CAPACITY_DROP,
+    CONSERVATION,
+    DISTURBED_LEVEL,
+    IDLE_BROKER,
+    LAYOUTS,
+    LOAD_CPU,
+    OPEN_LOOP,
+    ROBUST_MEAN,
+)
+from workloads.schema import CAPACITY, KEYS, PREPARATION, WINDOWS, Window
+from workloads.status import CellStatus, VerdictKind, WindowStatus
+from workloads.throughput.presets import PILOT_LAYOUTS
+
+#: Grids that show correctness only.
+SMOKE = "smoke"
+
+#: Standard deviations of a Poisson count that are taken for its scatter.
+SCATTER = 3
+
+#: Slices of a broker that do not conserve messages by themselves are described from this share on.
+MANY = 0.1
+
+#: Layout, block, round.
+Round: TypeAlias = tuple[int, int, int]
+
+_FIELDS = [column.name for column in WINDOWS if column not in KEYS]
+
+
+def windows_by_cell(data: Frames, runs: Sequence[ThroughputRecord]) -> dict[CellKey, tuple[Window, ...]]:
+    """All slices of all cells by layout, block and round, whatever their status."""
+    with reading(runs):
+        rows = (
+            data.tables["windows"]
+            .groupBy("cell_id")
+            .agg(F.sort_array(F.collect_list(F.struct(*_FIELDS))).alias("windows"))
+            .collect()
+        )
+    return {data.keys[row["cell_id"]]: tuple(Window(*window) for window in row["windows"]) for row in rows}
+
+
+def estimated(run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]]) -> dict[Life, rotation.StartEstimate]:
+    """What the counted slices of each start say together, those of anchors and capacities included.
+
+    Open loops are left out: their B is their own planning. A start without any other slice is not there.
+    """
+    lives: dict[Life, list[rotation.MeasuredSlice]] = {}
+    for key in run.cells:
+        _check(key, windows[key])
+        slices = [
+            rotation.MeasuredSlice.of(key, window) for window in counted(windows[key]) if window.planned_per_s is None
+        ]
+        lives.setdefault((key.broker, key.start), []).extend(slices)
+    pilot = None if run.precision is None else PILOT_LAYOUTS
+    return {life: rotation.estimate(slices, pilot) for life, slices in lives.items() if slices}
+
+
+def summarise(
+    run: ThroughputRecord,
+    windows: Mapping[CellKey, Sequence[Window]],
+    audit: Sequence[CellAudit],
+    estimates: Mapping[Life, rotation.StartEstimate] | None = None,
+) -> tuple[CellSummary, ...]:
+    """The cells of a run, without what prepared it; `estimates` as from `estimated`, where the caller has them."""
+    if estimates is None:
+        estimates = estimated(run, windows)
+    exact = {cell.key: cell.copies.exact for cell in audit}
+    capacities = _below_capacity(windows)
+    return tuple(
+        _summary(
+            run,
+            key,
+            windows[key],
+            estimates.get((key.broker, key.start)),
+            capacities.get((key.broker, key.start), frozenset()),
+            exact=exact.get(key, False),
+        )
+        for key in run.cells
+        if key.experiment not in PREPARATION
+    )
+
+
+def round_levels(
+    run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]], estimates: Mapping[Life, rotation.StartEstimate]
+) -> tuple[RoundLevel, ...]:
+    """The level of every counted round, by start and in the order of time, with what the JVM did meanwhile."""
+    rounds: dict[tuple[Life, Round], list[Window]] = {}
+    for key in run.cells:
+        for window in counted(windows[key]):
+            rounds.setdefault(((key.broker, key.start), _round(window)), []).append(window)
+    levels: list[RoundLevel] = []
+    for life, estimate in estimates.items():
+        begin_ns = min(window.begin_ns for (of, _), slices in rounds.items() if of == life for window in slices)
+        for (layout, block, number), level in estimate.levels.items():
+            slices = rounds[life, (layout, block, number)]
+            levels.append(
+                RoundLevel(
+                    run=run.name,
+                    broker=life[0],
+                    start=life[1],
+                    layout=layout,
+                    block=block,
+                    round=number,
+                    begin_s=(min(window.begin_ns for window in slices) - begin_ns) / 1e9,
+                    level=level,
+                    disturbed=level >= DISTURBED_LEVEL.limit,
+                    gc_share=_gc_share(slices),
+                    compiler_share=_compiler_share(slices),
+                )
+            )
+    return tuple(sorted(levels, key=lambda one: (one.broker, one.start, one.begin_s)))
+
+
+def conservation(windows: Sequence[Window]) -> float | None:
+    """dispatched / expected copies of these slices; 0 where nothing was expected, so that it never passes."""
+    expected = sum(window.expected for window in windows)
+    dispatched = sum(window.dispatched for window in windows)
+    return (dispatched / expected if expected else 0.0) if windows else None
+
+
+def findings(run: ThroughputRecord, cells: Sequence[CellSummary]) -> Iterator[Finding]:
+    """What the cells say about the run: CPU that is not known, cells left out, slices that do not conserve or drain,
+    means that say something else than the robust values, brokers that were not idle beside the load."""
+    if run.grid == SMOKE:
+        yield Finding(
+            what="a smoke grid was run",
+            measured="correctness only",
+            limit="its rates, times and CPU mean nothing, and no model is fitted",
+            advice="measure with --grid quick",
+        )
+        return
+    yield from _unknown_cpu(cells)
+    yield from _doubtful(cells)
+    yield from _unbalanced(cells)
+    yield from _backlog(cells)
+    yield from _owed(cells)
+    yield from _trimmed(cells)
+    yield from _beside(cells)
+
+
+def _summary(
+    run: ThroughputRecord,
+    key: CellKey,
+    windows: Sequence[Window],
+    estimate: rotation.StartEstimate | None,
+    below_capacity: frozenset[Round],
+    *,
+    exact: bool,
+) -> CellSummary:
+    plan = run.plan(key)
+    _check(key, windows)
+    ok = counted(windows)
+    left_out = 0
+    if any(window.planned_per_s is not None for window in ok):
+        kept = tuple(window for window in ok if _round(window) not in below_capacity)
+        left_out, ok = len(ok) - len(kept), kept
+    cell = CellSummary(
+        key=key,
+        profile=plan["profile"],
+        factors=plan["factors"],
+        pace=plan["pace"],
+        connections=plan["connections"],
+        n_fltr=plan["n_fltr"],
+        routed=plan["routed"],
+        replication=float(plan["replication"]),
+        # A cell that saturates the broker in its own way, or not at all, is no measurement of the model's B.
+        fits_model=plan["fits_model"] and plan["pace"] is None,
+        windows=ok,
+        layouts=len({window.layout for window in ok}),
+        conservation=conservation(ok),
+        status=CellStatus.OK,
+        **_numbers(ok, run.brokers[key.broker].cpus, run.workers),
+        **_times(key, ok, estimate),
+    )
+    if not exact:
+        return replace(
+            cell, status=CellStatus.AUDIT_FAILED, reason="copies were lost, duplicated, reordered or misdelivered"
+        )
+    for status, doubt in _RULES if run.grid != SMOKE else ():
+        if reason := doubt(run, cell):
+            return replace(cell, status=status, reason=reason)
+    return replace(cell, reason=f"{left_out} slices left out, the broker could do less then" if left_out else "")
+
+
+def _check(key: CellKey, windows: Sequence[Window]) -> None:
+    for window in windows:
+        where = f"{key}: slice of layout {window.layout}, round {window.round}"
+        if window.end_ns <= window.begin_ns:
+            raise DataError(f"{where} ends before it begins; the record is wrong, measure again")
+        if window.status not in set(WindowStatus):
+            raise DataError(
+                f"{where} has status {window.status!r}, expected one of {', '.join(WindowStatus)}; it was not written "
+                "by this version of the suite"
+            )
+    planned = {window.planned_per_s for window in counted(windows)}
+    if len(planned) > 1:
+        raise DataError(
+            f"{key}: its slices have {len(planned)} planned rates, expected one, or none in a closed loop; "
+            "the record is wrong, measure again"
+        )
+
+
+def _round(window: Window) -> Round:
+    return window.layout, window.block, window.round
+
+
+def _below_capacity(windows: Mapping[CellKey, Sequence[Window]]) -> dict[Life, frozenset[Round]]:
+    """Rounds in which a start's capacities, each beside its own median, lie below it by more than the limit: an open
+    loop, whose rate stays, was then another share of what the broker could do."""
+    shares: dict[Life, dict[Round, list[float]]] = {}
+    for key, of_cell in windows.items():
+        rates = {_round(window): window.received_per_s for window in counted(of_cell)}
+        if key.experiment == CAPACITY and any(rates.values()):
+            typical = median(rates.values())
+            for number, rate in rates.items():
+                shares.setdefault((key.broker, key.start), {}).setdefault(number, []).append(rate / typical)
+    return {
+        life: frozenset(number for number, of_round in rounds.items() if median(of_round) < 1 - CAPACITY_DROP.limit)
+        for life, rounds in shares.items()
+    }
+
+
+def _times(key: CellKey, windows: Sequence[Window], estimate: rotation.StartEstimate | None) -> dict[str, Any]:
+    """B with its replicates, and the rates that follow from it."""
+    elapsed_s = sum(window.elapsed_s for window in windows)
+    received = sum(window.received for window in windows)
+    dispatched = sum(window.dispatched for window in windows)
+    times: dict[str, Any] = dict.fromkeys(
+        ("received_per_s", "dispatched_per_s", "overall_per_s", "processing_s", "mean_processing_s")
+    )
+    if not received or not dispatched:
+        return times | {"replicates_s": ()}
+    pilot: tuple[float, ...] = ()
+    if estimate is not None and key in estimate.cells:
+        place = estimate.cells.index(key)
+        pilot = tuple(map(float, estimate.pilot_s[:, place]))
+        value, replicates = float(estimate.estimates_s[place]), tuple(map(float, estimate.replicates_s[:, place]))
+    else:
+        value, replicates = elapsed_s / received, _without_each_layout(windows)
+    if not np.isfinite(value):
+        return times | {"replicates_s": ()}
+    replicates = replicates if np.isfinite(replicates).all() else ()
+    processing_s = jackknife(value, replicates)
+    copies = dispatched / received
+    return {
+        "processing_s": processing_s,
+        "replicates_s": replicates,
+        "pilot_s": pilot,
+        "mean_processing_s": elapsed_s / received,
+        "received_per_s": _rate(1.0, processing_s),
+        "dispatched_per_s": _rate(copies, processing_s),
+        "overall_per_s": _rate(1 + copies, processing_s),
+    }
+
+
+def _without_each_layout(windows: Sequence[Window]) -> tuple[float, ...]:
+    """Time over messages with one layout left out at a time; nothing where there are too few for an interval."""
+    layouts = sorted({window.layout for window in windows})
+    if len(layouts) < LAYOUTS.limit:
+        return ()
+    rest = [[window for window in windows if window.layout != layout] for layout in layouts]
+    received = [sum(window.received for window in of_rest) for of_rest in rest]
+    if not all(received):
+        return ()
+    return tuple(
+        sum(window.elapsed_s for window in of_rest) / number for of_rest, number in zip(rest, received, strict=True)
+    )
+
+
+def _rate(numerator: float, time: Interval) -> Interval:
+    """numerator / time: the ends change places, and a time that may be 0 leaves the upper one open."""
+    if time.low is None or time.high is None:
+        return Interval(numerator / time.estimate)
+    return Interval(numerator / time.estimate, numerator / time.high, numerator / time.low if time.low > 0 else None)
+
+
+def _numbers(windows: Sequence[Window], cpus: int | None, workers: int) -> dict[str, Any]:
+    """CPU and pauses of a cell: totals over its slices."""
+    elapsed_s = sum(window.elapsed_s for window in windows)
+    dispatched = sum(window.dispatched for window in windows)
+    if not sum(window.received for window in windows) or not dispatched:
+        return dict.fromkeys(("broker_cpu", "gc_share", "compiler_share", "load_cpu", "load_us_per_delivery"))
+    broker_cpu_ns = _total(window.broker_cpu_ns for window in windows)
+    load_cpu_s = sum(window.load_cpu_ns for window in windows) / 1e9
+    return {
+        "broker_cpu": broker_cpu_ns / 1e9 / elapsed_s / cpus if cpus and broker_cpu_ns is not None else None,
+        "gc_share": _gc_share(windows),
+        "compiler_share": _compiler_share(windows),
+        "load_cpu": load_cpu_s / elapsed_s / workers,
+        "load_us_per_delivery": load_cpu_s * 1e6 / dispatched,
+    }
+
+
+def _total(values: Iterable[int | None]) -> int | None:
+    """The sum; None where one is not known, or there is none."""
+    every = list(values)
+    known = [value for value in every if value is not None]
+    return sum(known) if every and len(known) == len(every) else None
+
+
+def _gc_share(windows: Sequence[Window]) -> float | None:
+    young = _total(window.gc_pause_ns for window in windows)
+    full = _total(window.full_gc_pause_ns for window in windows)
+    if young is None or full is None:
+        return None
+    return (young + full) / sum(window.end_ns - window.begin_ns for window in windows)
+
+
+def _compiler_share(windows: Sequence[Window]) -> float | None:
+    compiler = _total(window.compiler_cpu_ns for window in windows)
+    whole = _total(window.broker_cpu_ns for window in windows)
+    return compiler / whole if compiler is not None and whole else None
+
+
+def _generator_bound(_run: ThroughputRecord, cell: CellSummary) -> str:
+    if not cell.open_loop and cell.load_cpu is not None and cell.load_cpu > LOAD_CPU.limit:
+        return f"load CPU {cell.load_cpu:.2f} of a core per worker > {LOAD_CPU.limit}"
+    return ""
+
+
+def _not_saturated(_run: ThroughputRecord, cell: CellSummary) -> str:
+    if not cell.open_loop and cell.broker_cpu is not None and cell.broker_cpu < BROKER_CPU.limit:
+        return f"broker CPU {cell.broker_cpu:.2f} of its CPU set < {BROKER_CPU.limit}"
+    return ""
+
+
+def _unsteady(_run: ThroughputRecord, cell: CellSummary) -> str:
+    if cell.conservation is None:
+        return "no slice was measured"
+    if cell.open_loop:
+        return _out_of_balance(cell.windows)
+    if abs(cell.conservation - 1) > CONSERVATION.limit:
+        return f"dispatched / expected {cell.conservation:.3f}, not within 1 +- {CONSERVATION.limit}"
+    return "" if cell.processing_s is not None else "no slice was measured outside pauses for garbage collection"
+
+
+def _out_of_balance(windows: Sequence[Window]) -> str:
+    """Over all slices of an open loop: was the load put on as planned, and did the broker keep up with it."""
+    planned = sum((window.planned_per_s or 0) * window.elapsed_s for window in windows)
+    received = sum(window.received for window in windows)
+    copies = sum(window.expected for window in windows)
+    if abs(received - planned) > (allowed := _allowed(planned)):
+        return f"received {received} of {planned:.0f} planned messages, {allowed:.0f} more or less are scatter"
+    growth = copies - sum(window.dispatched for window in windows)
+    if abs(growth) > (allowed := _allowed(planned) * copies / received if received else 0.0):
+        what = "backlog grew by" if growth > 0 else "a backlog from before the slices shrank by"
+        return f"{what} {abs(growth)} of {copies} copies, {allowed:.0f} are scatter"
+    return ""
+
+
+def _allowed(messages: float) -> float:
+    return float(max(OPEN_LOOP.limit * messages, SCATTER * messages**0.5))
+
+
+#: After the audit, which decides first; the first rule that has a reason decides.
+_RULES: Sequence[tuple[CellStatus, Callable[[ThroughputRecord, CellSummary], str]]] = (
+    (CellStatus.GENERATOR_BOUND, _generator_bound),
+    (CellStatus.NOT_SATURATED, _not_saturated),
+    (CellStatus.UNSTEADY, _unsteady),
+)
+
+
+def _unknown_cpu(cells: Sequence[CellSummary]) -> Iterator[Finding]:
+    unknown = (cell for cell in cells if cell.broker_cpu is None and cell.received_per_s and not cell.open_loop)
+    for broker in sorted({cell.key.broker for cell in unknown}):
+        yield Finding(
+            what=f"CPU of {broker} is not known",
+            measured="its process or its CPU set could not be read",
+            limit=f"{BROKER_CPU.name}: {BROKER_CPU.limit} {BROKER_CPU.unit}",
+            advice="nobody can tell whether the broker or something else was the limit; for a broker on this host "
+            "give --broker-pid",
+            consequence=VerdictKind.UNVERIFIED,
+            broker=broker,
+        )
+
+
+def _doubtful(cells: Sequence[CellSummary]) -> Iterator[Finding]:
+    """Cells left out are shown; a broker and experiment without a single cell that answers has no number to believe.
+
+    A cell that saturates the broker at a pace of its own, or fails to, is an answer: whether it can is the question.
+    """
+    for (broker, experiment), group in groupby(sorted(cells, key=_question), key=_question):
+        of_question = list(group)
+        count = Counter(cell.status for cell in of_question if cell.status != CellStatus.OK)
+        if not count:
+            continue
+        answers = all(map(_answers, of_question))
+        yield Finding(
+            what=f"cells of {experiment} on {broker} {'did not saturate it' if answers else 'left out'}",
+            measured=", ".join(f"{number} {status}" for status, number in count.items()) + f" of {len(of_question)}",
+            limit="every cell ok",
+            advice="at a pace of their own that is an answer, and claims use it; no model does"
+            if answers
+            else "the column `why` says what to change; a cell that is left out enters no model",
+            consequence=VerdictKind.VALID if any(map(_answers, of_question)) else VerdictKind.INVALID,
+            broker=broker,
+        )
+
+
+def _answers(cell: CellSummary) -> bool:
+    return cell.status == CellStatus.OK or (cell.status == CellStatus.NOT_SATURATED and cell.pace is not None)
+
+
+def _question(cell: CellSummary) -> tuple[str, str]:
+    return cell.key.broker, cell.key.experiment
+
+
+def _by_broker(
+    cells: Sequence[CellSummary], *, closed: bool = False
+) -> Iterator[tuple[str, list[tuple[CellKey, Window]]]]:
+    """The slices of each broker; closed: of closed loops only."""
+    for broker in sorted({cell.key.broker for cell in cells}):
+        slices = [
+            (cell.key, window)
+            for cell in cells
+            if cell.key.broker == broker and not (closed and cell.open_loop)
+            for window in cell.windows
+        ]
+        if slices:
+            yield broker, slices
+
+
+def _unbalanced(cells: Sequence[CellSummary]) -> Iterator[Finding]:
+    """A few slices whose ends were misattributed are no doubt: what counts is the sum of a cell's slices."""
+    for broker, slices in _by_broker(cells, closed=True):
+        ratios = [(conservation([window]) or 0.0, key) for key, window in slices]
+        bad = [(ratio, key) for ratio, key in ratios if abs(ratio - 1) > CONSERVATION.limit]
+        if len(bad) > MANY * len(slices):
+            ratio, key = max(bad, key=lambda one: abs(one[0] - 1))
+            yield Finding(
+                what=f"many slices on {broker} do not conserve messages by themselves",
+                measured=f"{len(bad)} of {len(slices)}, farthest off {ratio:.3f} in {key}",
+                limit=f"dispatched / expected 1 +- {CONSERVATION.limit} in {1 - MANY:.0%} of them; a cell is judged by "
+                "the sum of its slices",
+                advice="longer slices (--slice-seconds), or fewer messages in flight (--in-flight)",
+                broker=broker,
+            )
+
+
+def _backlog(cells: Sequence[CellSummary]) -> Iterator[Finding]:
+    for broker, slices in _by_broker(cells):
+        shares = [
+            (window.in_flight / window.received, key)
+            for key, window in slices
+            if window.in_flight is not None and window.received
+        ]
+        share, key = max(shares, default=(0.0, None))
+        if share > BACKLOG.limit:
+            yield Finding(
+                what=f"many messages in flight on {broker}",
+                measured=f"{share:.2f} of the messages of a slice, in {key}",
+                limit=f"{BACKLOG.limit} {BACKLOG.unit}",
+                advice="longer slices (--slice-seconds), or fewer messages in flight (--in-flight)",
+                broker=broker,
+            )
+
+
+def _owed(cells: Sequence[CellSummary]) -> Iterator[Finding]:
+    for broker, slices in _by_broker(cells, closed=True):
+        late = [(window.owed, key) for key, window in slices if window.owed > 0]
+        if late:
+            owed, key = max(late)
+            yield Finding(
+                what=f"slices on {broker} were not drained in time",
+                measured=f"{len(late)} of {len(slices)}, up to {owed} copies in {key}",
+                limit="no copy under way when the drain behind a slice is over",
+                advice="what was owed came off the next slice; fewer messages in flight (--in-flight) drain sooner",
+                broker=broker,
+            )
+
+
+def _trimmed(cells: Sequence[CellSummary]) -> Iterator[Finding]:
+    """Where no log tells a pause of the broker's own from a disturbance, the robust value may have left out a cost."""
+    for broker in sorted({cell.key.broker for cell in cells}):
+        apart = [
+            (cell.mean_processing_s / cell.processing_s.estimate - 1, cell.key)
+            for cell in cells
+            if cell.key.broker == broker
+            and not cell.open_loop
+            and cell.gc_share is None
+            and cell.processing_s is not None
+            and cell.mean_processing_s is not None
+        ]
+        far = [(difference, key) for difference, key in apart if abs(difference) > ROBUST_MEAN.limit]
+        if far:
+            difference, key = max(far, key=lambda one: abs(one[0]))
+            yield Finding(
+                what=f"mean and robust value differ in {len(far)} of {len(apart)} cells of {broker}",
+                measured=f"the mean is {difference:+.1%} off in {key}",
+                limit=f"{ROBUST_MEAN.limit:.0%}, {ROBUST_MEAN.unit}",
+                advice="a disturbed host does that, and so do pauses of the broker's own, which belong to its cost; on "
+                "a quiet host what is left of it is the broker's",
+                broker=broker,
+            )
+
+
+def _beside(cells: Sequence[CellSummary]) -> Iterator[Finding]:
+    for broker, slices in _by_broker(cells):
+        shares = [
+            (window.idle_broker_cpu_ns / (window.end_ns - window.begin_ns), key)
+            for key, window in slices
+            if window.idle_broker_cpu_ns is not None
+        ]
+        busy = [(share, key) for share, key in shares if share > IDLE_BROKER.limit]
+        if busy:
+            share, key = max(busy)
+            yield Finding(
+                what=f"another live broker was not idle while {broker} was measured",
+                measured=f"{len(busy)} of {len(shares)} slices, up to {share:.1%} of a core in {key}",
+                limit=f"{IDLE_BROKER.limit:.0%} {IDLE_BROKER.unit}",
+                advice="its housekeeping is taken from the broker under load; run one broker after the other",
+                broker=broker,
+            )

@@ -1,0 +1,261 @@
+"""The exact audit of all traffic, warm-up and preparation included: deliveries joined with the plan and the sends.
+
+Two stages in Spark. The first turns rows, each of them a delivery or a run of deliveries, into runs as long as
+its batch allows, with vectors. The second brings the runs of each (cell, layout, block, audience, lane) together, per
+subscription in the order of arrival, and asks `workloads.throughput.lanes`, which holds the only definition of lost,
+duplicated,
+reordered and misdelivered. The audience of a lane is a subscription; of a shared lane, it is all of its receivers, by
+the number of the first. Numbers begin anew in every layout, so that layouts never meet; what is said is the sum over
+them, per cell. A pair that the plan expects and that got nothing has no runs: all its copies are lost. A subscription
+below 0 is another cell's, and never expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+from itertools import chain, groupby
+from operator import itemgetter
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
+
+from analysis.errors import DataError
+from analysis.results import AuditResult, CellAudit, CellKey, Finding
+from analysis.run_directory import STRANGER, Frames, reading, refuse_strangers
+from analysis.throughput.reader import ThroughputRecord
+from workloads.status import VerdictKind
+from workloads.throughput.lanes import LaneAudit, audit_lane, audit_shared_lane
+
+#: A stretch in which the numbers of a lane go on: a cell in one layout of one block.
+STRETCH = ("cell_id", "layout", "block")
+PAIR = (*STRETCH, "subscription", "lane")
+AUDIENCE = (*STRETCH, "audience", "lane")
+COUNTS = tuple(field.name for field in fields(LaneAudit))
+FAULTS = ("lost", "duplicated", "reordered", "misdelivered")
+
+#: Runs that may still continue in another batch; `arrival` is that of the first row, `until` that of the last.
+RUNS = (
+    "cell_id int, layout int, block int, subscription int, lane int, "
+    "arrival long, until long, first_seq long, last_seq long, sent long"
+)
+#: What the second stage reads, in its order.
+HEARD = (*AUDIENCE, "subscription", "arrival", "until", "first_seq", "last_seq", "sent")
+_SUBSCRIPTION = HEARD.index("subscription")
+JUDGED = "cell_id int, disordered long, " + ", ".join(f"{name} long" for name in COUNTS)
+
+#: The `arrival` of the row that says what a pair should have got; it sorts before every delivery.
+EXPECTATION = -1
+
+#: More cells than these are counted, not named.
+NAMED = 5
+
+
+def audit(spark: SparkSession, data: Frames, runs: Sequence[ThroughputRecord]) -> tuple[AuditResult, ...]:
+    """What became of every message of every run. Raises DataError where the record cannot be audited exactly."""
+    with reading(runs):
+        sends, deliveries = data.tables["sends"], data.tables["deliveries"]
+        sent = _sent(sends, data.keys)
+        judged = _judged(_pairs(spark, data, runs), sends, deliveries).collect()
+        for row in judged:
+            if row["cell_id"] == STRANGER:
+                refuse_strangers(deliveries, "deliveries")
+            if row["disordered"]:
+                raise DataError(
+                    f"deliveries of {data.keys[row['cell_id']]}: the rows of a file are not in the order of their "
+                    "arrival numbers, so that the order of messages is not known; measure again"
+                )
+    copies = {data.keys[row["cell_id"]]: LaneAudit(*(row[name] for name in COUNTS)) for row in judged}
+    return tuple(_result(run, sent, copies) for run in runs)
+
+
+def _sent(sends: DataFrame, keys: Sequence[CellKey]) -> dict[CellKey, int]:
+    """Messages sent per cell. The numbers of a lane must be 0, 1, 2, ... in each layout: the audit relies on it."""
+    before = Window.partitionBy(*STRETCH, "lane").orderBy("first_seq")
+    gap = F.col("first_seq") != F.coalesce(F.lag("last_seq").over(before) + 1, F.lit(0))
+    count = F.col("last_seq") - F.col("first_seq") + 1
+    rows = (
+        sends.select("cell_id", gap.cast("int").alias("gap"), count.alias("count"))
+        .groupBy("cell_id")
+        .agg(F.sum("count").alias("sent"), F.max("gap").alias("gap"), F.min("count").alias("least"))
+        .collect()
+    )
+    for row in rows:
+        if row["cell_id"] == STRANGER:
+            refuse_strangers(sends, "sends")
+        if row["gap"] or row["least"] < 1:
+            raise DataError(
+                f"sends of {keys[row['cell_id']]}: the sequence numbers of a lane are not 0, 1, 2, ... without a gap "
+                "in each layout; the record of what was sent is not whole: measure again"
+            )
+    return {keys[row["cell_id"]]: row["sent"] for row in rows}
+
+
+def _pairs(spark: SparkSession, data: Frames, runs: Sequence[ThroughputRecord]) -> DataFrame:
+    """One row per (cell, lane, subscription) of the plans, with its audience; the same in every layout."""
+    plans = {run.name: run for run in runs}
+    groups = [
+        (number, group["first"], group["step"], group["count"], first, last, group["shared"], group["receivers"][0][0])
+        for number, key in enumerate(data.keys)
+        for group in plans[key.run].plan(key)["lanes"]
+        for first, last in group["receivers"]
+    ]
+    columns = "cell_id int, first int, step int, count int, from int, to int, shared boolean, foremost int"
+    lanes = F.sequence(F.col("first"), F.col("first") + (F.col("count") - 1) * F.col("step"), F.col("step"))
+    audience = F.when(F.col("shared"), F.col("foremost")).otherwise(F.col("subscription"))
+    return (
+        spark.createDataFrame(groups, columns)
+        .select("*", F.explode(lanes).alias("lane"))
+        .select("*", F.explode(F.sequence("from", "to")).alias("subscription"))
+        .select("cell_id", "subscription", "lane", audience.alias("audience"), "shared")
+    )
+
+
+def _expected(pairs: DataFrame, sends: DataFrame) -> DataFrame:
+    """One row per pair and layout in which its lane sent anything, as HEARD: how many its audience should have got."""
+    counts = sends.groupBy(*STRETCH, "lane").agg(F.sum(F.col("last_seq") - F.col("first_seq") + 1).alias("sent"))
+    nothing = F.lit(EXPECTATION).cast("long")
+    return pairs.join(counts, ["cell_id", "lane"]).select(
+        *AUDIENCE,
+        "subscription",
+        nothing.alias("arrival"),
+        nothing.alias("until"),
+        F.lit(0).cast("long").alias("first_seq"),
+        nothing.alias("last_seq"),
+        "sent",
+    )
+
+
+def _judged(pairs: DataFrame, sends: DataFrame, deliveries: DataFrame) -> DataFrame:
+    """Sums of COUNTS per cell. A delivery outside the plan has its subscription as its audience: nobody else's."""
+    sharing = pairs.where("shared").drop("shared")
+    runs = (
+        deliveries.select(*PAIR, "arrival", "first_seq", "last_seq")
+        .mapInArrow(_collapse, RUNS)
+        .join(F.broadcast(sharing), ["cell_id", "subscription", "lane"], "left")
+        .withColumn("audience", F.coalesce("audience", "subscription"))
+    )
+    return (
+        _expected(pairs, sends)
+        .unionByName(runs)
+        .select(*HEARD)
+        .repartition(*AUDIENCE)
+        .sortWithinPartitions(*AUDIENCE, "subscription", "arrival")
+        .mapInArrow(_judge, JUDGED)
+        .groupBy("cell_id")
+        .agg(*(F.sum(name).alias(name) for name in ("disordered", *COUNTS)))
+    )
+
+
+def _collapse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Stage 1: joins the rows of a batch that continue each other at one subscription, in one lane."""
+    for batch in batches:
+        *pair, arrival, first, last = (column.to_numpy() for column in batch.columns)
+        if batch.num_rows == 0:
+            continue
+        if first.min() < 0 or arrival.min() < 0 or (last < first).any():
+            raise ValueError("deliveries: a row has a negative number, or its last_seq lies before its first_seq")
+        order = np.lexsort((arrival, *reversed(pair)))
+        *pair, arrival, first, last = (column[order] for column in (*pair, arrival, first, last))
+        continues = first[1:] == last[:-1] + 1
+        for column in pair:
+            continues &= column[1:] == column[:-1]
+        # Two rows with one arrival number say nothing about their order: left apart, and found by stage 2.
+        continues &= arrival[1:] != arrival[:-1]
+        begin = np.flatnonzero(np.concatenate(([True], ~continues)))
+        end = np.append(begin[1:], len(first)) - 1
+        columns = (*(column[begin] for column in pair), arrival[begin], arrival[end], first[begin], last[end])
+        yield _batch(RUNS, [*columns, np.full(len(begin), EXPECTATION)])
+
+
+def _judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Stage 2: rows as HEARD, sorted, streamed audience by audience through the one lane audit."""
+    rows = chain.from_iterable(
+        zip(*(column.to_numpy().tolist() for column in batch.columns), strict=True) for batch in batches
+    )
+    cells: dict[int, tuple[LaneAudit, int]] = {}
+    for (cell, *_), heard in groupby(rows, key=itemgetter(*range(len(AUDIENCE)))):
+        total, disordered = cells.get(cell, (LaneAudit(), 0))
+        found, unclear = _audience(heard)
+        cells[cell] = total + found, disordered + unclear
+    judged = [(cell, disordered, *_values(total)) for cell, (total, disordered) in cells.items()]
+    if judged:
+        yield _batch(JUDGED, [np.array(column) for column in zip(*judged, strict=True)])
+
+
+def _audience(rows: Iterator[tuple[int, ...]]) -> tuple[LaneAudit, int]:
+    """What one audience got of one lane, and how many of its runs reach into the next one's time of arrival."""
+    sent, disordered = EXPECTATION, 0
+    handlers: list[list[tuple[int, int]]] = []
+    for _, of_one in groupby(rows, key=itemgetter(_SUBSCRIPTION)):
+        before = EXPECTATION
+        runs: list[tuple[int, int]] = []
+        for *_, arrival, until, first, last, of_lane in of_one:
+            if arrival == EXPECTATION:
+                sent = of_lane
+                continue
+            disordered += arrival <= before
+            before = until
+            runs.append((first, last))
+        handlers.append(runs)
+    if len(handlers) > 1:  # every one of them is in the plan
+        return audit_shared_lane(handlers, max(sent, 0)), disordered
+    return audit_lane(handlers[0], max(sent, 0), sent != EXPECTATION), disordered
+
+
+def _values(audit: LaneAudit) -> tuple[int, ...]:
+    return tuple(getattr(audit, name) for name in COUNTS)
+
+
+def _batch(columns: str, arrays: Sequence[npt.NDArray[np.int64]]) -> pa.RecordBatch:
+    types = {"int": pa.int32(), "long": pa.int64()}
+    named = [column.split() for column in columns.split(", ")]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(array, types[kind]) for array, (_, kind) in zip(arrays, named, strict=True)],
+        names=[name for name, _ in named],
+    )
+
+
+def _result(run: ThroughputRecord, sent: dict[CellKey, int], copies: dict[CellKey, LaneAudit]) -> AuditResult:
+    measured = set(run.cells)
+    cells = tuple(
+        CellAudit(key, sent.get(key, 0), copies.get(key, LaneAudit()))
+        for key in sorted(measured | {key for key in {*sent, *copies} if key.run == run.name})
+        if key in measured or sent.get(key, 0) or copies[key] != LaneAudit()
+    )
+    return AuditResult(run.name, cells, (*run.findings, *_findings(cells)))
+
+
+def _findings(cells: Sequence[CellAudit]) -> Iterator[Finding]:
+    for broker in sorted({cell.key.broker for cell in cells}):
+        of_broker = [cell for cell in cells if cell.key.broker == broker]
+        for fault in FAULTS:
+            bad = [cell for cell in of_broker if getattr(cell.copies, fault)]
+            if bad:
+                yield Finding(
+                    what=f"copies {fault} by {broker}",
+                    measured=f"{sum(getattr(cell.copies, fault) for cell in bad)} in {_named(bad)}",
+                    limit="0",
+                    advice="nothing else of this run may be believed; `python -m analysis audit` lists the cells, "
+                    "the broker's log is in the run directory",
+                    consequence=VerdictKind.INVALID,
+                    broker=broker,
+                )
+        silent = [cell for cell in of_broker if not cell.sent]
+        if silent:
+            yield Finding(
+                what=f"nothing was sent to {broker}",
+                measured=f"0 messages in {_named(silent)}",
+                limit="at least 1, else the audit shows nothing",
+                advice="measure again with longer slices (--slice-seconds)",
+                consequence=VerdictKind.UNVERIFIED,
+                broker=broker,
+            )
+
+
+def _named(cells: Sequence[CellAudit]) -> str:
+    more = f" and {len(cells) - NAMED} more cells" if len(cells) > NAMED else ""
+    return ", ".join(str(cell.key) for cell in cells[:NAMED]) + more

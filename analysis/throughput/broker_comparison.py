@@ -1,0 +1,293 @@
+"""Brokers of one run beside each other: ratios of coefficients and of cells, each with its 95 % interval.
+
+Every broker is compared with the first that the manifest names; nothing is compared over runs, experiments or profiles.
+Brokers are measured one after the other, so that they have no level in common: the errors of both sides add up. With
+five starts or more of every broker the unit is the start, else the layouts of the starts that were measured, and the
+interval is labelled so.
+
+* A cell's B is positive and its noise multiplicative: the difference of the mean logarithms, with the variances and the
+  degrees of freedom of Welch (Biometrika 34, 1947).
+* A coefficient may be close to 0, or estimated below it, so that it has no logarithm: Fieller's interval of a ratio of
+  means (J. R. Stat. Soc. B 16, 1954, page 175), for variances that differ (Tamhane and Logan, Biom. J. 46, 2004). Where
+  the interval of the denominator covers 0 the ratio is not determinable, and nothing is clamped.
+
+Intervals are 95 % each, so that one in twenty excludes 1 where nothing differs; words are spoken only where the
+interval excludes 1 and the difference holds at 5 % over its whole table (Holm, Scand. J. Stat. 6, 1979).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from math import exp, sqrt
+
+import numpy as np
+from scipy.stats import t as student
+
+from analysis.errors import DataError
+from analysis.intervals import Vector, around, jackknife_covariance, t_quantile, welch_degrees
+from analysis.results import BrokerComparison, CellSummary, FitResult, Interval, NotApplicable, Ratio, Scope
+from analysis.throughput.cell_ratios import NO_INTERVAL, OfStart, combined, mapped, processing
+from analysis.throughput.fit import STARTS_AS_UNIT
+from workloads.status import CellStatus, VerdictKind
+
+SIGNIFICANCE = 0.05
+
+#: What a ratio of cells is of; that of the received rates is its reciprocal.
+PROCESSING = "B"
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """An estimate with its squared standard error and the degrees of freedom of that; none of these where its error is
+    not known."""
+
+    value: float
+    variance: float
+    degrees: float
+
+    @classmethod
+    def over(cls, values: Sequence[float]) -> Mean:
+        """Of two or more independent values."""
+        return cls(float(np.mean(values)), float(np.var(values, ddof=1)) / len(values), len(values) - 1)
+
+    @classmethod
+    def within(cls, starts: Sequence[OfStart]) -> Mean:
+        """Of these starts, by their layouts (as `intervals.stratified`)."""
+        value = float(np.mean([one.estimate for one in starts]))
+        if not all(one.replicates for one in starts):
+            return cls(value, 0.0, 0)
+        variances = [jackknife_covariance(np.array(one.replicates)[:, None])[0, 0] for one in starts]
+        degrees = sum(len(one.replicates) - 1 for one in starts)
+        return cls(value, float(sum(variances)) / len(starts) ** 2, degrees)
+
+    @property
+    def interval(self) -> Interval:
+        return around(self.value, sqrt(self.variance), self.degrees)
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A ratio and the p value of the test that it is 1, which agrees with its interval; without an interval no p."""
+
+    interval: Interval
+    p: float | None
+
+
+def compare(
+    brokers: Sequence[str],
+    cells: Sequence[CellSummary],
+    fits: Sequence[FitResult],
+    not_applicable: Sequence[NotApplicable],
+) -> tuple[BrokerComparison, ...]:
+    """A comparison per experiment and profile that two brokers of a run measured; `brokers` in the manifest's order.
+
+    Open loops are left out: their rates are those of the plan.
+    """
+    closed = [cell for cell in cells if not cell.open_loop]
+    found = []
+    for (experiment, profile), group in groupby(sorted(closed, key=_question), key=_question):
+        of_question = list(group)
+        measured = [label for label in brokers if any(cell.key.broker == label for cell in of_question)]
+        if len(measured) < 2:
+            continue
+        scope = _scope(of_question)
+        models = {fit.broker: fit for fit in fits if (fit.experiment, fit.profile) == (experiment, profile)}
+        beyond = {
+            (one.broker, one.cell): f"not applicable: {one.reason}"
+            for one in not_applicable
+            if (one.experiment, one.profile) == (experiment, profile)
+        }
+        found.append(
+            BrokerComparison(
+                run=of_question[0].key.run,
+                experiment=experiment,
+                profile=profile,
+                against=measured[0],
+                scope=scope,
+                routed=any(cell.routed for cell in of_question),
+                coefficients=_worded(_coefficients(measured, models, scope)),
+                cells=_worded(_cells(measured, of_question, beyond, scope)),
+            )
+        )
+    return tuple(found)
+
+
+def log_welch(above: Mean, below: Mean) -> Tested:
+    """exp(above - below) for means of logarithms."""
+    difference, variance = above.value - below.value, above.variance + below.variance
+    if min(above.degrees, below.degrees) < 1:
+        return Tested(Interval(exp(difference)), None)
+    degrees = welch_degrees(np.array([above.variance, below.variance]), np.array([above.degrees, below.degrees]))
+    interval = around(difference, sqrt(variance), degrees) if variance else Interval(difference, difference, difference)
+    return Tested(mapped(interval, exp), _p(difference, variance, degrees))
+
+
+def fieller(above: Mean, below: Mean) -> Tested:
+    """above / below for independent means, at the degrees of freedom of the estimated ratio.
+
+    Raises DataError where the denominator cannot be told from 0, so that no ratio is excluded.
+    """
+    if below.value <= t_quantile(below.degrees) * sqrt(below.variance):
+        raise DataError("not determinable: the interval of the denominator covers 0")
+    ratio = above.value / below.value
+    parts = np.array([above.variance, ratio**2 * below.variance])
+    degrees = welch_degrees(parts, np.array([above.degrees, below.degrees]))
+    t2 = t_quantile(degrees) ** 2
+    # (above - R below)^2 = t^2 (var above + R^2 var below), solved for R
+    leading = below.value**2 - t2 * below.variance
+    if leading <= 0:
+        raise DataError("not determinable: the interval of the denominator covers 0")
+    middle = above.value * below.value
+    root = sqrt(max(0.0, middle**2 - leading * (above.value**2 - t2 * above.variance)))
+    interval = Interval(ratio, (middle - root) / leading, (middle + root) / leading)
+    return Tested(interval, _p(above.value - below.value, above.variance + below.variance, degrees))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p values: at most 5 % of families show one at or below 0.05 where nothing differs (Holm 1979)."""
+    order = np.argsort(p_values)
+    adjusted = np.empty(len(p_values))
+    largest = 0.0
+    for place, at in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[at]))
+        adjusted[at] = largest
+    return [float(value) for value in adjusted]
+
+
+def _question(cell: CellSummary) -> tuple[str, str]:
+    return cell.key.experiment, cell.profile
+
+
+def _scope(cells: Sequence[CellSummary]) -> Scope:
+    """Over the starts only where every broker has enough of them."""
+    starts: dict[str, set[int]] = {}
+    for cell in cells:
+        starts.setdefault(cell.key.broker, set()).add(cell.key.start)
+    enough = min(map(len, starts.values())) >= STARTS_AS_UNIT
+    return Scope.BETWEEN_STARTS if enough else Scope.THESE_STARTS
+
+
+def _coefficients(brokers: Sequence[str], models: Mapping[str, FitResult], scope: Scope) -> Iterator[Ratio]:
+    if not models:
+        return
+    reference = models.get(brokers[0])
+    names = dict.fromkeys(name for model in models.values() for name in model.parameters)
+    for name in names:
+        for broker in brokers:
+            model = models.get(broker)
+            value = model.parameters[name] if model and name in model.parameters else None
+            if broker == brokers[0]:
+                yield Ratio(name, broker, value, None, reason="" if value else "no model")
+                continue
+            try:
+                tested = fieller(*(_mean(name, label, models.get(label), scope) for label in (broker, brokers[0])))
+            except DataError as error:
+                yield Ratio(name, broker, value, None, reason=str(error))
+                continue
+            yield Ratio(name, broker, value, tested.interval, p=tested.p, reason=_doubts(reference, model))
+
+
+def _mean(name: str, broker: str, model: FitResult | None, scope: Scope) -> Mean:
+    """With the covariance of the fit. Raises DataError where there is no such fit, or none that covers this scope."""
+    if model is None or name not in model.parameters:
+        raise DataError(f"no model of {broker}" if model is None else f"the model of {broker} has no {name}")
+    if model.covariance is None or model.degrees < 1:
+        raise DataError(f"the model of {broker} has no interval: {NO_INTERVAL}")
+    if scope is Scope.BETWEEN_STARTS and model.scope is not scope:
+        raise DataError(f"the model of {broker} has no interval {scope}: starts {model.starts}")
+    place = list(model.parameters).index(name)
+    return Mean(model.parameters[name].estimate, model.covariance[place][place], model.degrees)
+
+
+def _doubts(*models: FitResult | None) -> str:
+    """A ratio with an invalid model is shown, and nothing is said of it."""
+    invalid = [model.broker for model in models if model and model.verdict == VerdictKind.INVALID]
+    return f"invalid model: {' and '.join(invalid)}" if invalid else ""
+
+
+def _cells(
+    brokers: Sequence[str],
+    cells: Sequence[CellSummary],
+    beyond: Mapping[tuple[str, str], str],
+    scope: Scope,
+) -> Iterator[Ratio]:
+    for name in sorted({cell.key.cell for cell in cells}):
+        sides: dict[str, tuple[Mean, Interval] | str] = {}
+        for broker in brokers:
+            of_cell = sorted(
+                (cell for cell in cells if (cell.key.broker, cell.key.cell) == (broker, name)),
+                key=lambda cell: cell.key.start,
+            )
+            try:
+                sides[broker] = _side(of_cell, beyond.get((broker, name), "not measured"), scope)
+            except DataError as error:
+                sides[broker] = str(error)
+        reference = sides[brokers[0]]
+        for broker in brokers:
+            side = sides[broker]
+            if isinstance(side, str):
+                yield Ratio(name, broker, None, None, reason=side)
+            elif broker == brokers[0]:
+                yield Ratio(name, broker, side[1], None)
+            elif isinstance(reference, str):
+                yield Ratio(name, broker, side[1], None, reason=f"{brokers[0]}: {reference}")
+            else:
+                tested = log_welch(side[0], reference[0])
+                reason = NO_INTERVAL if tested.p is None else ""
+                yield Ratio(name, broker, side[1], tested.interval, p=tested.p, reason=reason)
+
+
+def _side(of_cell: Sequence[CellSummary], missing: str, scope: Scope) -> tuple[Mean, Interval]:
+    """ln B of a cell on one broker, and B. Raises DataError where it is in doubt, with the reason.
+
+    Of several starts two have to have the cell beyond doubt.
+    """
+    if not of_cell:
+        raise DataError(missing)
+    good = [cell for cell in of_cell if cell.status == CellStatus.OK and cell.processing_s is not None]
+    if len(good) < min(2, len(of_cell)):
+        bad = next(cell for cell in of_cell if cell not in good)
+        raise DataError(f"start {bad.key.start}: {bad.status}" + (f", {bad.reason}" if bad.reason else ""))
+    logs = [combined(_log, [processing(cell)]) for cell in good]
+    if scope is Scope.BETWEEN_STARTS:
+        if len(logs) < 2:
+            raise DataError("measured in one start only")
+        mean = Mean.over([one.estimate for one in logs])
+    else:
+        mean = Mean.within(logs)
+    return mean, mapped(mean.interval, exp)
+
+
+def _log(numbers: Vector) -> float:
+    return float(np.log(numbers[0]))
+
+
+def _worded(ratios: Iterator[Ratio]) -> tuple[Ratio, ...]:
+    """With words where there is a ratio beyond doubt, over the whole table at once."""
+    rows = list(ratios)
+    tested = [(place, row.p, row.ratio) for place, row in enumerate(rows) if not row.reason]
+    known = [(place, p, ratio) for place, p, ratio in tested if p is not None and ratio is not None]
+    for (place, _, ratio), p_holm in zip(known, holm([p for _, p, _ in known]), strict=True):
+        rows[place] = replace(rows[place], p_holm=p_holm, words=_words(ratio, p_holm))
+    return tuple(rows)
+
+
+def _words(ratio: Interval, p_holm: float) -> str:
+    """Per cent of the time that the first broker takes."""
+    if ratio.low is None or ratio.high is None:
+        return ""
+    if ratio.low <= 1 <= ratio.high:
+        return "no difference seen"
+    if p_holm > SIGNIFICANCE:
+        return "not beyond chance in this table"
+    ends = (ratio.low - 1, ratio.high - 1) if ratio.estimate > 1 else (1 - ratio.high, 1 - ratio.low)
+    word = "slower" if ratio.estimate > 1 else "faster"
+    return f"{word} by {abs(ratio.estimate - 1):.1%} [{ends[0]:.1%}, {ends[1]:.1%}]"
+
+
+def _p(difference: float, variance: float, degrees: float) -> float:
+    if not variance:
+        return 1.0 if difference == 0 else 0.0
+    return float(2 * student.sf(abs(difference) / sqrt(variance), degrees))

@@ -1,0 +1,650 @@
+"""The claims of Henjes et al. 2006 beside what a run measured: a table of claims, one judgement for all of them.
+
+A claim is reduced to ratios, each with the range in which it lies if the claim holds. `reproduced` needs the whole
+interval inside the range, `not reproduced` the whole interval outside; what lies across a limit is not decidable.
+The limits stand in `workloads.limits`. Absolute values are shown and never judged: they are the machine's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import exp, inf, log
+
+import numpy as np
+
+from analysis.errors import DataError
+from analysis.intervals import Vector, around, mean_interval
+from analysis.results import CellSummary, Claim, ClaimVerdict, FitResult, Interval, NotApplicable, reasons
+from analysis.throughput.cell_ratios import (
+    CellSet,
+    Estimate,
+    GridPoint,
+    OfStart,
+    broker_cpu,
+    dispatched_share,
+    ends,
+    mapped,
+    processing,
+    settings,
+)
+from analysis.throughput.fit import PAPER_REPLICATION, STARTS_AS_UNIT, fewest_cells, fit
+from analysis.throughput.linear_model import identifiable, regressors
+from workloads.limits import ALIKE, AS_PUBLISHED, BELOW_TREND, BROKER_CPU, CONSERVATION, ORDER, SLIGHT_FALL
+from workloads.status import CellStatus, VerdictKind
+
+PUBLISHERS_SUBSCRIBERS = "publishers_subscribers"
+FILTER_ACTIVATION = "filter_activation"
+OR_FILTERS = "or_filters"
+AND_FILTERS = "and_filters"
+REPLICATION = "replication"
+DIFFERENT_FILTERS = "different_filters"
+CORRELATION_FILTERS = "correlation_filters"
+
+#: The most further filters of the paper's section 4.5; what its claims say of filters, they say up to here.
+PAPER_FURTHER = 160
+
+#: The publishers of the paper's experiments, and the subscribers at which its overall throughput peaks.
+PAPER_PUBLISHERS, PAPER_PEAK = 20, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Where a ratio lies if a claim holds; both ends excluded."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        if self.high == inf:
+            return f"above {self.low:.4g}"
+        return f"below {self.high:.4g}" if self.low == 0 else f"between {self.low:.4g} and {self.high:.4g}"
+
+    def verdict(self, low: float, high: float) -> ClaimVerdict:
+        if self.low < low and high < self.high:
+            return ClaimVerdict.REPRODUCED
+        if high <= self.low or low >= self.high:
+            return ClaimVerdict.NOT_REPRODUCED
+        return ClaimVerdict.NOT_DECIDABLE
+
+    def margin(self, low: float, high: float) -> float:
+        """How far an interval is from leaving the range, relative to the nearer limit; negative once it does."""
+        return min(low / self.low - 1 if self.low else inf, inf if self.high == inf else 1 - high / self.high)
+
+
+LARGER = Range(1, inf)
+SMALLER = Range(0, 1)
+SAME = Range(1 - ALIKE.limit, 1 + ALIKE.limit)
+SLIGHTLY_LARGER = Range(1, 1 + ALIKE.limit)
+SLIGHTLY_SMALLER = Range(1 - SLIGHT_FALL.limit, 1)
+MUCH_SMALLER = Range(0, 1 - SLIGHT_FALL.limit)
+NOT_MUCH_SMALLER = Range(1 - SLIGHT_FALL.limit, inf)
+CONSERVED = Range(1 - CONSERVATION.limit, 1 + CONSERVATION.limit)
+NOT_LOADED = Range(0, BROKER_CPU.limit)
+ONE_ORDER = Range(1 / ORDER.limit, ORDER.limit)
+TWO_ORDERS = Range(ORDER.limit**1.5, ORDER.limit**2.5)
+BELOW = Range(0, 1 - BELOW_TREND.limit)
+
+
+def published(ratio: float) -> Range:
+    """About the ratio that the paper has."""
+    return Range(ratio / AS_PUBLISHED.limit, ratio * AS_PUBLISHED.limit)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimComparison:
+    """One number that a claim rests on, what it is, and where the claim has it."""
+
+    label: str
+    estimate: Estimate
+    expected: Range
+
+    @property
+    def verdict(self) -> ClaimVerdict:
+        return self.expected.verdict(*ends(self.estimate.interval, self.label))
+
+    @property
+    def margin(self) -> float:
+        return self.expected.margin(*ends(self.estimate.interval, self.label))
+
+    def __str__(self) -> str:
+        low, high = ends(self.estimate.interval, self.label)
+        number = f"{self.estimate.interval.estimate:.3g} [{low:.3g}, {high:.3g}]"
+        return f"{self.label} {number}" + (f" ({self.estimate.absolute})" if self.estimate.absolute else "")
+
+
+Comparisons = Iterator[ClaimComparison]
+
+
+# --- 4.1: publishers and subscribers -------------------------------------------------------------------------
+
+
+def _conserved(evidence: CellSet) -> Comparisons:
+    for setting in evidence.of(PUBLISHERS_SUBSCRIBERS):
+        absolute = f"r = {setting.replication:g}"
+        estimate = evidence.of_setting(setting, dispatched_share, absolute)
+        yield ClaimComparison(f"dispatched / (r x received) at {setting.cell}", estimate, CONSERVED)
+
+
+def _peak(evidence: CellSet, subscribers: int) -> GridPoint:
+    """The number of publishers with the largest overall throughput: the mean over the starts decides."""
+    series = evidence.of(PUBLISHERS_SUBSCRIBERS, subscribers=subscribers)
+    return max(series, key=lambda setting: evidence.ratio("overall_per_s", [setting]).interval.estimate)
+
+
+def _largest_overall(evidence: CellSet) -> Comparisons:
+    ten, one = _peak(evidence, PAPER_PEAK), _peak(evidence, 1)
+    label = f"largest overall, 10 subscribers ({ten.number('publishers')} publishers) / 1 ({one.number('publishers')})"
+    yield ClaimComparison(label, evidence.ratio("overall_per_s", [ten], [one]), published(62 / 34))
+
+
+def _plateau(evidence: CellSet) -> Comparisons:
+    for subscribers in (1, PAPER_PEAK):
+        series = evidence.of(PUBLISHERS_SUBSCRIBERS, subscribers=subscribers)
+        plateau = [setting for setting in series if setting.number("publishers") >= 10]
+        if len(plateau) < 2:
+            raise DataError(f"not measured: two numbers of publishers from 10 on with {subscribers} subscribers")
+        for setting in plateau:
+            label = f"overall, {setting.number('publishers')} publishers / mean from 10 on, {subscribers} subscribers"
+            yield ClaimComparison(label, evidence.ratio("overall_per_s", [setting], plateau), SAME)
+
+
+def _not_loaded(evidence: CellSet) -> Comparisons:
+    for setting in evidence.of(PUBLISHERS_SUBSCRIBERS, subscribers=1):
+        estimate = evidence.of_setting(setting, broker_cpu, "of its CPU set")
+        yield ClaimComparison(
+            f"broker CPU, subscribers 1, publishers {setting.number('publishers')}", estimate, NOT_LOADED
+        )
+
+
+def _subscribers(evidence: CellSet, subscribers: int) -> GridPoint:
+    return evidence.one(PUBLISHERS_SUBSCRIBERS, publishers=PAPER_PUBLISHERS, subscribers=subscribers)
+
+
+def _peak_at_ten(evidence: CellSet) -> Comparisons:
+    """`About` ten: no other number of subscribers has more than what is alike."""
+    ten = _subscribers(evidence, PAPER_PEAK)
+    others = [s for s in evidence.of(PUBLISHERS_SUBSCRIBERS, publishers=PAPER_PUBLISHERS) if s is not ten]
+    for setting in others:
+        number = setting.number("subscribers")
+        expected = LARGER if number == 1 else Range(1 - ALIKE.limit, inf)
+        yield ClaimComparison(
+            f"overall, 10 subscribers / {number}", evidence.ratio("overall_per_s", [ten], [setting]), expected
+        )
+
+
+def _slight_fall(evidence: CellSet) -> Comparisons:
+    many, ten = _subscribers(evidence, 320), _subscribers(evidence, PAPER_PEAK)
+    estimate = evidence.ratio("overall_per_s", [many], [ten])
+    yield ClaimComparison("overall, 320 subscribers / 10", estimate, SLIGHTLY_SMALLER)
+
+
+def _two_orders(evidence: CellSet) -> Comparisons:
+    one, many = _subscribers(evidence, 1), _subscribers(evidence, 320)
+    yield ClaimComparison("received, 1 subscriber / 320", evidence.ratio("received_per_s", [one], [many]), TWO_ORDERS)
+
+
+# --- 4.2: filter activation ----------------------------------------------------------------------------------
+
+
+def _pairs(
+    evidence: CellSet, experiment: str, factor: str, first: str, second: str
+) -> list[tuple[GridPoint, GridPoint]]:
+    """The settings that differ in nothing but this factor, both of them beyond doubt.
+
+    Raises DataError for one whose counterpart was not measured.
+    """
+    pairs = []
+    for one in evidence.of(experiment, **{factor: first}):
+        factors = {**one.factors, factor: second}
+        if not evidence.in_doubt(experiment, **factors):
+            pairs.append((one, evidence.one(experiment, **factors)))
+    return pairs
+
+
+def _filters_alike(evidence: CellSet) -> Comparisons:
+    for first, second in (("correlation", "none"), ("property", "none"), ("correlation", "property")):
+        for one, other in _pairs(evidence, FILTER_ACTIVATION, "filter", first, second):
+            label = f"overall, {first} / {second}, m = {one.number('subscribers')}"
+            yield ClaimComparison(label, evidence.ratio("overall_per_s", [one], [other]), SAME)
+
+
+def _correlation_faster(evidence: CellSet) -> Comparisons:
+    pairs = _pairs(evidence, FILTER_ACTIVATION, "filter", "correlation", "property")
+    if not pairs:
+        return
+    estimate = evidence.ratio("overall_per_s", [one for one, _ in pairs], [other for _, other in pairs])
+    yield ClaimComparison("overall, correlation id / property, mean over m", estimate, SLIGHTLY_LARGER)
+
+
+def _constant_above_300(evidence: CellSet) -> Comparisons:
+    for kind in ("correlation", "property"):
+        series = evidence.of(FILTER_ACTIVATION, filter=kind)
+        many = [setting for setting in series if setting.number("subscribers") > 300]
+        if len(many) < 2:
+            doubtful = [
+                str(one) for one in evidence.in_doubt(FILTER_ACTIVATION, filter=kind) if one.number("subscribers") > 300
+            ]
+            raise DataError(
+                f"two numbers of equal filters above 300 are needed ({kind}); measured beyond doubt: {len(many)}"
+                + (f", in doubt: {', '.join(doubtful)}" if doubtful else "")
+            )
+        for setting in many:
+            label = f"overall, m = {setting.number('subscribers')} / mean above 300, {kind}"
+            yield ClaimComparison(label, evidence.ratio("overall_per_s", [setting], many), SAME)
+
+
+# --- 4.3: OR filters -----------------------------------------------------------------------------------------
+
+
+def _simple_against_or(evidence: CellSet, expected: Range) -> Comparisons:
+    for simple, either in _pairs(evidence, OR_FILTERS, "kind", "simple", "or"):
+        label = f"overall, simple / OR, {simple.factors['filter']}, n = {simple.number('ids')}"
+        yield ClaimComparison(label, evidence.ratio("overall_per_s", [simple], [either]), expected)
+
+
+def _or_filters_alike(evidence: CellSet) -> Comparisons:
+    for one, other in _pairs(evidence, OR_FILTERS, "filter", "correlation", "property"):
+        label = f"overall, correlation id / property, {one.factors['kind']}, n = {one.number('ids')}"
+        yield ClaimComparison(label, evidence.ratio("overall_per_s", [one], [other]), SAME)
+
+
+# --- 4.4: AND filters ----------------------------------------------------------------------------------------
+
+
+def _falls_with_length(evidence: CellSet) -> Comparisons:
+    for series in (1, 2, 3):
+        shortest, *_, longest = _two_levels(evidence, AND_FILTERS, "length", series=series)
+        long, short = (evidence.one(AND_FILTERS, series=series, length=length) for length in (longest, shortest))
+        label = f"overall, series {series}, n = {longest} / {shortest}"
+        yield ClaimComparison(label, evidence.ratio("overall_per_s", [long], [short]), SMALLER)
+
+
+def _order_of_series(evidence: CellSet) -> Comparisons:
+    """With one component the three series are the same; the mean is over the longer ones that all series have."""
+    lengths = [
+        n
+        for n in _two_levels(evidence, AND_FILTERS, "length")
+        if n > 1 and not evidence.in_doubt(AND_FILTERS, length=n)
+    ]
+    if not lengths:
+        raise DataError(f"no length of {AND_FILTERS} has all three series beyond doubt")
+    by_series = {
+        series: [evidence.one(AND_FILTERS, series=series, length=length) for length in lengths] for series in (1, 2, 3)
+    }
+    for earlier, later in ((1, 2), (2, 3)):
+        estimate = evidence.ratio("overall_per_s", by_series[earlier], by_series[later])
+        yield ClaimComparison(f"overall, series {earlier} / {later}, mean over n > 1", estimate, LARGER)
+
+
+def _two_levels(evidence: CellSet, experiment: str, factor: str, **factors: int) -> list[int]:
+    levels = evidence.levels(experiment, factor, **factors)
+    if len(levels) < 2:
+        raise DataError(f"not measured: a second level of {factor} in {experiment}")
+    return levels
+
+
+# --- 4.5: replication and number of filters ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Corners:
+    """Fewest filters and the paper's most, each over all replication grades from 1 on; `label` says their ratio."""
+
+    few: list[GridPoint]
+    many: list[GridPoint]
+    label: str
+
+
+def _corners(evidence: CellSet) -> _Corners:
+    """Raises DataError unless 160 further filters and fewer were measured, over the same replication grades from 1."""
+    fewest = evidence.levels(REPLICATION, "further")[0]
+    doubtful = {one.number("replication") for one in evidence.in_doubt(REPLICATION, further=PAPER_FURTHER)}
+    grades = [r for r in _two_levels(evidence, REPLICATION, "replication", further=fewest) if r not in doubtful]
+    if len(grades) < 2:
+        raise DataError(f"not measured beyond doubt: two replication grades with {PAPER_FURTHER} further filters")
+    if fewest >= PAPER_FURTHER or grades[0] != 1:
+        raise DataError(f"not measured: {REPLICATION} with r = 1 and fewer than {PAPER_FURTHER} further filters")
+    few, many = (
+        [evidence.one(REPLICATION, further=further, replication=grade) for grade in grades]
+        for further in (fewest, PAPER_FURTHER)
+    )
+    return _Corners(few, many, f"{PAPER_FURTHER} further filters / {fewest}")
+
+
+def _falls_with_filters(evidence: CellSet) -> Comparisons:
+    corners = _corners(evidence)
+    for rate in ("received", "overall"):
+        estimate = evidence.ratio(f"{rate}_per_s", corners.many, corners.few)
+        yield ClaimComparison(f"{rate}, {corners.label}, mean over r", estimate, SLIGHTLY_SMALLER)
+
+
+def _moves_with_replication(evidence: CellSet) -> Comparisons:
+    """Of the four corners, r's effect (averaged over filters) against the filters' effect (averaged over r).
+
+    Received: log(few,1)(many,1)/(few,r)(many,r) less log(few,1)(few,r)/(many,1)(many,r), each halved, is
+    log (many,1)/(few,r); overall likewise, with r's effect upwards, log (many,r)/(few,1).
+    """
+    corners = _corners(evidence)
+    (few_1, *_, few_r), (many_1, *_, many_r) = corners.few, corners.many
+    grade = f"r = {few_r.number('replication')} / 1"
+    for rate, expected in (("received", SMALLER), ("overall", LARGER)):
+        estimate = evidence.ratio(f"{rate}_per_s", [few_r, many_r], [few_1, many_1])
+        yield ClaimComparison(f"{rate}, {grade}", estimate, expected)
+    for rate, above, below in (("received", many_1, few_r), ("overall", many_r, few_1)):
+        estimate = evidence.ratio(f"{rate}_per_s", [above], [below])
+        yield ClaimComparison(f"{rate}, effect of {grade} over that of {corners.label}", estimate, LARGER)
+
+
+def _like_replication(evidence: CellSet, variant: str, label: str) -> Comparisons:
+    for one in evidence.of(variant):
+        if evidence.in_doubt(REPLICATION, **one.factors):
+            continue
+        twin = evidence.one(REPLICATION, **one.factors)
+        yield ClaimComparison(f"received, {label}, {one.cell}", evidence.ratio("received_per_s", [one], [twin]), SAME)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trend:
+    """The plane through r in {1, 2, 5, 10} by least squares, as the paper drew it: of each start, and of each replicate
+    of a start."""
+
+    names: tuple[str, ...]
+    starts: Mapping[int, tuple[Vector, ...]]
+
+    def per_s(self, chosen: Sequence[GridPoint]) -> dict[int, OfStart]:
+        """The received throughput at these settings, geometric mean, by start."""
+        rows = np.array([regressors(self.names, one.n_fltr, one.replication) for one in chosen])
+        rates = {}
+        for start, planes in self.starts.items():
+            times = np.array([rows @ plane for plane in planes])
+            if times.min() <= 0:
+                raise DataError("the plane through r in {1, 2, 5, 10} has a processing time below 0 there")
+            estimate, *replicates = np.exp(-np.log(times).mean(axis=1)).tolist()
+            rates[start] = OfStart(estimate, tuple(replicates))
+        return rates
+
+
+def _trend(evidence: CellSet) -> _Trend:
+    model = evidence.fit(REPLICATION)
+    names = tuple(model.parameters)
+    chosen = [
+        one for one in evidence.settings if one.experiment == REPLICATION and one.replication in PAPER_REPLICATION
+    ]
+    starts = {}
+    for start in sorted({start for one in chosen for start in one.starts}):
+        known = [one for one in chosen if start in one.starts and one.starts[start].status == CellStatus.OK]
+        times = [processing(one.starts[start]) for one in known]
+        x = np.array([regressors(names, one.n_fltr, one.replication) for one in known])
+        if len(known) < fewest_cells(names) or not identifiable(x):
+            continue
+        together = len({len(one.replicates) for one in times}) == 1
+        b = np.array([(one.estimate, *(one.replicates if together else ())) for one in times])
+        starts[start] = tuple(np.linalg.lstsq(x, b, rcond=None)[0].T)
+    if model.ols_as_in_paper is None or not starts:
+        raise DataError("no least squares on r in {1, 2, 5, 10}: its cells are missing or in doubt")
+    return _Trend(names, starts)
+
+
+def _against_trend(evidence: CellSet, chosen: Sequence[GridPoint], trend: _Trend) -> Estimate:
+    """Received throughput over that of the plane through r in {1, 2, 5, 10}, whose own error is counted."""
+    return evidence.ratio("received_per_s", chosen, reference=trend.per_s(chosen))
+
+
+def _linear(evidence: CellSet) -> Comparisons:
+    trend = _trend(evidence)
+    for setting in evidence.of(REPLICATION):
+        if setting.replication in PAPER_REPLICATION:
+            estimate = _against_trend(evidence, [setting], trend)
+            yield ClaimComparison(f"received, measured / plane at {setting.cell}", estimate, SAME)
+
+
+def _below_trend(evidence: CellSet) -> Comparisons:
+    trend = _trend(evidence)
+    for grade in (20, 40):
+        chosen = [s for s in evidence.of(REPLICATION, replication=grade) if s.number("further") <= PAPER_FURTHER]
+        if not chosen:
+            raise DataError(f"not measured: r = {grade} with up to {PAPER_FURTHER} further filters")
+        estimate = _against_trend(evidence, chosen, trend)
+        yield ClaimComparison(f"received, measured / plane through r <= 10, at r = {grade}", estimate, BELOW)
+
+
+def _ratio_of_costs(evidence: CellSet) -> Comparisons:
+    """From the model on r in {1, 2, 5, 10} alone, as the paper's: what lies off the trend beyond is another claim."""
+    used = [setting for setting in evidence.of(REPLICATION) if setting.replication in PAPER_REPLICATION]
+    model = fit([cell for setting in used for cell in setting.starts.values()])
+    if model.verdict == VerdictKind.INVALID:
+        raise DataError(f"the model is invalid: {model.findings[0].what}, {model.findings[0].measured}")
+    t_fltr, t_tx = model.parameters["t_fltr"], model.parameters["t_tx"]
+    estimates = list(model.per_start.values())
+    if ends(t_fltr, "t_fltr")[0] <= 0 or min(min(fltr, tx) for _, fltr, tx in estimates) <= 0:
+        raise DataError("t_fltr cannot be told from 0, so that nothing can be said in units of it")
+    if len(estimates) >= STARTS_AS_UNIT:
+        interval = mean_interval([log(tx / fltr) for _, fltr, tx in estimates])
+    else:
+        interval = _log_ratio(model)
+    absolute = f"t_tx {t_tx.estimate * 1e6:.3g} us, t_fltr {t_fltr.estimate * 1e6:.3g} us"
+    fitted = tuple(setting for setting in used if setting.cell in model.cells_used)
+    yield ClaimComparison(
+        "t_tx / t_fltr", Estimate(mapped(interval, exp), absolute, fitted, len(estimates)), published(94)
+    )
+
+
+def _log_ratio(model: FitResult) -> Interval:
+    """log(t_tx / t_fltr) over the layouts, by the delta method."""
+    fltr, tx = (model.parameters[name].estimate for name in ("t_fltr", "t_tx"))
+    gradient = np.array([0.0, -1 / fltr, 1 / tx])
+    error = np.sqrt(gradient @ np.array(model.covariance) @ gradient)
+    return around(log(tx / fltr), float(error), model.degrees)
+
+
+# --- abstract and 5: filtering -------------------------------------------------------------------------------
+
+
+def _filtering(evidence: CellSet, expected: Range) -> Comparisons:
+    """At r = 1, where a filter weighs most."""
+    corners = _corners(evidence)
+    estimate = evidence.ratio("received_per_s", corners.many[:1], corners.few[:1])
+    yield ClaimComparison(f"received, {corners.label}, r = 1", estimate, expected)
+
+
+# --- the table -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRow:
+    """A claim of the paper: where it stands, what was published, and the comparisons that decide it.
+
+    experiment: without it in a run there is no row · mostly: more than half of the comparisons decide, else all
+    have to agree · counts: the statuses of cells that are no reason to doubt this claim.
+    """
+
+    section: str
+    claim: str
+    published: str
+    experiment: str
+    compare: Callable[[CellSet], Comparisons]
+    mostly: bool = False
+    counts: frozenset[CellStatus] = frozenset({CellStatus.OK})
+
+
+#: Section 4.1 is about which clients load the broker, and 4.5 explains r = 20 and 40 by a limit that is not the CPU.
+UNSATURATED = frozenset({CellStatus.OK, CellStatus.NOT_SATURATED})
+
+# fmt: off
+TABLE: Sequence[ClaimRow] = (
+    ClaimRow(
+        "4.1", "dispatched = r x received", "equal with 1 subscriber, 10 times with 10", PUBLISHERS_SUBSCRIBERS,
+        _conserved, counts=UNSATURATED | {CellStatus.UNSTEADY},  # what makes a cell unsteady is the claim itself
+    ),
+    ClaimRow(
+        "4.1", "largest overall throughput with 10 subscribers and with 1", "62,000 and 34,000 messages/s, ratio 1.82",
+        PUBLISHERS_SUBSCRIBERS, _largest_overall, counts=UNSATURATED,
+    ),
+    ClaimRow(
+        "4.1", "almost independent of the number of publishers from about 10 on", "almost constant from 10 to 40",
+        PUBLISHERS_SUBSCRIBERS, _plateau, counts=UNSATURATED,
+    ),
+    ClaimRow(
+        "4.1", "one subscriber cannot fully load the server", "CPU below 95 %", PUBLISHERS_SUBSCRIBERS, _not_loaded,
+        counts=UNSATURATED,
+    ),
+    ClaimRow(
+        "4.1", "overall throughput peaks at about 10 subscribers", "about 60,000 messages/s", PUBLISHERS_SUBSCRIBERS,
+        _peak_at_ten, counts=UNSATURATED,
+    ),
+    ClaimRow(
+        "4.1", "overall throughput falls only slightly from 10 to 320 subscribers",
+        "slightly; by its own figures 60,000 to 41,730 messages/s, -30 %", PUBLISHERS_SUBSCRIBERS, _slight_fall,
+        counts=UNSATURATED,
+    ),
+    ClaimRow(
+        "4.1", "received throughput falls by two orders from 1 to 320 subscribers",
+        "16,000 to 130 messages/s, ratio 123", PUBLISHERS_SUBSCRIBERS, _two_orders, counts=UNSATURATED,
+    ),
+    ClaimRow(
+        "4.2", "no filter, correlation id and property differ only slightly", "slightly", FILTER_ACTIVATION,
+        _filters_alike,
+    ),
+    ClaimRow(
+        "4.2, 5", "filters on the correlation id are slightly faster than on a property", "slightly larger throughput",
+        FILTER_ACTIVATION, _correlation_faster,
+    ),
+    ClaimRow(
+        "4.2", "constant above 300 equal filters", "50,000 messages/s overall", FILTER_ACTIVATION, _constant_above_300,
+    ),
+    ClaimRow(
+        "4.3", "simple and OR filters within one order of magnitude", "the same order", OR_FILTERS,
+        partial(_simple_against_or, expected=ONE_ORDER),
+    ),
+    ClaimRow(
+        "4.3, 5", "simple filters mostly lower than OR filters", "mostly", OR_FILTERS,
+        partial(_simple_against_or, expected=SMALLER), mostly=True,
+    ),
+    ClaimRow(
+        "4.3", "OR filters: correlation id and property alike", "differ only slightly", OR_FILTERS, _or_filters_alike
+    ),
+    ClaimRow("4.4", "throughput falls with the length in all AND series", "falls", AND_FILTERS, _falls_with_length),
+    ClaimRow("4.4", "AND series (1) > (2) > (3)", "in this order", AND_FILTERS, _order_of_series),
+    ClaimRow(
+        "4.5", "received and overall throughput fall slightly with n_fltr",
+        "slightly; by its own model -28 % at r = 1 and -4 % at r = 40", REPLICATION, _falls_with_filters,
+    ),
+    ClaimRow(
+        "4.5", "with r received falls and overall rises, by more than n_fltr moves them", "clearly", REPLICATION,
+        _moves_with_replication,
+    ),
+    ClaimRow(
+        "4.5", "equal and different non-matching filters alike", "the same", DIFFERENT_FILTERS,
+        partial(_like_replication, variant=DIFFERENT_FILTERS, label="different / equal filters"),
+    ),
+    ClaimRow(
+        "4.5", "replication: correlation id and property alike", "very similar results", CORRELATION_FILTERS,
+        partial(_like_replication, variant=CORRELATION_FILTERS, label="correlation id / property"),
+    ),
+    ClaimRow("4.5", "B is linear up to r = 10", "in good accordance", REPLICATION, _linear),
+    ClaimRow(
+        "4.5", "one copy costs as much as 94 filters", "t_tx / t_fltr = 15 us / 0.16 us = 94", REPLICATION,
+        _ratio_of_costs,
+    ),
+    ClaimRow(
+        "4.5", "r = 20 and r = 40 lie below the trend of r <= 10", "lower than expected", REPLICATION, _below_trend,
+        counts=UNSATURATED,
+    ),
+    ClaimRow(
+        "abstract", "filtering reduces the performance significantly", "significantly; section 5 says the opposite",
+        REPLICATION, partial(_filtering, expected=MUCH_SMALLER),
+    ),
+    ClaimRow(
+        "5", "filters have only a small impact on the capacity", "small; the abstract says the opposite", REPLICATION,
+        partial(_filtering, expected=NOT_MUCH_SMALLER),
+    ),
+)
+# fmt: on
+
+
+def claims(
+    run: str, cells: Sequence[CellSummary], fits: Sequence[FitResult], not_applicable: Sequence[NotApplicable] = ()
+) -> tuple[Claim, ...]:
+    """A row per claim of the paper, broker and profile of one run; none for a claim whose experiment was not run.
+
+    An experiment that is not applicable to a broker was asked for: its claims are not decidable, and say so. Cells and
+    models of other runs are passed over. Nothing is compared over brokers or profiles.
+    """
+    mine = [cell for cell in cells if cell.key.run == run]
+    units = sorted(
+        {(cell.key.broker, cell.profile) for cell in mine} | {(one.broker, one.profile) for one in not_applicable}
+    )
+    found = []
+    for broker, profile in units:
+        unit = settings(cell for cell in mine if (cell.key.broker, cell.profile) == (broker, profile))
+        models = {one.experiment: one for one in fits if (one.run, one.broker, one.profile) == (run, broker, profile)}
+        beyond: dict[str, list[NotApplicable]] = {}
+        for one in not_applicable:
+            if (one.broker, one.profile) == (broker, profile):
+                beyond.setdefault(one.experiment, []).append(one)
+        words = {experiment: reasons(group) for experiment, group in beyond.items()}
+        asked = {setting.experiment for setting in unit} | set(words)
+        for row in TABLE:
+            if row.experiment in asked:
+                text, verdict, reason, rests_on = _judged(row, CellSet(unit, models, row.counts, words))
+                found.append(
+                    Claim(run, broker, profile, row.section, row.claim, row.published, text, verdict, reason, rests_on)
+                )
+    return tuple(found)
+
+
+#: From what decides first to what decides last.
+_DECIDING = (ClaimVerdict.NOT_REPRODUCED, ClaimVerdict.NOT_DECIDABLE, ClaimVerdict.REPRODUCED)
+
+
+def _judged(row: ClaimRow, evidence: CellSet) -> tuple[str, ClaimVerdict, str, tuple[str, ...]]:
+    """measured, verdict, reason, cells."""
+    try:
+        compared = sorted(row.compare(evidence), key=lambda one: (_DECIDING.index(one.verdict), one.margin))
+        if not compared:
+            raise DataError(f"not measured: a second cell of {row.experiment} to compare with")  # noqa: TRY301
+    except DataError as error:
+        reason, beyond = str(error), evidence.beyond(row.experiment)
+        return "", ClaimVerdict.NOT_DECIDABLE, reason if beyond in reason else reason + beyond, ()
+    first = compared[0]
+    votes = Counter(one.verdict for one in compared)
+    if row.mostly:
+        verdict = next((v for v, count in votes.items() if 2 * count > len(compared)), ClaimVerdict.NOT_DECIDABLE)
+    else:
+        verdict = first.verdict
+    several = len(compared) > 1
+    measured = str(first) + ("; the least favourable comparison" if several else "")
+    rests_on = dict.fromkeys(str(setting) for one in compared for setting in one.estimate.settings)
+    without = evidence.in_doubt(row.experiment)
+    left_out = f"; without {', '.join(one.cell for one in without)}, which are in doubt" if without else ""
+    return measured, verdict, f"{_criterion(row, first, votes)}; {_scope(compared)}{left_out}", tuple(rests_on)
+
+
+def _criterion(row: ClaimRow, first: ClaimComparison, votes: Counter[ClaimVerdict]) -> str:
+    words = f"holds if {first.expected}"
+    total = votes.total()
+    if total > 1:
+        counted = ", ".join(f"{votes[verdict]} {verdict}" for verdict in reversed(_DECIDING) if votes[verdict])
+        words += f", in {'more than half' if row.mostly else 'each'} of {total} comparisons: {counted}"
+    if first.verdict is ClaimVerdict.NOT_DECIDABLE:
+        words += "; the interval lies across the limit"
+    return words
+
+
+def _scope(compared: Sequence[ClaimComparison]) -> str:
+    """What the intervals are over, from the fewest starts to the most."""
+    starts = [one.estimate.starts for one in compared]
+    over = [number for number in starts if number >= STARTS_AS_UNIT]
+    words = [f"t intervals over {_range(over)} starts"] if over else []
+    if within := [number for number in starts if number < STARTS_AS_UNIT]:
+        number = _range(within)
+        words.insert(0, f"intervals over the layouts of {'one start' if number == '1' else f'{number} starts'}")
+    return f"95 % {' and '.join(words)}"
+
+
+def _range(numbers: Sequence[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"

@@ -1,0 +1,143 @@
+"""The screen that closes a run: a glance in LINES lines of WIDTH columns, cut to what fits. Knows no results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+
+from analysis.throughput.console import verdict_line
+from analysis.throughput.glance import CELL_COLUMNS, SOURCE, ExperimentGlance, Glance, ModelGlance
+from workloads.status import VerdictKind
+
+LINES, WIDTH = 25, 100
+
+
+def text(shown: Glance, *, folder: str, report: str | None, run: str = "", prefix: str = "") -> str:
+    """The screen. report: None where there is none (yet) · run: behind a command, where the run is not the newest one ·
+    prefix: before a command, the directory that its program is in.
+
+    Where the run is valid, its result comes first, otherwise the verdict.
+    """
+    measured = [line for said in shown.measured for line in _wrapped(said, lines=2)]
+    trust = [
+        *_wrapped(verdict_line(shown.verdict, {shown.verdict: shown.meaning}), lines=2),
+        *_wrapped(shown.reason, indent="  ", lines=2),
+    ]
+    command = shown.step.command + (f" {run}" if run and shown.step.of_run else "")
+    closing = [*_wrapped(f"next: {shown.step.words}", lines=1), *_continued(prefix + command)]
+    closing += [*([f"report: {report}"] if report else []), f"run directory: {folder}"]
+    one = len(shown.models) == 1 and not shown.experiments
+    result = _costs(shown.models[0]) if one else []
+    judged = _judged(shown.models[0]) if one else []
+    entries = list(_entries(shown, one=one))
+    taken = [measured, trust, result, judged, closing]
+    room = LINES - sum(map(len, taken)) - sum(map(bool, taken))
+    result += [*([""] if result and entries else []), *_fitting(entries, room)]
+    trust_first = shown.verdict != VerdictKind.VALID
+    blocks = [trust, measured, result, judged] if trust_first else [measured, result, [*trust, *judged]]
+    return "\n\n".join("\n".join(block) for block in [*blocks, closing] if block)
+
+
+def _entries(shown: Glance, *, one: bool) -> Iterator[list[str]]:
+    """What is cut where there is no room for all of it, line by line or in groups that stand together; `one`: the only
+    model is shown already."""
+    if shown.models and not one:
+        names = dict.fromkeys((cost.name, cost.meaning, cost.paper) for model in shown.models for cost in model.costs)
+        yield [
+            *_wrapped("; ".join(f"{name}: {meaning}" for name, meaning, _ in names), lines=1),
+            *_wrapped(f"paper: {', '.join(f'{name} {paper} us' for name, _, paper in names)} ({SOURCE})", lines=1),
+        ]
+        yield from map(_compact, shown.models)
+    yield from (_wrapped(line, lines=2) for line in shown.besides)
+    alone = len(shown.experiments) == 1 and not shown.models
+    for experiment in shown.experiments:
+        yield [
+            *_wrapped(experiment.said, lines=2 if alone else 1),
+            *(_rows(experiment) if alone else []),
+        ]
+    claims = shown.claims[:1] if shown.models else shown.claims
+    yield from (_wrapped(line, lines=1, indent="  " * (place > 0)) for place, line in enumerate(claims))
+
+
+def _judged(model: ModelGlance) -> list[str]:
+    """How well the model describes the cells, and the one reason."""
+    return [*_wrapped(model.description, lines=1), *_wrapped(model.worst, lines=1, indent="  ")]
+
+
+def _continued(command: str) -> list[str]:
+    """A command as a shell takes it, over several lines where it is long; an option keeps its value."""
+    lines = [""]
+    for part in command.replace(" --", "\n--").splitlines():
+        if lines[-1] and len(lines[-1]) + len(part) > WIDTH - 8:
+            lines.append("")
+        lines[-1] += f" {part}" if lines[-1] else part
+    return "  {}".format(" \\\n    ".join(lines)).splitlines()
+
+
+def _fitting(entries: Sequence[list[str]], room: int) -> list[str]:
+    """As many entries as there is room for, and how many more there are."""
+    if sum(map(len, entries)) <= room:
+        return [line for entry in entries for line in entry]
+    lines: list[str] = []
+    for place, entry in enumerate(entries):
+        if len(lines) + len(entry) > room - 1:
+            return [*lines, f"... and {len(entries) - place} more in the report"]
+        lines += entry
+    return lines
+
+
+def _wrapped(said: str, *, lines: int, indent: str = "") -> list[str]:
+    """At most so many lines of WIDTH columns."""
+    return wrap(
+        said,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        max_lines=lines,
+        placeholder=" ...",
+        break_on_hyphens=False,
+    )
+
+
+def _costs(model: ModelGlance) -> list[str]:
+    """The three times as a table, and what they amount to."""
+    head = ("", "", "time in us", "95 % interval", "half-width", "paper, 2006")
+    rows = [(cost.name, cost.meaning, cost.time, cost.interval, cost.half_width, cost.paper) for cost in model.costs]
+    return [
+        *_wrapped(model.formula, lines=1),
+        *_columns([head, *rows], left=2),
+        *_wrapped(model.note, lines=1),
+        *_wrapped(f"So {model.example}." if model.example else "", lines=2),
+    ]
+
+
+def _compact(model: ModelGlance) -> list[str]:
+    times = ", ".join(
+        f"{cost.name} {cost.time} us{f' +-{cost.half_width}' if cost.half_width[0].isdigit() else ''}"
+        for cost in model.costs
+    )
+    graded = model.description.partition(" - ")[0]
+    worst = model.worst.partition(" (")[0]
+    return [
+        *_wrapped(f"{model.title}; {graded}{f', {worst}' if worst else ''}", lines=1),
+        *_wrapped(times, lines=1, indent="  "),
+        *_wrapped(model.example, lines=1, indent="  "),
+    ]
+
+
+def _rows(experiment: ExperimentGlance) -> list[str]:
+    lines = _columns([CELL_COLUMNS, *experiment.rows], left=1) if experiment.rows else []
+    return [*lines, *([f"  {experiment.more}"] if experiment.more else [])]
+
+
+def _columns(rows: Sequence[Sequence[str]], left: int) -> list[str]:
+    """Columns side by side, the first `left` of them to the left."""
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    return [
+        "  "
+        + "   ".join(
+            value.ljust(width) if place < left else value.rjust(width)
+            for place, (value, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

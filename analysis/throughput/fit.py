@@ -1,0 +1,717 @@
+"""The model B = t_rcv + n_fltr t_fltr + r t_tx, fitted on cells (Henjes et al. 2006, section 4.5, equation 1).
+
+One fit per run, broker, experiment and profile; nothing else is ever put together. The fit is on B, the time
+per message received, which is linear in the parameters; noise is multiplicative, so that the weights are
+1 / fitted^2. Its errors come from the layouts: the plane is fitted again on the cells as they are with one layout left
+out, so that what all cells of a layout have in common widens the parameters together. Estimates are never clamped: an
+impossible value is the symptom that somebody has to see. Cells at a cap on transmission, where the data show one, are
+no part of the plane, and stand beside it.
+
+Where an experiment has no filters, n_fltr is 0 in every cell and the model is B = t_rcv + r t_tx: the list of
+parameters follows from the cells, and everything else is the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from statsmodels.regression.linear_model import WLS
+
+from analysis.errors import DataError
+from analysis.intervals import Matrix, Vector, around, jackknife_covariance, mean_interval
+from analysis.results import (
+    CellKey,
+    CellSummary,
+    Constrained,
+    Description,
+    Deviation,
+    Excluded,
+    Finding,
+    FitResult,
+    FittedCell,
+    Grade,
+    HalfWidth,
+    Interval,
+    LackOfFit,
+    LeaveOneOut,
+    Roofline,
+    Scope,
+    Variation,
+)
+from analysis.throughput import rotation
+from analysis.throughput.linear_model import (
+    REGRESSORS,
+    at_most,
+    identifiable,
+    iterated_wls,
+    lack_of_fit_f,
+    left_out_errors,
+    non_negative,
+    regressors,
+    rests_on_one_row,
+)
+from analysis.throughput.roofline import regimes
+from workloads.limits import CAPPED_CELLS, GOOD, LAYOUTS, PRECISION, ROOFLINE, ROUGH
+from workloads.status import CellStatus, VerdictKind
+
+#: Run, broker, experiment, profile: what one fit is about.
+Unit: TypeAlias = tuple[str, str, str, str]
+
+_Key = TypeVar("_Key", str, int)
+
+PARAMETERS = tuple(REGRESSORS)
+
+#: ActiveMQ 4.0 on a 3.2 GHz CPU of its time, in s (Henjes et al. 2006, section 4.5).
+PAPER: Mapping[str, float] = {"t_rcv": 4.9e-5, "t_fltr": 1.6e-7, "t_tx": 1.5e-5}
+
+#: The replication grades that the paper's least squares saw (section 4.5).
+PAPER_REPLICATION = (1, 2, 5, 10)
+
+#: From so many starts on they are the unit of the intervals. Before, their t quantile says less than their layouts do:
+#: with 4 starts it is 3.2, and lives of a JVM differ by 2 to 5 %.
+STARTS_AS_UNIT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class StartFit:
+    """The plane within one start: arrays in the order of the cells and of the parameters, in s.
+
+    The first axis of those called `..._replicates` is the layout that was left out; without a row where the start has
+    too few of them.
+    """
+
+    cells: tuple[CellSummary, ...]
+    measured: Vector
+    fitted: Vector
+    parameters: Vector
+    measured_replicates: Matrix
+    fitted_replicates: Matrix
+    parameter_replicates: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Which differences an interval is made of: of the layouts within their starts, or of the starts."""
+
+    scope: Scope
+
+    def degrees(self, layouts: Sequence[int]) -> int:
+        """Of starts with so many replicates. Degrees of starts add up, as starts of one broker scatter alike."""
+        if self.scope == Scope.BETWEEN_STARTS:
+            return len(layouts) - 1
+        if not all(layouts):
+            return 0
+        return sum(number - 1 for number in layouts)
+
+    def covariance(self, estimates: Sequence[Vector], replicates: Sequence[Matrix]) -> Matrix:
+        """Of the mean over the starts: NaN where a start has no replicates, or there is one start and it is to vary."""
+        if self.scope == Scope.BETWEEN_STARTS:
+            return np.atleast_2d(np.cov(np.array(estimates), rowvar=False)) / len(estimates)
+        if not all(len(of_start) for of_start in replicates):
+            return np.full((len(estimates[0]), len(estimates[0])), np.nan)
+        parts = [jackknife_covariance(of_start) for of_start in replicates]
+        return np.asarray(sum(parts) / len(parts) ** 2)
+
+    def interval(self, estimates: Sequence[float], replicates: Sequence[Vector]) -> Interval:
+        """The mean over the starts, of one quantity."""
+        if self.scope == Scope.BETWEEN_STARTS:
+            return mean_interval(estimates)
+        variance = self.covariance([np.array([one]) for one in estimates], [one[:, None] for one in replicates])[0, 0]
+        return around(float(np.mean(estimates)), np.sqrt(variance), self.degrees([len(one) for one in replicates]))
+
+
+def processing_time_s(parameters: Mapping[str, float], n_fltr: float, replication: float) -> float:
+    """B: seconds per message received; 1 / B messages/s are received, (r + 1) / B in all."""
+    return sum(value * REGRESSORS[name](n_fltr, replication) for name, value in parameters.items())
+
+
+def parameters_of(cells: Iterable[CellSummary]) -> tuple[str, ...]:
+    """What the cells of an experiment ask for: without a filter in any of them, no cost of filters."""
+    filters = any(cell.n_fltr for cell in cells)
+    return tuple(name for name in PARAMETERS if filters or name != "t_fltr")
+
+
+def fewest_cells(parameters: Sequence[str]) -> int:
+    """Fewer cells leave no degree of freedom."""
+    return len(parameters) + 1
+
+
+def fits(
+    cells: Sequence[CellSummary], precision: float | None = None
+) -> tuple[tuple[FitResult, ...], dict[Unit, DataError]]:
+    """A fit per run, broker, experiment that fits the model, and profile; and why there is none where there is none.
+
+    An experiment all of whose cells are paced asks for no fit, and gets neither. precision: as in `fit`.
+    """
+    results: list[FitResult] = []
+    errors: dict[Unit, DataError] = {}
+    for unit, group in groupby(sorted((cell for cell in cells if cell.fits_model), key=_unit), key=_unit):
+        of_unit = list(group)
+        if all(cell.pace is not None for cell in of_unit):
+            continue
+        try:
+            results.append(fit(of_unit, precision))
+        except DataError as error:
+            errors[unit] = error
+    return tuple(results), errors
+
+
+def fit(cells: Sequence[CellSummary], precision: float | None = None) -> FitResult:
+    """The model on the cells of one run, broker, experiment and profile.
+
+    The estimate is the mean over the starts. Up to 4 starts its interval is over their layouts and holds for these
+    lives, whose differences stand beside it; from 5 on it is a t interval over the starts. precision: what the run was
+    asked for, where its number of layouts followed from a pilot; then the pilot's scatter and degrees of freedom are
+    those of the intervals (Stein, Ann. Math. Stat. 16, 1945).
+
+    Where a cap on transmission is decidedly the better description (`workloads.limits.ROOFLINE`), the cells at the
+    cap are left out, and everything but `roofline` and the comparison with the paper's least squares is about the
+    others; the intervals are then conditional on which cells these are. Raises DataError where the cells cannot
+    identify the model.
+    """
+    units = {_unit(cell) for cell in cells}
+    if len(units) != 1:
+        raise DataError(
+            f"cells of {len(units)} runs, brokers, experiments or profiles are never put into one fit: {sorted(units)}"
+        )
+    run, broker, experiment, profile = units.pop()
+    place = f"{experiment} on {broker} ({run})"
+    measured = sorted(cells, key=lambda cell: cell.key)
+    names = parameters_of(measured)
+    excluded = {cell.key: reason for cell in measured if (reason := _unusable(cell))}
+    if precision is not None:
+        measured = [_as_the_pilot_has_it(cell) for cell in measured]
+    excluded |= _without_interval([cell for cell in measured if cell.key not in excluded])
+    usable = [cell for cell in measured if cell.key not in excluded]
+    roofline = _roofline(usable, names, place)
+    capped = frozenset(roofline.capped) if roofline is not None and roofline.preferred else frozenset[str]()
+    starts, without = _per_start(measured, [cell for cell in usable if cell.key.cell not in capped], names, place)
+    fitted = list(starts.values())
+    spread = _spread(len(fitted))
+    covariance = spread.covariance(
+        [start.parameters for start in fitted], [start.parameter_replicates for start in fitted]
+    )
+    degrees = spread.degrees([len(start.parameter_replicates) for start in fitted])
+    parameters = _over_starts(fitted, names, spread)
+    points = _points(_seen(fitted), spread)
+    known = bool(np.isfinite(covariance).all())
+    result = FitResult(
+        run=run,
+        broker=broker,
+        experiment=experiment,
+        profile=profile,
+        starts=len(starts),
+        scope=spread.scope,
+        parameters=parameters,
+        per_start={number: tuple(map(float, start.parameters)) for number, start in starts.items()},
+        ols_as_in_paper=ols_as_in_paper(usable, names),
+        cells_used=tuple(point.cell for point in points),
+        cells_excluded=(
+            *(Excluded(key.cell, key.start, reason) for key, reason in sorted(excluded.items())),
+            *(
+                Excluded(name, 0, "transmission cap: B is r t_sat there, whatever else it costs")
+                for name in sorted(capped)
+            ),
+        ),
+        lack_of_fit=_lack(fitted, names, points, spread),
+        findings=(),
+        points=points,
+        covariance=tuple(tuple(float(value) for value in row) for row in covariance) if known else None,
+        degrees=degrees if known else 0,
+        roofline=roofline,
+        constrained=_constrained(points, parameters, float(np.sqrt(covariance[0, 0])), degrees),
+        leave_one_out=_leave_one_out(points, names),
+        variation=variation([cell for cell in cells if cell.key not in excluded]),
+        description=_description([*points, *(roofline.points if roofline is not None and capped else ())]),
+        precision=_precision(parameters, points, precision),
+        layouts=min(cell.layouts for start in fitted for cell in start.cells),
+    )
+    return result.also((*without, *_findings(result, precision)))
+
+
+def within_start(cells: Sequence[CellSummary], names: Sequence[str], place: str) -> StartFit:
+    """The weighted fit on the cells of one start. Raises DataError where they do not identify the model."""
+    used = tuple(sorted(cells, key=lambda cell: cell.key))
+    if len(used) < (fewest := fewest_cells(names)):
+        raise DataError(
+            f"{place}: {len(used)} usable cells, a fit needs {fewest}; `python -m analysis summary` says why "
+            "cells are left out, a larger --grid has more of them"
+        )
+    x = _design(used, names)
+    _check_identifiable(x, place)
+    measured = np.vstack([_processing(used), np.array([cell.replicates_s for cell in used]).T])
+    plane = iterated_wls(measured, x)
+    return StartFit(
+        used,
+        measured[0],
+        plane.fitted[0],
+        plane.parameters[0],
+        measured[1:],
+        plane.fitted[1:],
+        plane.parameters[1:],
+    )
+
+
+def variation(cells: Sequence[CellSummary]) -> Variation:
+    """How much B scatters: the slices of a cell, its layouts beyond that, and its starts beyond that.
+
+    Variance components of B relative to its cell's mean, by the method of moments and pooled over the cells (Searle,
+    Casella and McCulloch, Variance Components, 1992, chapter 3). An estimate of the starts' below 0 is not a scatter of
+    0 but one that so few starts do not show: None, with the reason.
+    """
+    scatters = [
+        rotation.scatter([rotation.MeasuredSlice.of(cell.key, window) for cell in of_start for window in cell.windows])
+        for of_start in _by(cells, lambda cell: cell.key.start)
+        if any(cell.windows for cell in of_start)
+    ]
+    slices = _pooled([one.slices for one in scatters])
+    layouts = _pooled([one.layouts for one in scatters])
+    repeated = [of_cell for of_cell in _by(cells, lambda cell: cell.key.cell) if len(of_cell) > 1]
+    if not repeated:
+        return Variation(slices, layouts, None, "one start")
+    if not all(cell.replicates_s for of_cell in repeated for cell in of_cell):
+        return Variation(slices, layouts, None, "too few layouts: their scatter cannot be told from that of the starts")
+    deviations = [_processing(of_cell) / _processing(of_cell).mean() - 1 for of_cell in repeated]
+    degrees = sum(len(of_cell) - 1 for of_cell in repeated)
+    of_layouts = np.mean([_relative_variance(cell) for of_cell in repeated for cell in of_cell])
+    between = sum(float(of_cell @ of_cell) for of_cell in deviations) / degrees - of_layouts
+    if between < 0:
+        return Variation(slices, layouts, None, "the starts differ by less than the scatter of their layouts explains")
+    return Variation(slices, layouts, float(np.sqrt(between)))
+
+
+def ols_as_in_paper(cells: Sequence[CellSummary], names: Sequence[str] = PARAMETERS) -> dict[str, float] | None:
+    """Ordinary least squares on B over the cells with r in {1, 2, 5, 10}, each the mean of its starts; in s.
+
+    What the paper did, for comparison; it favours the large cells, and has no interval there. None where these
+    cells do not identify the model.
+    """
+    chosen = [cell for cell in cells if cell.replication in PAPER_REPLICATION]
+    if len({cell.key.cell for cell in chosen}) < fewest_cells(names):
+        return None
+    x, b = _design(chosen, names), _processing(chosen)
+    if not identifiable(x):
+        return None
+    share = Counter(cell.key.cell for cell in chosen)
+    weights = np.array([1 / share[cell.key.cell] for cell in chosen])
+    estimates = WLS(b, x, weights=weights).fit().params
+    return {name: float(estimate) for name, estimate in zip(names, estimates, strict=True)}
+
+
+def _unit(cell: CellSummary) -> Unit:
+    return cell.key.run, cell.key.broker, cell.key.experiment, cell.profile
+
+
+def _unusable(cell: CellSummary) -> str:
+    """Why a cell enters no fit; empty where it may. A cell with a pace of its own shows no capacity."""
+    if cell.status != CellStatus.OK:
+        return f"{cell.status}: {cell.reason}"
+    return "" if cell.pace is None else f"paced: {cell.pace}"
+
+
+def _design(cells: Sequence[CellSummary | FittedCell], names: Sequence[str]) -> Matrix:
+    return np.array([regressors(names, cell.n_fltr, cell.replication) for cell in cells], dtype=float)
+
+
+def _without_interval(cells: Sequence[CellSummary]) -> dict[CellKey, str]:
+    """Cells that nothing is known of beyond one layout or so, in starts that know it of others."""
+    with_interval = {cell.key.start for cell in cells if cell.replicates_s}
+    return {
+        cell.key: f"in {cell.layouts} of the start's layouts only, so that its error is unknown"
+        for cell in cells
+        if cell.key.start in with_interval and not cell.replicates_s
+    }
+
+
+def _processing(cells: Sequence[CellSummary]) -> Vector:
+    return np.array([cell.processing_s.estimate for cell in cells if cell.processing_s])
+
+
+def _relative_variance(cell: CellSummary) -> float:
+    estimate = _processing([cell])[0]
+    return float(jackknife_covariance(np.array(cell.replicates_s)[:, None] / estimate)[0, 0])
+
+
+def _by(cells: Iterable[CellSummary], key: Callable[[CellSummary], _Key]) -> Iterator[list[CellSummary]]:
+    for _, group in groupby(sorted(cells, key=key), key=key):
+        yield list(group)
+
+
+def _pooled(deviations: Sequence[float | None]) -> float | None:
+    known = [one**2 for one in deviations if one is not None]
+    return float(np.sqrt(np.mean(known))) if known else None
+
+
+def _spread(starts: int) -> Spread:
+    return Spread(Scope.BETWEEN_STARTS if starts >= STARTS_AS_UNIT else Scope.THESE_STARTS)
+
+
+def _as_the_pilot_has_it(cell: CellSummary) -> CellSummary:
+    """The cell with the pilot's replicates instead of its own, around its estimate and as much closer to it as the
+    number of all layouts says."""
+    if cell.processing_s is None or not cell.pilot_s or not np.isfinite(cell.pilot_s).all():
+        return replace(cell, replicates_s=())
+    pilot = np.array(cell.pilot_s)
+    closer = np.sqrt(len(pilot) / cell.layouts) * (pilot - pilot.mean())
+    return replace(cell, replicates_s=tuple(map(float, cell.processing_s.estimate + closer)))
+
+
+def _check_identifiable(x: Matrix, place: str) -> None:
+    if not identifiable(x):
+        raise DataError(f"{place}: over the usable cells {_COLLINEAR[x.shape[1]]}: take a larger --grid, or no -k")
+    if rests_on_one_row(x):
+        raise DataError(
+            f"{place}: one parameter rests on a single usable cell, so that its error is unknown; "
+            "take a larger --grid, or no -k"
+        )
+
+
+_COLLINEAR = {
+    3: "the number of filters and the replication grade are collinear, so that their costs cannot be told apart; both "
+    "must vary, and not together",
+    2: "the replication grade is the same, so that what a copy costs cannot be told from what a message costs; it must "
+    "vary",
+}
+
+
+def _per_start(
+    cells: Sequence[CellSummary], used: Sequence[CellSummary], names: Sequence[str], place: str
+) -> tuple[dict[int, StartFit], list[Finding]]:
+    """The fits on the `used` cells of all starts that allow one, and a finding for each start that does not."""
+    found: dict[int, StartFit] = {}
+    errors: list[tuple[int, DataError]] = []
+    for start in sorted({cell.key.start for cell in cells}):
+        try:
+            found[start] = within_start([cell for cell in used if cell.key.start == start], names, place)
+        except DataError as error:
+            errors.append((start, error))
+    if not found:
+        raise errors[0][1]
+    if len(found) < STARTS_AS_UNIT and any(len(start.parameter_replicates) for start in found.values()):
+        for start in [start for start, of_start in found.items() if not len(of_start.parameter_replicates)]:
+            layouts = found.pop(start).cells[0].layouts
+            errors.append((start, DataError(f"{layouts} layouts, an interval needs {LAYOUTS.limit:.0f}")))
+    findings = [
+        Finding(
+            what=f"start {start} has no fit",
+            measured=str(error),
+            limit="every start enters the interval",
+            advice="measure again with more --starts",
+            broker=cells[0].key.broker,
+        )
+        for start, error in errors
+    ]
+    return found, findings
+
+
+def _over_starts(starts: Sequence[StartFit], names: Sequence[str], spread: Spread) -> dict[str, Interval]:
+    return {
+        name: spread.interval(
+            [float(start.parameters[place]) for start in starts],
+            [start.parameter_replicates[:, place] for start in starts],
+        )
+        for place, name in enumerate(names)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A cell in one start: B measured and as the model has it, each with its replicates."""
+
+    cell: CellSummary
+    measured: float
+    fitted: float
+    measured_replicates: Vector
+    fitted_replicates: Vector
+
+
+def _seen(starts: Sequence[StartFit]) -> Iterator[_Seen]:
+    for start in starts:
+        for place, cell in enumerate(start.cells):
+            yield _Seen(
+                cell,
+                float(start.measured[place]),
+                float(start.fitted[place]),
+                start.measured_replicates[:, place],
+                start.fitted_replicates[:, place],
+            )
+
+
+def _points(seen: Iterable[_Seen], spread: Spread) -> tuple[FittedCell, ...]:
+    """Each cell over the starts that have it; its deviation is from the planes of these starts."""
+    of_cells: dict[str, list[_Seen]] = {}
+    for one in seen:
+        of_cells.setdefault(one.cell.key.cell, []).append(one)
+    return tuple(_point(of_cell, spread) for _, of_cell in sorted(of_cells.items()))
+
+
+def _point(of_cell: Sequence[_Seen], spread: Spread) -> FittedCell:
+    measured_s = spread.interval([one.measured for one in of_cell], [one.measured_replicates for one in of_cell])
+    fitted_s = float(np.mean([one.fitted for one in of_cell]))
+    return FittedCell(
+        cell=of_cell[0].cell.key.cell,
+        n_fltr=of_cell[0].cell.n_fltr,
+        replication=of_cell[0].cell.replication,
+        measured_s=measured_s,
+        fitted_s=fitted_s,
+        deviation=_moved(
+            spread.interval(
+                [one.measured / one.fitted - 1 for one in of_cell],
+                [one.measured_replicates / one.fitted_replicates - 1 for one in of_cell],
+            ),
+            measured_s.estimate / fitted_s - 1,
+        ),
+    )
+
+
+def _moved(interval: Interval, estimate: float) -> Interval:
+    """The same width around this estimate."""
+    if interval.low is None or interval.high is None:
+        return Interval(estimate)
+    return Interval(estimate, estimate + interval.low - interval.estimate, estimate + interval.high - interval.estimate)
+
+
+def _measured(points: Sequence[FittedCell]) -> Vector:
+    return np.array([point.measured_s.estimate for point in points])
+
+
+def _roofline(usable: Sequence[CellSummary], names: Sequence[str], place: str) -> Roofline | None:
+    """The roofline on the cells' means over the starts; None where the cells allow none.
+
+    Its regimes come from the means; its parameters are those of the plane on the cells below the cap, and t_sat is
+    the mean of B / r over the cells at the cap.
+    """
+    means = list(_by(usable, lambda cell: cell.key.cell))
+    if not means:
+        return None
+    x = _design([one[0] for one in means], names)
+    found = regimes(np.array([_processing(of_cell).mean() for of_cell in means]), x)
+    if found is None:
+        return None
+    capped = {of_cell[0].key.cell for of_cell, at_cap in zip(means, found.capped, strict=True) if at_cap}
+    try:
+        starts, _ = _per_start(usable, [cell for cell in usable if cell.key.cell not in capped], names, place)
+    except DataError:  # what identifies the plane over all starts may not do so in any of them
+        return None
+    at_cap = [
+        _at_cap(of_start)
+        for start in starts
+        if (of_start := [cell for cell in usable if cell.key.start == start and cell.key.cell in capped])
+    ]
+    if not at_cap:
+        return None
+    spread = _spread(len(starts))
+    t_sat = [of_start[0].fitted / of_start[0].cell.replication for of_start in at_cap]
+    replicates = [of_start[0].fitted_replicates / of_start[0].cell.replication for of_start in at_cap]
+    return Roofline(
+        parameters=_over_starts(list(starts.values()), names, spread),
+        t_sat_s=spread.interval(t_sat, replicates),
+        capped=tuple(sorted(capped)),
+        delta_aicc=found.delta_aicc,
+        preferred=found.delta_aicc > ROOFLINE.limit,
+        points=_points((one for of_start in at_cap for one in of_start), spread),
+    )
+
+
+def _at_cap(cells: Sequence[CellSummary]) -> list[_Seen]:
+    """The capped cells of one start; fitted is r t_sat, t_sat the mean of B / r over them."""
+    replication = np.array([cell.replication for cell in cells])
+    measured = np.vstack([_processing(cells), np.array([cell.replicates_s for cell in cells]).T])
+    fitted = (measured / replication).mean(axis=1)[:, None] * replication
+    return [
+        _Seen(cell, float(measured[0, place]), float(fitted[0, place]), measured[1:, place], fitted[1:, place])
+        for place, cell in enumerate(cells)
+    ]
+
+
+def _constrained(
+    points: Sequence[FittedCell], parameters: Mapping[str, Interval], standard_error: float, degrees: int
+) -> Constrained | None:
+    """The fit without negative parameters, where t_rcv, whose standard error is given, cannot be told from 0."""
+    t_rcv = parameters["t_rcv"]
+    if t_rcv.low is None or t_rcv.high is None or not t_rcv.low <= 0 <= t_rcv.high:
+        return None
+    measured, fitted = _measured(points), np.array([point.fitted_s for point in points])
+    estimates = non_negative(measured, _design(points, tuple(parameters)), np.where(fitted > 0, fitted, measured))
+    return Constrained(
+        {name: float(estimate) for name, estimate in zip(parameters, estimates, strict=True)},
+        at_most(t_rcv.estimate, standard_error, degrees),
+    )
+
+
+def _leave_one_out(points: Sequence[FittedCell], names: Sequence[str]) -> LeaveOneOut:
+    errors = np.abs(left_out_errors(_measured(points), _design(points, names)))
+    worst = int(errors.argmax())
+    return LeaveOneOut(float(np.median(errors)), float(errors[worst]), points[worst].cell)
+
+
+def _lack(starts: Sequence[StartFit], names: Sequence[str], points: Sequence[FittedCell], spread: Spread) -> LackOfFit:
+    """Of the mean deviations over the starts; no test where these do not have the same cells."""
+    largest = max(abs(point.deviation.estimate) for point in points)
+    if len({tuple(cell.key.cell for cell in start.cells) for start in starts}) > 1:
+        return LackOfFit(None, None, largest)
+    deviations = [start.measured / start.fitted - 1 for start in starts]
+    replicates = [start.measured_replicates / start.fitted_replicates - 1 for start in starts]
+    fitted = np.mean([start.fitted for start in starts], axis=0)
+    test = lack_of_fit_f(
+        np.mean(deviations, axis=0),
+        spread.covariance(deviations, replicates),
+        spread.degrees([len(of_start) for of_start in replicates]),
+        _design(starts[0].cells, names) / fitted[:, None],
+    )
+    f, p = test or (None, None)
+    return LackOfFit(f, p, largest)
+
+
+def _description(points: Sequence[FittedCell]) -> Description:
+    """By the near ends of the deviations' intervals, so that noise makes no plane poor."""
+    ordered = sorted(points, key=lambda point: -abs(point.deviation.estimate))
+    grade, limit = Grade.GOOD, 0.0
+    if any(_surely(point) > ROUGH.limit for point in points):
+        grade, limit = Grade.POOR, ROUGH.limit
+    elif any(_surely(point) > GOOD.limit for point in points):
+        grade, limit = Grade.ROUGH, GOOD.limit
+    decided = [point for point in ordered if _surely(point) > limit] if limit else ordered[:1]
+    return Description(
+        grade=grade,
+        worst=tuple(Deviation(point.cell, point.deviation) for point in decided),
+        rms=float(np.sqrt(np.mean([point.deviation.estimate**2 for point in points]))),
+    )
+
+
+def _surely(point: FittedCell) -> float:
+    """How far the cell lies off at least; the deviation itself where it has no interval."""
+    low, high = point.deviation.low, point.deviation.high
+    if low is None or high is None:
+        return abs(point.deviation.estimate)
+    return max(low, -high, 0.0)
+
+
+def _precision(
+    parameters: Mapping[str, Interval], points: Sequence[FittedCell], asked: float | None
+) -> dict[str, HalfWidth]:
+    limit = PRECISION.limit if asked is None else min(asked, PRECISION.limit)
+    smallest_s = min(point.measured_s.estimate for point in points)
+    found = {}
+    for name, interval in parameters.items():
+        half = None
+        if interval.low is not None and interval.high is not None:
+            covers_0 = interval.low <= 0 <= interval.high
+            half = (interval.high - interval.low) / 2 / (smallest_s if covers_0 else abs(interval.estimate))
+        found[name] = HalfWidth(half, limit, half is not None and half <= limit)
+    return found
+
+
+def _findings(result: FitResult, asked: float | None) -> Iterator[Finding]:
+    broker = result.broker
+    if result.starts == 1:
+        yield Finding(
+            what=f"{result.experiment}: one start only",
+            measured="intervals over the layouts of this life of the broker",
+            limit="lives of one broker differ by 2 to 5 %",
+            advice=f"--starts {STARTS_AS_UNIT} or more, for intervals that hold for the next start as well",
+            broker=broker,
+        )
+    if result.scope == Scope.THESE_STARTS and result.covariance is None:
+        yield Finding(
+            what=f"{result.experiment}: too few layouts for an interval",
+            measured=f"{result.layouts} layouts",
+            limit=f"at least {LAYOUTS.limit:.0f} in every start",
+            advice=f"--layouts {2 * LAYOUTS.limit:.0f}",
+            consequence=VerdictKind.UNVERIFIED,
+            broker=broker,
+        )
+    if result.roofline is not None and result.roofline.preferred:
+        yield _capped(result, result.roofline)
+    if result.description is not None and result.description.grade != Grade.GOOD:
+        yield _described(result, result.description)
+    for name, precision in result.precision.items():
+        if precision.half_width is not None and not precision.holds:
+            yield _imprecise(result, name, precision, precision.half_width, asked)
+    for name, interval in result.parameters.items():
+        yield from _doubtful_parameter(result, name, interval)
+
+
+def _described(result: FitResult, description: Description) -> Finding:
+    shown = ", ".join(f"{one.cell} {one.deviation.estimate:+.0%}" for one in description.worst[:NAMED])
+    more = len(description.worst) - NAMED
+    lack = result.lack_of_fit
+    return Finding(
+        what=f"{result.experiment}: the plane describes the cells {ADVERB[description.grade]}",
+        measured=f"{shown}{f' and {more} more' if more > 0 else ''}; rms {description.rms:.1%}"
+        + (f"; F {lack.f:.1f}, p {lack.p:.2g}" if lack.f is not None and lack.p is not None else ""),
+        limit=f"every cell within {GOOD.limit:.0%}, at the near end of its interval; "
+        f"{ROUGH.limit:.0%} is rough, beyond it poor",
+        advice="a result about the model, and no doubt about the numbers: use the cells, not the coefficients"
+        if description.grade == Grade.POOR
+        else "predictions from the coefficients are as rough",
+        broker=result.broker,
+    )
+
+
+#: Cells that a finding names; the others are counted.
+NAMED = 3
+
+ADVERB = {Grade.ROUGH: "roughly", Grade.POOR: "poorly"}
+
+
+def _imprecise(result: FitResult, name: str, precision: HalfWidth, half_width: float, asked: float | None) -> Finding:
+    interval = result.parameters[name]
+    covers_0 = interval.low is not None and interval.low <= 0
+    times = (half_width / precision.limit) ** 2
+    if result.scope == Scope.BETWEEN_STARTS:
+        advice = f"--starts {int(np.ceil(times * result.starts))}"
+    else:
+        option = "--layouts" if asked is None else "--max-layouts"
+        advice = f"{option} {int(np.ceil(times * result.layouts))}, or more --starts"
+    return Finding(
+        what=f"{result.experiment}: {name} is not known well enough",
+        measured=f"+-{half_width:.0%} of " + ("the smallest B" if covers_0 else "the estimate"),
+        limit=f"+-{precision.limit:.0%}, 95 % interval",
+        advice=advice,
+        consequence=VerdictKind.UNVERIFIED if half_width > PRECISION.limit else VerdictKind.VALID,
+        broker=result.broker,
+    )
+
+
+def _capped(result: FitResult, roofline: Roofline) -> Finding:
+    t_sat_s = roofline.t_sat_s.estimate
+    return Finding(
+        what=f"{result.experiment}: transmission is capped in {len(roofline.capped)} cells",
+        measured=f"{', '.join(roofline.capped)}: {t_sat_s * 1e6:.4g} us per copy, {1 / t_sat_s:.0f} copies/s at most; "
+        f"AICc of the plane {roofline.delta_aicc:.0f} worse",
+        limit=f"AICc worse by more than {ROOFLINE.limit:.0f}, at least {CAPPED_CELLS.limit:.0f} cells at the cap",
+        advice="the parameters are those of the other cells; what limits these is not what a message, a filter and a "
+        "copy cost: look for a full link, a lock or a single thread",
+        broker=result.broker,
+    )
+
+
+def _doubtful_parameter(result: FitResult, name: str, interval: Interval) -> Iterator[Finding]:
+    if interval.low is None or interval.high is None or interval.low > 0:
+        return
+    measured = f"{interval.estimate * 1e6:.4g} us, 95 % {interval.low * 1e6:.4g} to {interval.high * 1e6:.4g} us"
+    if interval.high < 0:
+        yield Finding(
+            what=f"{result.experiment}: {name} is negative",
+            measured=measured,
+            limit="a cost is not negative",
+            advice="alarm: something else than the broker's CPU limits some cells, as a rule a saturated "
+            "transmission at high replication; leave those cells out",
+            consequence=VerdictKind.INVALID,
+            broker=result.broker,
+        )
+        return
+    bound = result.constrained if name == "t_rcv" else None
+    yield Finding(
+        what=f"{result.experiment}: {name} cannot be told from 0",
+        measured=measured + (f"; at most {bound.t_rcv_at_most_s * 1e6:.4g} us (one-sided 95 %)" if bound else ""),
+        limit="an interval above 0",
+        advice="cells with more filters show t_fltr, small cells show t_rcv; more layouts narrow both",
+        broker=result.broker,
+    )

@@ -1,0 +1,440 @@
+"""What a run says at one glance, for somebody who sees this suite for the first time: results -> short sentences.
+
+What was measured, what it costs the broker, whether to believe it, how well the model describes it, what to do next.
+`console` lays it out for a terminal and the report for its first page; everything else is in `tables` and in the
+report. Numbers are only formatted here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from analysis.results import (
+    BrokerComparison,
+    CellSummary,
+    Claim,
+    ClaimVerdict,
+    FitResult,
+    Grade,
+    LatencyResult,
+    RoundLevel,
+    RunResult,
+    formula,
+)
+from analysis.throughput.console import (
+    AUDIT_VERDICTS,
+    GRADES,
+    MEANING,
+    SCOPES,
+    VERDICTS,
+    deviation,
+    half_width,
+    nowhere,
+)
+from analysis.throughput.fit import PAPER, processing_time_s
+from workloads.limits import EXTRAPOLATION, LAYOUTS
+from workloads.status import CellStatus, VerdictKind
+
+#: Copies/s of the example that says what the times amount to, and subscribers per message beside one.
+COPIES_PER_S, SUBSCRIBERS = 100_000, 10
+
+#: Cells of an experiment without a model that are shown, the fastest and the slowest.
+MOST_CELLS = 8
+
+#: Beyond so many layouts further starts of the broker say more.
+MOST_LAYOUTS = 40
+
+#: Layouts to ask for where there were too few for an interval.
+ENOUGH_LAYOUTS = 2 * round(LAYOUTS.limit)
+
+#: A command names so many experiments; where there are more, it is for all of them.
+MOST_NAMED = 4
+
+#: Of the question that the next command asks.
+FILTERS, COPIES = 100, 3
+
+_WORDS = {1: "one", 10: "ten"}
+
+SOURCE = "Henjes et al. 2006, ActiveMQ 4.0 on a 3.2 GHz CPU"
+
+_RANKS = (50, 99)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """A time of the model in words, in us; `paper` is that of Henjes et al. 2006."""
+
+    name: str
+    meaning: str
+    time: str
+    interval: str
+    half_width: str
+    paper: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelGlance:
+    """What is said of one fit; `example` is empty where its times are not to be used."""
+
+    title: str
+    formula: str
+    costs: tuple[Cost, ...]
+    note: str
+    example: str
+    description: str
+    worst: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentGlance:
+    """What is said of an experiment without a model: `said` in one line, `rows` of its fastest and slowest cells."""
+
+    said: str
+    rows: tuple[tuple[str, ...], ...] = ()
+    more: str = ""
+
+
+#: What the columns of an experiment's rows are.
+CELL_COLUMNS = ("cell", "us per message", "half-width", "received/s", "delivered/s")
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """What to do next, and the one command for it; `of_run`: it asks for the run directory where that is not the
+    newest one."""
+
+    words: str
+    command: str
+    of_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """All that the screen says. besides: of the brokers beside the first · claims: of the paper, a line on all of
+    them and then each."""
+
+    measured: tuple[str, ...]
+    verdict: VerdictKind
+    meaning: str
+    reason: str
+    models: tuple[ModelGlance, ...]
+    besides: tuple[str, ...]
+    experiments: tuple[ExperimentGlance, ...]
+    claims: tuple[str, ...]
+    step: NextStep
+
+
+def glance(result: RunResult) -> Glance:
+    """A smoke grid has nothing but its audit."""
+    measures = result.measures
+    return Glance(
+        measured=tuple(_measured(result)),
+        verdict=result.verdict,
+        meaning=(VERDICTS if measures else AUDIT_VERDICTS)[result.verdict],
+        reason=_reason(result),
+        models=tuple(_model(fit, result) for fit in result.fits),
+        besides=tuple(line for comparison in result.comparisons for line in _besides(comparison)),
+        experiments=tuple(_experiments(result)) if measures else (),
+        claims=tuple(_claims(result.claims)),
+        step=_step(result),
+    )
+
+
+def _measured(result: RunResult) -> Iterator[str]:
+    """The brokers, then the experiments with their numbers and the run's options."""
+    options, *brokers = result.title or ("",)
+    if len(brokers) > 1:
+        yield f"{len(brokers)} brokers: {'; '.join(brokers)}"
+    else:
+        yield from brokers
+    cells = {(cell.key.experiment, cell.key.cell) for cell in result.cells}
+    experiments = {experiment for experiment, _ in cells}
+    named = " ".join(experiments) if len(experiments) == 1 else _count(len(experiments), "experiment")
+    rounds = _layouts_said(result.rounds)
+    said = f"{named}, {_count(len(cells), 'cell')}{rounds and f' in {rounds}'}" if cells else "nothing was measured"
+    yield f"{said}; {options}"
+
+
+def _layouts_said(rounds: Sequence[RoundLevel]) -> str:
+    """`8 layouts x 2 rounds`, of each start."""
+    if not rounds:
+        return ""
+    layouts = Counter((one.broker, one.start) for one in {(r.broker, r.start, r.layout): r for r in rounds}.values())
+    of_block = Counter((one.broker, one.start, one.layout, one.block) for one in rounds)
+    return f"{_span(layouts.values())} layouts x {_span(of_block.values())} rounds"
+
+
+def _span(numbers: Iterable[int]) -> str:
+    low, high = min(found := list(numbers)), max(found)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _reason(result: RunResult) -> str:
+    """The gravest finding, or what stands for a valid run."""
+    gravest = [one for one in result.every_finding if one.consequence == result.verdict]
+    if result.verdict == VerdictKind.VALID or not gravest:
+        return _stands_for_it(result)
+    first, more = gravest[0], len(gravest) - 1
+    others = f" ({_count(more, 'more reason')} in the report)" if more else ""
+    return f"because {first.what}: {first.measured} (limit: {first.limit}){others}"
+
+
+def _stands_for_it(result: RunResult) -> str:
+    said = f"because all {result.audit.copies.expected:,} copies came once, in order"
+    limits = [precision.limit for fit in result.fits for precision in fit.precision.values()]
+    if limits:
+        said += f"; every interval is within +-{max(limits):.0%}"
+    remarks = len(result.every_finding)
+    return said + (f"; {_count(remarks, 'remark')}" if remarks else "")
+
+
+def _model(fit: FitResult, result: RunResult) -> ModelGlance:
+    costs = tuple(
+        Cost(
+            name,
+            MEANING[name],
+            _us(interval.estimate),
+            "none" if interval.low is None or interval.high is None else f"{_us(interval.low)} to {_us(interval.high)}",
+            half_width(fit, name),
+            f"{PAPER[name] * 1e6:.4g}",
+        )
+        for name, interval in fit.parameters.items()
+    )
+    filters = "n_fltr filters and " if "t_fltr" in fit.parameters else ""
+    return ModelGlance(
+        title=f"{fit.experiment} on {fit.broker}",
+        formula=f"time per message {formula(fit.parameters)}, with {filters}r copies",
+        costs=costs,
+        note=f"intervals {SCOPES[fit.scope]}; paper: {SOURCE}",
+        example=_example(fit, _cpus(result, fit.broker)),
+        description="" if fit.description is None else f"model: {fit.description.grade} - {_graded(fit)}",
+        worst=_worst(fit),
+    )
+
+
+def _graded(fit: FitResult) -> str:
+    """What the grade means, and of how many cells."""
+    left_out = len({cell.cell for cell in fit.cells_excluded})
+    words = GRADES[fit.description.grade] if fit.description else ""
+    return f"{words} ({_count(len(fit.cells_used), 'cell')}{f', {left_out} left out' if left_out else ''})"
+
+
+def _worst(fit: FitResult) -> str:
+    if fit.description is None or not fit.description.worst:
+        return ""
+    first = fit.description.worst[0]
+    return f"largest deviation {first.cell} {deviation(first.deviation)}"
+
+
+def _cpus(result: RunResult, broker: str) -> int | None:
+    """The size of the broker's CPU set; None where it is not known."""
+    facts: Mapping[str, object] = result.manifest.get("brokers", {}).get(broker, {})
+    cpus = facts.get("cpus")
+    return len(cpus) if isinstance(cpus, list) and cpus else None
+
+
+def _example(fit: FitResult, cpus: int | None) -> str:
+    """What COPIES_PER_S take of the broker with one subscriber per message and with several; empty where the times are
+    not to be used, or say nothing about so many."""
+    if fit.verdict == VerdictKind.INVALID or (fit.description and fit.description.grade == Grade.POOR):
+        return ""
+    cap = fit.roofline if fit.roofline and fit.roofline.preferred else None
+    times = {name: one.estimate for name, one in (cap.parameters if cap else fit.parameters).items()}
+    t_sat_s = cap.t_sat_s.estimate if cap else 0.0
+    largest = max((point.replication for point in (*fit.points, *(cap.points if cap else ()))), default=0)
+    many = SUBSCRIBERS if largest * EXTRAPOLATION.limit >= SUBSCRIBERS else max(1, int(largest))
+    said: list[str] = []
+    for subscribers in dict.fromkeys((1, many)):
+        plane_s = processing_time_s(times, subscribers if "t_fltr" in times else 0, subscribers)
+        share = max(plane_s, subscribers * t_sat_s) * COPIES_PER_S / subscribers * (cpus or 1)
+        if share <= 0:
+            return ""
+        unit = "" if said else " CPU cores" if cpus else " times what it can do"
+        each = "" if said else " subscriber per message"
+        said.append(f"{_amount(share)}{unit} at {_WORDS.get(subscribers, subscribers)}{each}")
+    return f"{COPIES_PER_S:,} copies/s take {', '.join(said)}{f' (it had {cpus})' if cpus else ''}"
+
+
+def _besides(comparison: BrokerComparison) -> Iterator[str]:
+    """One line per further broker: what is said of its coefficients."""
+    for broker in dict.fromkeys(row.broker for row in comparison.coefficients if row.broker != comparison.against):
+        said = [
+            f"{row.what} {row.words.partition(' [')[0]}"
+            for row in comparison.coefficients
+            if row.broker == broker and row.words
+        ]
+        words = ", ".join(said) or "nothing can be said"
+        yield f"{broker} beside {comparison.against}, {comparison.experiment}: {words}"
+
+
+def _experiments(result: RunResult) -> Iterator[ExperimentGlance]:
+    """Those without a model, then what a broker cannot do."""
+    modelled = {(fit.broker, fit.experiment, fit.profile) for fit in result.fits}
+    groups: dict[tuple[str, str, str], list[CellSummary]] = {}
+    for cell in result.cells:
+        unit = cell.key.broker, cell.key.experiment, cell.profile
+        if unit not in modelled:
+            groups.setdefault(unit, []).append(cell)
+    for (broker, experiment, profile), cells in groups.items():
+        times = [
+            one
+            for one in result.latency
+            if (one.key.broker, one.key.experiment, one.profile) == (broker, experiment, profile)
+        ]
+        title = f"{experiment} on {broker}, {_count(len(cells), 'cell')}"
+        yield _latencies(title, times) if times else _processing(title, cells)
+    for line in nowhere(result.cells, result.not_applicable):
+        yield ExperimentGlance(line)
+
+
+def _processing(title: str, cells: Sequence[CellSummary]) -> ExperimentGlance:
+    """The fastest and the slowest cell, in us per message, of those that count."""
+    counted = [cell for cell in cells if cell.status == CellStatus.OK]
+    timed = sorted(
+        ((cell.processing_s.estimate, cell) for cell in counted if cell.processing_s and not cell.open_loop),
+        key=lambda one: one[0],
+    )
+    out = len(cells) - len(counted)
+    left_out = f"; {out} not ok, the report says why" if out else ""
+    if not timed:
+        return ExperimentGlance(f"{title}: no number{left_out}")
+    (fast_s, fast), (slow_s, slow) = timed[0], timed[-1]
+    said = f"{title}: {_us(fast_s)} us per message ({fast.key.cell})"
+    said += f" to {_us(slow_s)} us ({slow.key.cell})" if slow is not fast else ""
+    rows = [_row(cell) for _, cell in timed]
+    half = MOST_CELLS // 2
+    shown = rows if len(rows) <= MOST_CELLS else [*rows[:half], *rows[-half:]]
+    between = len(rows) - len(shown)
+    return ExperimentGlance(
+        said + left_out, tuple(shown), f"and {_count(between, 'cell')} between these, in the report" if between else ""
+    )
+
+
+def _row(cell: CellSummary) -> tuple[str, ...]:
+    taken, copies = cell.processing_s, cell.dispatched_per_s
+    half = None if taken is None or taken.low is None or taken.high is None else (taken.high - taken.low) / 2
+    return (
+        cell.key.cell,
+        "-" if taken is None else _us(taken.estimate),
+        "-" if half is None or taken is None else f"{half / taken.estimate:.1%}",
+        "-" if cell.received_per_s is None else f"{cell.received_per_s.estimate:,.0f}",
+        "-" if copies is None else f"{copies.estimate:,.0f}",
+    )
+
+
+def _latencies(title: str, found: Sequence[LatencyResult]) -> ExperimentGlance:
+    """The smallest and the largest load: median and 99th percentile."""
+    usable = [one for one in found if one.status == CellStatus.OK]
+    if not usable:
+        return ExperimentGlance(f"{title}: no latency that counts, the report says why")
+    ends = dict.fromkeys((min(usable, key=lambda one: one.percent), max(usable, key=lambda one: one.percent)))
+    said = []
+    for one in ends:
+        ranks = ", ".join(
+            f"p{found.rank:g} {found.latency_s.estimate * 1e3:.3g} ms"
+            for found in one.percentiles
+            if found.rank in _RANKS
+        )
+        said.append(f"{ranks} at {one.percent} % load")
+    return ExperimentGlance(f"{title}: {'; '.join(said)}")
+
+
+def _claims(claims: Sequence[Claim]) -> Iterator[str]:
+    """How many of each verdict, then each claim; what is decided comes first."""
+    if not claims:
+        return
+    number = Counter(claim.verdict for claim in claims)
+    said = ", ".join(f"{number[verdict]} {verdict}" for verdict in ClaimVerdict if number[verdict])
+    yield f"claims of the paper: {said}"
+    for claim in sorted(claims, key=lambda claim: claim.verdict == ClaimVerdict.NOT_DECIDABLE):
+        yield f"{claim.verdict}: {claim.claim} ({claim.broker})"
+
+
+def _step(result: RunResult) -> NextStep:
+    """The one thing that helps most: a look at what was lost, a better measurement, or a use of this one."""
+    if result.audit.verdict == VerdictKind.INVALID:
+        return NextStep("see which messages went wrong, and in which cell", "python -m analysis audit", of_run=True)
+    if not result.measures:
+        return NextStep("measure; a smoke grid shows correctness only", "pytest microbench -k replication --grid quick")
+    return _use(result) if result.verdict == VerdictKind.VALID else _better(result)
+
+
+def _use(result: RunResult) -> NextStep:
+    """A question to the model, about half of what the broker can do; where there is no such model, the tables."""
+    usable = [fit for fit in result.fits if fit.description is not None and fit.description.grade != Grade.POOR]
+    if not usable:
+        words = "see what each cell took" if result.fits else "see all tables"
+        return NextStep(words, "python -m analysis summary", of_run=True)
+    points = usable[0].points
+    n_fltr = min(FILTERS, max((point.n_fltr for point in points), default=0))
+    copies = min(COPIES, max((math.floor(point.replication) for point in points), default=1))
+    times = {name: one.estimate for name, one in usable[0].parameters.items()}
+    taken_s = processing_time_s(times, n_fltr, copies)
+    rate = f" --rate {float(f'{0.5 / taken_s:.1g}'):.0f}" if taken_s > 0 else ""
+    return NextStep(
+        "ask what your own load takes: filters, subscribers per message, messages/s",
+        f"python -m analysis predict --n-fltr {n_fltr} --replication {copies}{rate}",
+        of_run=True,
+    )
+
+
+def _better(result: RunResult) -> NextStep:
+    """More of the same where an interval was too wide, otherwise what the gravest finding advises."""
+    layouts = _layouts_needed(result) if result.verdict == VerdictKind.UNVERIFIED else None
+    if layouts is None:
+        gravest = [one for one in result.every_finding if one.consequence == result.verdict]
+        return NextStep(gravest[0].advice if gravest else "measure again", _again(result))
+    more = "--starts 5" if layouts > MOST_LAYOUTS else f"--layouts {layouts}"
+    return NextStep("measure longer, for narrower intervals", _again(result, more))
+
+
+def _layouts_needed(result: RunResult) -> int | None:
+    """So that every coefficient's interval is within its limit, by the square root law; None where all are."""
+    needed = [
+        ENOUGH_LAYOUTS
+        if precision.half_width is None
+        else math.ceil(max(fit.layouts, 1) / max(fit.starts, 1) * (precision.half_width / precision.limit) ** 2)
+        for fit in result.fits
+        for precision in fit.precision.values()
+        if not precision.holds
+    ]
+    return max([*needed, ENOUGH_LAYOUTS]) if needed else None
+
+
+def _again(result: RunResult, more: str = "") -> str:
+    """The command that measures these experiments again."""
+    options: Mapping[str, object] = result.manifest.get("options", {})
+    experiments = list(dict.fromkeys(cell.key.experiment for cell in result.cells))
+    words = ["pytest", "microbench"]
+    if 0 < len(experiments) <= MOST_NAMED:
+        chosen = " or ".join(experiments)
+        words += ["-k", f'"{chosen}"' if " " in chosen else chosen]
+    brokers = list(dict.fromkeys(cell.key.broker for cell in result.cells))
+    words += [f"--broker {broker}" for broker in brokers if brokers != ["activemq"]]
+    words += [
+        f"--{name} {value}"
+        for name, usual in _USUAL.items()
+        if (value := options.get(name, usual)) != usual and f"--{name}" not in more
+    ]
+    return " ".join([*words, *([more] if more else [])])
+
+
+#: What the options of a run are unless its user says otherwise.
+_USUAL: Mapping[str, object] = {"grid": "quick", "profile": "today", "loop": "delivery", "client": "bulk", "starts": 1}
+
+
+def _us(seconds: float) -> str:
+    """In us, with three digits, and all of them before the point."""
+    value = seconds * 1e6
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:#.3g}"
+
+
+def _amount(value: float) -> str:
+    return f"{value:.1f}" if value >= 10 else f"{value:.2g}" if value < 0.1 else f"{value:.2f}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'s' * (number != 1)}"

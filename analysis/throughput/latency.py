@@ -1,0 +1,334 @@
+"""Open loops: latency from the planned instant to the read, beside what the generator itself was late.
+
+The histograms are log-linear (`workloads.histogram`), so that merging them is exact and a quoted time is known to
+1/128 of itself. Percentiles come from the merged counts of a cell's counted slices, never from means of percentiles;
+the layout is the unit of their intervals.
+
+The rate is a share of a capacity, which each round measures again. The slices of a cell come without the rounds in
+which that was down (`workloads.limits.CAPACITY_DROP`), whatever their latencies were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
+from scipy import stats
+
+from analysis.errors import DataError
+from analysis.intervals import CONFIDENCE, t_quantile
+from analysis.results import CellKey, CellSummary, Finding, FitResult, Interval, LatencyResult, Percentile
+from analysis.run_directory import STRANGER, Frames, reading, refuse_strangers
+from analysis.throughput.cell_ratios import over_layouts, over_starts
+from analysis.throughput.fit import processing_time_s
+from analysis.throughput.queueing import mean_waiting_s
+from analysis.throughput.reader import ThroughputRecord
+from workloads.histogram import bounds
+from workloads.limits import LATENESS, LATENESS_FATAL, LATENESS_FLOOR, LAYOUTS
+from workloads.schema import Measure
+from workloads.status import CellStatus, VerdictKind
+from workloads.throughput.load_shape import ArrivalProcess
+
+Ints = npt.NDArray[np.int64]
+
+#: Layout, block, round: of a cell it names a slice.
+Round: TypeAlias = tuple[int, int, int]
+
+#: The percentiles that are quoted.
+RANKS = (50.0, 90.0, 99.0, 99.9)
+
+#: The experiment whose fit gives the service time of a prediction.
+MODEL = "replication"
+
+#: The columns that tell the slices of a cell apart.
+ROUND = ["layout", "block", "round"]
+
+#: More cells than these are counted, not named.
+NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """How many times fell into each bucket: a row per slice, a column per bucket, the buckets in ascending order."""
+
+    rounds: tuple[Round, ...]
+    buckets: tuple[int, ...]
+    counts: Ints
+
+    def of(self, rounds: Sequence[Round]) -> Histogram:
+        """These slices only; one without any time has a row of zeros."""
+        rows = dict(zip(self.rounds, self.counts, strict=True))
+        nothing = np.zeros(len(self.buckets), np.int64)
+        counts = [rows.get(one, nothing) for one in rounds]
+        return Histogram(tuple(rounds), self.buckets, np.array(counts).reshape(len(rounds), len(self.buckets)))
+
+    @property
+    def by_layout(self) -> Ints:
+        """The counts with a row per layout."""
+        layouts = [layout for layout, _, _ in self.rounds]
+        return np.array([self.counts[np.equal(layouts, one)].sum(axis=0) for one in sorted(set(layouts))])
+
+    @property
+    def total(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def middles_s(self) -> npt.NDArray[np.float64]:
+        return np.array([sum(bounds(bucket)) / 2e9 for bucket in self.buckets])
+
+    def place(self, share: float) -> int:
+        """The column that holds the smallest time with at least this share of all times up to it."""
+        rank = max(1, ceil(share * self.total - 1e-9))
+        return int(np.searchsorted(np.cumsum(self.counts.sum(axis=0)), rank))
+
+
+Histograms = Mapping[tuple[CellKey, Measure], Histogram]
+
+
+def histograms(data: Frames, runs: Sequence[ThroughputRecord]) -> Histograms:
+    """All recorded times of all open loops, the workers' counts added up. Raises DataError for what is no count."""
+    table = data.tables["latency"]
+    with reading(runs):
+        rows = (
+            table.groupBy("cell_id", "measure", *ROUND, "bucket")
+            .agg(F.sum("count").alias("count"), F.min("count").alias("least"))
+            .toArrow()
+            .to_pandas()
+        )
+    if (rows["cell_id"] == STRANGER).any():
+        refuse_strangers(table, "latency")
+    wrong = rows[~rows["measure"].isin(list(Measure)) | (rows["least"] < 1)]
+    if len(wrong):
+        row = wrong.iloc[0]
+        raise DataError(
+            f"latency of {data.keys[row['cell_id']]}: a row counts {row['least']} of {row['measure']!r}, expected at "
+            f"least 1 of {' or '.join(Measure)}; it was not written by this version of the suite"
+        )
+    found: dict[tuple[CellKey, Measure], Histogram] = {}
+    for (cell, measure), group in rows.groupby(["cell_id", "measure"]):
+        counts = group.pivot_table(index=ROUND, columns="bucket", values="count", aggfunc="sum", fill_value=0)
+        found[data.keys[cell], Measure(measure)] = Histogram(
+            tuple((int(layout), int(block), int(number)) for layout, block, number in counts.index),
+            tuple(map(int, counts.columns)),
+            counts.to_numpy(np.int64),
+        )
+    return found
+
+
+def latency(
+    run: ThroughputRecord, cells: Sequence[CellSummary], times: Histograms, fits: Sequence[FitResult]
+) -> tuple[LatencyResult, ...]:
+    """One result per open loop that recorded latency and lateness in its slices."""
+    results: list[LatencyResult] = []
+    for cell in cells:
+        rounds = [(window.layout, window.block, window.round) for window in cell.windows]
+        found = [times[cell.key, measure].of(rounds) for measure in Measure if (cell.key, measure) in times]
+        if cell.open_loop and len(found) == len(Measure) and all(one.total for one in found):
+            results.append(_result(run, cell, dict(zip(Measure, found, strict=True)), fits))
+    return tuple(results)
+
+
+def marked(cells: Sequence[CellSummary], results: Sequence[LatencyResult]) -> tuple[CellSummary, ...]:
+    """The cells, those of open loops with the status that their latency gave them."""
+    by_key = {result.key: result for result in results}
+    return tuple(
+        replace(cell, status=result.status, reason=result.reason) if (result := by_key.get(cell.key)) else cell
+        for cell in cells
+    )
+
+
+def findings(cells: Sequence[CellSummary], results: Sequence[LatencyResult]) -> Iterator[Finding]:
+    """What makes latencies doubtful, per broker: the generator, the clock, or that there is no record."""
+    for broker in sorted({cell.key.broker for cell in cells if cell.open_loop}):
+        own = [result for result in results if result.key.broker == broker]
+        late = [result for result in own if result.status == CellStatus.GENERATOR_BOUND]
+        if late:
+            yield Finding(
+                what=f"the load on {broker} was not put on as planned",
+                measured=f"{late[0].reason}, in {_named(late)}",
+                limit=f"{LATENESS.limit:.0%} of the latency, or {LATENESS_FLOOR.limit * 1e3:g} ms, whichever is more, "
+                f"at every percentile from {LATENESS_FATAL.limit:g} down",
+                advice="fewer messages per second, more --workers, or a host with a core to spare for the load",
+                consequence=VerdictKind.INVALID,
+                broker=broker,
+            )
+        greyed = [result for result in own if result not in late and any(one.greyed for one in result.percentiles)]
+        if greyed:
+            yield Finding(
+                what=f"high percentiles of {broker} are the generator's own",
+                measured=f"greyed in {_named(greyed)}",
+                limit=f"{LATENESS.limit:.0%} of the latency, or {LATENESS_FLOOR.limit * 1e3:g} ms, whichever is more",
+                advice="read the others; a host with a core to spare for the load shows these as well",
+                broker=broker,
+            )
+        negative = [result for result in own if result.negative]
+        if negative:
+            yield Finding(
+                what=f"negative latencies on {broker}",
+                measured=f"{sum(result.negative for result in negative)} of "
+                f"{sum(result.copies for result in negative)} copies, in {_named(negative)}",
+                limit="0: no copy is read before its planned instant",
+                advice="two clocks, or a generator that sends early; the copies are counted as they were measured",
+                broker=broker,
+            )
+        known = {result.key for result in own}
+        silent = [cell for cell in cells if cell.open_loop and cell.key.broker == broker and cell.key not in known]
+        if silent:
+            yield Finding(
+                what=f"no latency of {broker} was recorded",
+                measured=f"nothing of {_named(silent)}",
+                limit="latency and lateness in the slices of every open loop",
+                advice="measure again, with slices that hold some messages",
+                consequence=VerdictKind.UNVERIFIED,
+                broker=broker,
+            )
+
+
+def percentile_s(times: Histogram, rank: float) -> Interval:
+    """The percentile of all times, in s, with a 95 % interval whose ends are bounds of buckets.
+
+    The interval is that of order statistics: of m independent times, the l-th and u-th hold the percentile between
+    them where l and u - 1 are the 2.5 % and 97.5 % quantiles of Binomial(m, rank / 100) (David and Nagaraja, Order
+    Statistics, 3rd ed., section 7.1). Waiting times of neighbours are not independent. So m is not their number n
+    but the effective one (Korn and Graubard, Survey Methodology 24, 1998, for layouts as clusters):
+
+        m = n / deff  (t(n - 1) / t(w - 1))^2,    deff = v / (p (1 - p) / n), at least 1
+
+    deff is the design effect (Kish, Survey Sampling, 1965, section 8.2) and v the variance of the share p of times
+    up to the percentile, told from how it differs between the w layouts (ratio estimator, Cochran, Sampling
+    Techniques, 1977, section 2.11). The l-th of m stands for the shares from (l - 1) / m to l / m, of which each end
+    takes the outer one. Without an end where too few effective times lie beyond the percentile; without both where
+    there are too few layouts.
+    """
+    share = rank / 100
+    at = times.place(share)
+    estimate = times.middles_s[at]
+    m = int(_effective(times, share, at))
+    low, high = (stats.binom.ppf(tail, m, share) for tail in ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2))
+    if m < 1:
+        return Interval(float(estimate))
+    return Interval(
+        float(estimate),
+        bounds(times.buckets[times.place((low - 1) / m)])[0] / 1e9 if low > 1 else None,
+        bounds(times.buckets[times.place((high + 1) / m)])[1] / 1e9 if high + 1 <= m else None,
+    )
+
+
+def mean_s(times: Histogram) -> Interval:
+    """The mean of all times, each taken as the middle of its bucket; its interval is over the layouts."""
+    sums, numbers = times.counts @ times.middles_s, times.counts.sum(axis=1)
+    layouts = (layout for layout, _, _ in times.rounds)
+    return over_starts([over_layouts(zip(layouts, sums.tolist(), numbers.tolist(), strict=True))])
+
+
+def _effective(times: Histogram, share: float, at: int) -> float:
+    """How many independent times say as much about this percentile, in column `at`, as all of them do; 0: unknown."""
+    n, counts = times.total, times.by_layout
+    layouts = len(counts)
+    if layouts < LAYOUTS.limit:
+        return 0.0
+    below, there = counts[:, :at].sum(axis=1), counts[:, at]
+    # The part of the percentile's own bucket that makes the share exact.
+    part = (share * n - below.sum()) / there.sum()
+    apart = below + part * there - share * counts.sum(axis=1)
+    variance = layouts / (layouts - 1) * float(apart @ apart) / n**2
+    design_effect = max(1.0, variance * n / (share * (1 - share)))
+    return n / design_effect * (t_quantile(n - 1) / t_quantile(layouts - 1)) ** 2 if n > 1 else 0.0
+
+
+def _result(
+    run: ThroughputRecord, cell: CellSummary, times: Mapping[Measure, Histogram], fits: Sequence[FitResult]
+) -> LatencyResult:
+    seen, late = times[Measure.LATENCY], times[Measure.LATENESS]
+    percent, arrivals = _asked(cell)
+    planned = cell.planned_per_s or 0.0
+    capacity = planned * 100 / percent
+    percentiles = tuple(_percentile(seen, late, rank) for rank in RANKS)
+    fatal = [one for one in percentiles if one.greyed and one.rank <= LATENESS_FATAL.limit]
+    mean = mean_s(seen)
+    least = seen.middles_s[np.flatnonzero(seen.counts.sum(axis=0))[0]]
+    predicted, model = _prediction(run, cell, capacity, fits) if arrivals == ArrivalProcess.POISSON else (None, "")
+    bound = bool(fatal) and cell.status == CellStatus.OK
+    late_words = f"p{fatal[0].rank:g}: {fatal[0].reason}" if bound else ""
+    return LatencyResult(
+        key=cell.key,
+        profile=cell.profile,
+        arrivals=arrivals,
+        percent=percent,
+        planned_per_s=planned,
+        received_per_s=cell.received_per_s.estimate if cell.received_per_s else 0.0,
+        capacity_per_s=capacity,
+        copies=seen.total,
+        negative=int(seen.counts[:, [bucket < 0 for bucket in seen.buckets]].sum()),
+        mean_s=mean,
+        percentiles=percentiles,
+        waiting_s=float(mean.estimate - least),
+        predicted_waiting_s=predicted,
+        model=model,
+        status=CellStatus.GENERATOR_BOUND if bound else cell.status,
+        reason="; ".join(words for words in (late_words, cell.reason) if words),
+    )
+
+
+def _asked(cell: CellSummary) -> tuple[int, str]:
+    """The share of the capacity in percent, and the arrivals, that the cell's factors ask for."""
+    percent, arrivals = cell.factors.get("percent"), cell.factors.get("arrivals")
+    if not isinstance(percent, int) or not 1 <= percent <= 99 or arrivals not in list(ArrivalProcess):
+        raise DataError(
+            f"{cell.key}: an open loop whose factors in plan.json have percent {percent!r} and arrivals {arrivals!r}, "
+            f"expected 1 to 99 and {' or '.join(ArrivalProcess)}; it was not written by this version of the suite"
+        )
+    return percent, str(arrivals)
+
+
+def _percentile(seen: Histogram, late: Histogram, rank: float) -> Percentile:
+    quoted = percentile_s(seen, rank)
+    lateness = float(late.middles_s[late.place(rank / 100)])
+    allowed = max(LATENESS_FLOOR.limit, LATENESS.limit * quoted.estimate)
+    reason = f"the generator itself was {lateness * 1e3:.3g} ms late, {allowed * 1e3:.3g} ms is allowed"
+    return Percentile(rank, quoted, lateness, reason if lateness > allowed else "")
+
+
+def _prediction(
+    run: ThroughputRecord, cell: CellSummary, capacity_per_s: float, fits: Sequence[FitResult]
+) -> tuple[float | None, str]:
+    """The mean waiting time of M/GI/1 at the cell's rate, in s, and where its service time comes from.
+
+    That is the run's own model where it has one that is not invalid, with one service time per number of copies;
+    else the measured capacity, whose service time is taken as constant.
+    """
+    services = [(1.0, 1 / capacity_per_s)]
+    model = "1 / capacity of the same flow in the same start"
+    for fit in fits:
+        own = (fit.broker, fit.experiment, fit.profile) == (cell.key.broker, MODEL, cell.profile)
+        if own and fit.verdict != VerdictKind.INVALID:
+            estimates = {name: interval.estimate for name, interval in fit.parameters.items()}
+            services = [
+                (weight, processing_time_s(estimates, cell.n_fltr, copies)) for weight, copies in _copies(run, cell.key)
+            ]
+            model = f"the fit of {MODEL} in this run"
+    mean, second = (sum(weight * service**power for weight, service in services) for power in (1, 2))
+    try:
+        return mean_waiting_s(cell.planned_per_s or 0.0, mean, second), model
+    except DataError as error:
+        return None, f"{model}: {error}"
+
+
+def _copies(run: ThroughputRecord, key: CellKey) -> list[tuple[float, int]]:
+    """How many copies the messages of a cell have: (share of the messages, copies)."""
+    groups = run.plan(key)["lanes"]
+    lanes = sum(group["count"] for group in groups)
+    return [
+        (group["count"] / lanes, 1 if group["shared"] else sum(last - first + 1 for first, last in group["receivers"]))
+        for group in groups
+    ]
+
+
+def _named(found: Sequence[LatencyResult | CellSummary]) -> str:
+    more = f" and {len(found) - NAMED} more cells" if len(found) > NAMED else ""
+    return ", ".join(str(one.key) for one in found[:NAMED]) + more

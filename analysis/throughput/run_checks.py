@@ -1,0 +1,274 @@
+"""Was the ground firm: idle broker, warm-up, disturbed rounds, carry-over, compiler, memory, swap, disk and network.
+
+Nothing here changes a number; each doubt becomes a finding with what was measured, the limit and what to do. A restless
+host is described, and makes intervals wider; only where the median round may be a disturbed one itself is the run
+unverified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import median
+
+import numpy as np
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
+from scipy.special import fdtrc
+
+from analysis.results import CellKey, Finding, HostUse, RoundLevel
+from analysis.run_directory import STRANGER, Frames, StartRecord, reading
+from analysis.throughput.reader import Life, ThroughputRecord, counted
+from analysis.throughput.rotation import RoundKey, StartEstimate
+from workloads.limits import CARRY_OVER, DISTURBED, DISTURBED_LEVEL, IDLE_CPU, LAYOUTS, WARM_COMPILER, WARM_CONTRASTS
+from workloads.schema import Window
+from workloads.status import VerdictKind
+
+#: A change, or a carry-over, that chance makes as large more often than this is not told from chance.
+SIGNIFICANCE = 0.01
+
+#: Cells whose contrasts are compared, at least: with fewer nobody can tell one that changes from the others.
+FEWEST_CELLS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """How the cells' contrasts (ln B less the level of its round) differ between the first and the second half of a
+    start's layouts: rms over the cells of the change of their means, less what the scatter of the layouts within the
+    halves explains, and the p value of the F test that there is none."""
+
+    change: float
+    p: float
+
+    @property
+    def shown(self) -> bool:
+        """Beyond chance, and beyond what a warm broker does."""
+        return self.p < SIGNIFICANCE and self.change > WARM_CONTRASTS.limit
+
+
+def findings(
+    run: ThroughputRecord,
+    windows: Mapping[CellKey, Sequence[Window]],
+    estimates: Mapping[Life, StartEstimate],
+    levels: Sequence[RoundLevel],
+    host: Sequence[HostUse],
+) -> Iterator[Finding]:
+    """Everything that makes the run doubtful beyond its cells; estimates and levels are those of `aggregate`."""
+    slices = {
+        life: {key: counted(of_cell) for key, of_cell in windows.items() if (key.broker, key.start) == life}
+        for life in estimates
+    }
+    for start in run.starts:
+        life = start.broker, start.start
+        yield from _idle(run, start)
+        if life in estimates:
+            yield from _warmth(start, trend(slices[life], estimates[life].levels))
+            yield from _compiler(start, [level for level in levels if (level.broker, level.start) == life])
+            yield from _carried(start, estimates[life])
+    for broker in run.brokers:
+        yield from _disturbed(broker, {life: one for life, one in slices.items() if life[0] == broker}, levels)
+    yield from _swap(host)
+
+
+def trend(slices: Mapping[CellKey, Sequence[Window]], levels: Mapping[RoundKey, float]) -> Trend | None:
+    """Of one start's cells; None where too few layouts or cells show one. An open loop's B is its own planning.
+
+    A cell's contrast in a layout is the median over its rounds. With an odd number of layouts the middle one is in
+    neither half.
+    """
+    contrasts: dict[CellKey, dict[int, list[float]]] = {}
+    for key, of_cell in slices.items():
+        for window in of_cell:
+            level = levels.get((window.layout, window.block, window.round))
+            if level is not None and window.received and window.planned_per_s is None:
+                value = float(np.log(window.elapsed_s / window.received / (1 + level)))
+                contrasts.setdefault(key, {}).setdefault(window.layout, []).append(value)
+    layouts = sorted({layout for of_cell in contrasts.values() for layout in of_cell})
+    half = len(layouts) // 2
+    if len(layouts) < LAYOUTS.limit:
+        return None
+    halves = layouts[:half], layouts[-half:]
+    means = np.array(
+        [
+            [[median(of_cell[layout]) for layout in part] for part in halves]
+            for of_cell in contrasts.values()
+            if all(layout in of_cell for part in halves for layout in part)
+        ]
+    )
+    if len(means) < FEWEST_CELLS:
+        return None
+    # each layout has a level of its own for all cells, which the rounds' levels leave a little of
+    means -= means.mean(axis=0)
+    changes = means[:, 1].mean(axis=1) - means[:, 0].mean(axis=1)
+    degrees = len(means) - 1
+    between = float(changes @ changes) / degrees
+    within = float(((means - means.mean(axis=2, keepdims=True)) ** 2).sum()) / (degrees * 2 * (half - 1))
+    explained = within * 2 / half
+    p = float(fdtrc(degrees, degrees * 2 * (half - 1), between / explained)) if explained else float(between == 0)
+    return Trend(sqrt(max(0.0, between - explained)), p)
+
+
+def host_use(data: Frames, runs: Sequence[ThroughputRecord]) -> tuple[HostUse, ...]:
+    """What each start took of the host, from the samples; counters that wrap or restart are not repaired."""
+    names = ["run", "broker", "start"]
+    first_to_last = {
+        name: F.max_by(name, "at_ns") - F.min_by(name, "at_ns") for name in ("at_ns", "swap_used_bytes", *_RATES)
+    }
+    with reading(runs):
+        rows = (
+            data.tables["samples"]
+            .where(F.col("cell_id") != STRANGER)
+            .groupBy(*names)
+            .agg(
+                F.max("broker_rss_bytes").alias("broker_rss"),
+                F.max("load_rss_bytes").alias("load_rss"),
+                F.min("memory_available_bytes").alias("available"),
+                *(difference.alias(name) for name, difference in first_to_last.items()),
+            )
+            .sort(*names)
+            .collect()
+        )
+    return tuple(
+        HostUse(
+            run=row["run"],
+            broker=row["broker"],
+            start=row["start"],
+            seconds=row["at_ns"] / 1e9,
+            broker_rss_bytes=row["broker_rss"],
+            load_rss_bytes=row["load_rss"],
+            memory_available_bytes=row["available"],
+            swap_growth_bytes=row["swap_used_bytes"],
+            **{field: _per_s(row[counter], row["at_ns"]) for counter, field in _RATES.items()},
+        )
+        for row in rows
+    )
+
+
+#: Counter of the samples -> its rate.
+_RATES = {
+    "disk_written_bytes": "disk_bytes_per_s",
+    "network_sent_bytes": "network_bytes_per_s",
+    "broker_context_switches": "broker_context_switches_per_s",
+    "broker_disk_written_bytes": "broker_disk_bytes_per_s",
+}
+
+
+def _per_s(growth: int | None, elapsed_ns: int) -> float | None:
+    return None if growth is None or not elapsed_ns else growth / elapsed_ns * 1e9
+
+
+def _idle(run: ThroughputRecord, start: StartRecord) -> Iterator[Finding]:
+    if start.idle_cpu is None:
+        if run.brokers[start.broker].cpus is not None:
+            yield Finding(
+                what=f"{start.broker} was not watched while idle (start {start.start})",
+                measured="no CPU reading before the load",
+                limit=f"{IDLE_CPU.limit:.0%} {IDLE_CPU.unit}",
+                advice="measure again",
+                consequence=VerdictKind.UNVERIFIED,
+                broker=start.broker,
+            )
+    elif start.idle_cpu > IDLE_CPU.limit:
+        yield Finding(
+            what=f"{start.broker} was busy before the load (start {start.start})",
+            measured=f"{start.idle_cpu:.1%} of its CPU set",
+            limit=f"{IDLE_CPU.limit:.0%} {IDLE_CPU.unit}",
+            advice="stop what else uses the broker or its CPUs, and measure again",
+            broker=start.broker,
+        )
+
+
+def _warmth(start: StartRecord, seen: Trend | None) -> Iterator[Finding]:
+    """Two witnesses: the warm-up, and the measured layouts; where both speak against it, or the second cannot be heard
+    where the first one does, nobody knows what was measured."""
+    trends = seen is not None and seen.shown
+    if not start.warm:
+        yield Finding(
+            what=f"the warm-up of {start.broker} ended before it was warm (start {start.start})",
+            measured=f"contrasts changed by {_share(start.contrast_change)}, compiler {_share(start.compiler_share)} "
+            f"of the broker's CPU, after {start.warm_up_s or 0:.0f} s",
+            limit=f"contrasts {WARM_CONTRASTS.limit:.0%}, compiler {WARM_COMPILER.limit:.0%}",
+            advice="a longer warm-up (--warmup-seconds)"
+            if trends or seen is None
+            else "nothing: the measured layouts repeat themselves",
+            consequence=VerdictKind.UNVERIFIED if trends or seen is None else VerdictKind.VALID,
+            broker=start.broker,
+        )
+    if seen is not None and trends:
+        yield Finding(
+            what=f"cells of {start.broker} changed from layout to layout (start {start.start})",
+            measured=f"{seen.change:.1%} between the first and the second half of the layouts, p {seen.p:.2g}",
+            limit=f"{WARM_CONTRASTS.limit:.0%} beyond what the scatter of the layouts explains",
+            advice="a longer warm-up (--warmup-seconds), or more layouts (--layouts), which show how far it goes",
+            broker=start.broker,
+        )
+
+
+def _share(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.1%}"
+
+
+def _compiler(start: StartRecord, levels: Iterable[RoundLevel]) -> Iterator[Finding]:
+    shares = [level.compiler_share for level in levels if level.compiler_share is not None]
+    if shares and median(shares) > WARM_COMPILER.limit:
+        yield Finding(
+            what=f"the compiler of {start.broker} worked while it was measured (start {start.start})",
+            measured=f"{median(shares):.1%} of the broker's CPU in the median round, {max(shares):.1%} at most",
+            limit=f"{WARM_COMPILER.limit:.0%}",
+            advice="a longer warm-up (--warmup-seconds)",
+            broker=start.broker,
+        )
+
+
+def _carried(start: StartRecord, estimate: StartEstimate) -> Iterator[Finding]:
+    found = estimate.carry_over
+    if found is not None and found.p < SIGNIFICANCE and found.deviation > CARRY_OVER.limit:
+        yield Finding(
+            what=f"slices on {start.broker} depend on the cell before them (start {start.start})",
+            measured=f"{found.deviation:.1%} of B, p {found.p:.2g}",
+            limit=f"{CARRY_OVER.limit:.0%} {CARRY_OVER.unit}",
+            advice="the ramp was too short; longer slices (--slice-seconds) make it small",
+            broker=start.broker,
+        )
+
+
+def _disturbed(
+    broker: str, lives: Mapping[Life, Mapping[CellKey, Sequence[Window]]], levels: Sequence[RoundLevel]
+) -> Iterator[Finding]:
+    """Over all starts, so that more of them make nothing worse."""
+    known = {(level.broker, level.start, level.layout, level.block, level.round): level for level in levels}
+    found = [
+        level
+        for life, cells in lives.items()
+        for of_cell in cells.values()
+        for window in of_cell
+        if (level := known.get((*life, window.layout, window.block, window.round))) is not None
+        and window.planned_per_s is None
+    ]
+    disturbed = [level.level for level in found if level.disturbed]
+    if disturbed:
+        share = len(disturbed) / len(found)
+        beyond = share > DISTURBED.limit
+        yield Finding(
+            what=f"the host was disturbed while {broker} was measured",
+            measured=f"{share:.0%} of the slices lie in rounds that were {DISTURBED_LEVEL.limit:.0%} or more slower "
+            f"than the median round, the worst by {max(disturbed):.0%}",
+            limit=f"{DISTURBED.limit:.0%} of the slices",
+            advice="the median round itself may be a disturbed one: measure again at a quieter time"
+            if beyond
+            else "nothing: times are those of the median round, and the intervals are as wide as that makes them",
+            consequence=VerdictKind.UNVERIFIED if beyond else VerdictKind.VALID,
+            broker=broker,
+        )
+
+
+def _swap(host: Sequence[HostUse]) -> Iterator[Finding]:
+    for use in host:
+        if use.swap_growth_bytes > 0:
+            yield Finding(
+                what=f"the host swapped while {use.broker} was loaded (start {use.start})",
+                measured=f"{use.swap_growth_bytes / 2**20:.1f} MiB more swap in use",
+                limit="0",
+                advice="give the broker less memory, or the host more",
+                broker=use.broker,
+            )

@@ -1,0 +1,348 @@
+"""The supply chain's page: disclaimer first, everything that was judged, pictures that can be read, one topology."""
+
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+from collections import defaultdict
+from dataclasses import replace
+
+import pytest
+
+from analysis.errors import DataError
+from analysis.report import scenario_figures, scenario_page, scenario_tables
+from analysis.report.heatmap import grid
+from analysis.scenario.results import Judgement, Recovery
+from tests.support import scenario_results as wr
+from tests.support.extras import lacking
+from tests.support.pages import Page
+from workloads.scenario.periods import Period
+from workloads.specjms2007 import DISCLAIMER, rules
+from workloads.status import VerdictKind
+from workloads.supply_chain.interactions import INTERACTIONS
+from workloads.supply_chain.topology import horizontal, vertical
+
+CHROMIUM = shutil.which("chromium")
+
+RESULT = wr.result(repeat=True)
+
+#: One interaction is drawn in no time.
+SMALL = wr.result(vertical(5).only(4))
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """The page of a run of all interactions, in which one message was lost."""
+    return scenario_page.html(
+        [wr.failing(RESULT, rules.DELIVERY, "SM1 orderConf", 1, "execution 4711 of interaction 1")]
+    )
+
+
+def body(page):
+    return page[page.index("<body>") :]
+
+
+def test_the_file_needs_nothing_else(whole):
+    """No script, nothing from elsewhere; every link leads somewhere, every identifier is there once."""
+    parsed = Page(whole)
+
+    assert not {"script", "link", "img", "iframe", "object", "embed"} & {tag for tag, _ in parsed.tags}
+    assert not re.search(r"https?:|@import|@font-face|javascript:", whole.replace(DISCLAIMER, ""))
+    assert {target[1:] for target in re.findall(r"url\(([^)]*)\)", whole)} <= set(parsed.ids)
+    assert {link[0] for link in parsed.links} == {"#"}
+    assert {link[1:] for link in parsed.links} <= set(parsed.ids)
+    assert len(parsed.ids) == len(set(parsed.ids))
+    assert len(whole.encode()) < 2_000_000
+
+
+def test_the_disclaimer_stands_before_everything(whole):
+    """Before verdict, figure, table and picture; a title in the browser's frame says none of them either."""
+    text = body(whole)
+    place = text.index(DISCLAIMER)
+
+    for later in ('class="verdict', "supply-chain BASE", "<table", "<svg", "compliant"):
+        assert text.index(later) > place, later
+    assert not set(VerdictKind) & set(re.search(r"<title>(.*)</title>", whole)[1].split())
+
+
+def test_the_order_of_the_page(whole):
+    """Verdict, compliance, deviations, findings, audit, periods, interactions, handlers, storage, system, the rest."""
+    text = body(whole)
+    parts = (
+        '<section class="verdict invalid"',
+        "non-compliant",
+        wr.DEVIATION,
+        "<h3>Findings</h3>",
+        "<h3>Audit</h3>",
+        "<h3>Periods</h3>",
+        "Backlog through the periods",
+        "<h3>Interactions</h3>",
+        "Rates achieved against those planned",
+        "Flow of interaction 1",
+        "Delivery time of each message of interaction 1",
+        "<h3>Event handlers</h3>",
+        "<h3>Storage</h3>",
+        "<h3>System under test</h3>",
+        "<h3>What does not apply</h3>",
+    )
+    places = [text.index(part) for part in parts]
+
+    assert places == sorted(places)
+
+
+def test_every_test_of_the_audit(whole):
+    """Each has its rule, its worst place and its limit; what failed has a row of its own with the reason."""
+    text = Page(whole).text
+
+    for rule in {row.rule for row in RESULT.audit}:
+        assert rule.name in text
+        assert rule.unit in text
+    assert "SM1 orderConf, measurement" in text
+    assert "execution 4711 of interaction 1" in text
+    assert "too short: 15 of 20 executions" in text
+    assert "no figure: the audit failed: everything received, SM1 orderConf" in text
+
+
+def test_pictures_have_words(whole):
+    """Each drawing says in words what it shows, has a title below it, and no letter smaller than 8 px."""
+    parsed = Page(whole)
+    drawings = [attributes for tag, attributes in parsed.tags if tag == "svg"]
+
+    assert len(drawings) == 3 * len(INTERACTIONS) + 4
+    assert all(one["role"] == "img" and len(one["aria-label"]) > 20 for one in drawings)
+    assert whole.count("<figcaption><strong>") == len(drawings)
+    sizes = [float(size) for size in re.findall(r"font(?:-size)?: (?:\w+ )?([\d.]+)px", whole)]
+    assert min(sizes) >= 8
+
+
+def test_every_interaction_message_and_period(whole):
+    """Each interaction has its section, each message its line for each period, the periods their begin and length."""
+    parsed = Page(whole)
+
+    assert {f"result-1-interaction-{number}" for number in INTERACTIONS} <= set(parsed.ids)
+    for step in RESULT.measured.steps:
+        for period in (Period.MEASUREMENT, Period.REPEAT):
+            assert f"{step.message} {period} {step.sent:,} {step.received:,}" in parsed.text
+    assert "repeat from 120.0 s on, 90.0 s" in parsed.text
+    assert "measured over 90 s only" in parsed.text
+    assert "store=kahadb, sync=always: synced" in parsed.text
+
+
+def test_a_wide_result_stays_readable():
+    """Of hundreds of event handlers the slowest 50 are shown, of failures the 50 worst, with how many there are."""
+    wide = wr.result(horizontal(40))
+    handlers = scenario_tables.handlers(wide.measured)
+    p90 = sorted((one.delivery.p90_ms for one in wide.measured.handlers), reverse=True)
+    rows = [
+        replace(row, judgement=Judgement.FAIL, observed=5000.0 + place)
+        for place, row in enumerate(row for row in wide.audit if row.rule == rules.DELIVERY_TIME)
+    ]
+    audit = scenario_tables.audit(replace(wide, audit=tuple(rows))).rows
+
+    assert len(handlers.rows) == 50
+    assert [row.values[-3] for row in handlers.rows] == [f"{value:.4g}" for value in p90[:50]]
+    assert f"the slowest 50 of {len(p90)}; the disclosure has all" in handlers.caption
+    assert len(audit) == 51
+    assert audit[-1].values[2] == f"and {len(rows) - 50} more places; the disclosure has all"
+    assert f"{5000 + len(rows) - 1:,}" in audit[-2].values[3]
+
+
+def test_the_worst_place_stands_for_those_that_pass():
+    """One row for all that passes, with the place that is farthest off, and one for what was not judged."""
+    (passed, unjudged) = (row for row in scenario_tables.audit(RESULT).rows if row.values[0] == rules.SENT.name)
+
+    assert passed.values[1:4] == ("section 3.6", "interaction 7, measurement (and 11 more)", "0.007")
+    assert (unjudged.kind, unjudged.note) == ("greyed", "too short: 15 of 20 executions")
+
+
+def test_rates_are_drawn_against_their_limits():
+    """A point per interaction and count, at achieved / planned; what is nothing has no point and is named."""
+    silent = replace(RESULT.measured.interactions[2], started=0, started_per_s=0.0, sent=0, received=0)
+    interactions = (*RESULT.measured.interactions[:2], silent, *RESULT.measured.interactions[3:])
+    picture = scenario_figures.rates(replace(RESULT, periods=(replace(RESULT.measured, interactions=interactions),)))
+
+    (panel,) = picture.panels
+    assert panel.levels == (0.95, 1.05)
+    assert [len(series.points) for series in panel.series] == [6, 6, 6]
+    first = RESULT.measured.interactions[0]
+    assert panel.series[0].points[0].y.estimate == pytest.approx(first.started_per_s / first.planned_per_s)
+    assert picture.missing == tuple(
+        f"interaction 3, {what} (measurement)" for what in ("starts", "messages sent", "messages received")
+    )
+
+
+def test_the_borders_of_the_periods():
+    """The backlog's picture has a line and a name where each period begins."""
+    (panel,) = scenario_figures.backlog(RESULT).panels
+
+    assert panel.borders == ((0.0, "warm-up"), (30.0, "measurement"), (120.0, "repeat"), (210.0, "drain"))
+
+
+def test_a_long_run_keeps_its_peaks():
+    """However long it ran, a line has 300 points at most, and the highest second is one of them."""
+    long = wr.result(vertical(5).only(4), seconds=4000)
+    peak = replace(long.seconds[1234], backlog=10**6)
+    picture = scenario_figures.backlog(replace(long, seconds=(*long.seconds[:1234], peak, *long.seconds[1235:])))
+
+    (line,) = (series.line for series in picture.panels[0].series)
+    assert len(line) <= 300
+    assert (1234, 10**6) in line
+    assert "of each 14 s the highest" in picture.caption
+
+
+def test_the_limit_where_it_is_near():
+    """Delivery times that come near the 5000 ms of the rules have that line in their picture; others do not."""
+    near, far = (
+        scenario_figures.delivery(wr.result(vertical(5).only(4), p50_ms=p50_ms), 4, ["inventoryInfo"])
+        for p50_ms in (1000.0, 3.0)
+    )
+
+    assert near.panels[0].levels == (5000,)
+    assert far.panels[0].levels == ()
+
+
+def test_a_message_that_nobody_received():
+    """It has no line; it is named below the picture."""
+    of = wr.result(vertical(5).only(2))
+    seconds = {message: line for message, line in of.seconds_by_step.items() if message != "invoice"}
+
+    picture = scenario_figures.delivery(replace(of, seconds_by_step=seconds), 2, ["offer", "invoice"])
+    assert [panel.title for panel in picture.panels] == ["offer"]
+    assert picture.missing == ("invoice",)
+
+
+def test_delivery_times_of_each_destination():
+    """A row for each destination, the slowest first; a cell says its numbers, and one above the limit stands out."""
+    of = wr.result(vertical(5).only(4))
+    slow, *others = of.slices
+    svg, left_out = grid(replace(of, slices=(replace(slow, p90_ms=5001.0), *others)), [slow.message])
+
+    labels = [element.text for element in ET.fromstring(svg).iter("text") if "text-anchor: end" in element.get("style")]
+    slowest = defaultdict(float)
+    for one in others:
+        if one.destination != slow.destination:
+            slowest[one.destination] = max(slowest[one.destination], one.p90_ms)
+    assert labels[0] == " ".join(slow.destination.split(".")[-2:])
+    last = min(slowest, key=lambda name: slowest[name])
+    assert labels[-1] == " ".join(last.split(".")[-2:])
+    assert len(labels) == 1 + len(slowest)
+    assert left_out == ""
+    wrong = [cell[0].text for cell in ET.fromstring(svg).iter("rect") if "--invalid" in cell.get("style")]
+    assert wrong == ["above", f"{labels[0]}, 0 to 5 s: p50 {slow.p50_ms:,.1f} ms, p90 5,001.0 ms of 5 copies"]
+
+
+def test_more_destinations_than_a_picture_holds():
+    """The slowest are shown, and how many there are is said; of messages that nobody received there is no picture."""
+    of = wr.result(horizontal(60).only(4))
+    (message,) = {one.message for one in of.slices}
+
+    svg, left_out = grid(of, [message])
+    assert svg.count("text-anchor: end") == 40
+    assert left_out == "Of 60 destinations the 40 slowest."
+    assert grid(of, ["nobody's"]) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (wr.result(horizontal(5).only(4), run="other"), "vertical strict, horizontal strict"),
+        (replace(SMALL, consumption="relaxed", run="other"), "vertical strict, vertical relaxed"),
+    ],
+)
+def test_never_side_by_side(other, said, tmp_path):
+    """Runs of two topologies, or strict beside relaxed, are refused with a sentence; nothing is written."""
+    for attempt in (scenario_page.html, lambda results: scenario_page.write(results, tmp_path / "report.html")):
+        with pytest.raises(DataError, match=rf"never put side by side \({said}; .*report of each run by itself"):
+            attempt([SMALL, other])
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_page_for_each_topology_of_one_run(tmp_path):
+    """A run of both topologies gets two pages, each with its own alone, the disclaimer on both."""
+    results = [
+        replace(wr.result(topology.only(3), path=tmp_path), run="r") for topology in (vertical(5), horizontal(5))
+    ]
+
+    paths = scenario_page.write(results)
+    assert [path.name for path in paths] == ["report-vertical-strict.html", "report-horizontal-strict.html"]
+    for path, other in zip(paths, ("horizontal-b", "vertical-b"), strict=True):
+        text = path.read_text(encoding="utf-8")
+        assert DISCLAIMER in text
+        assert other not in text
+
+
+def test_several_of_one_topology():
+    """They share a page: a table with a line each, utilisation and delivery time over BASE, hollow where one failed."""
+    results = [wr.result(vertical(base).only(4)) for base in (5, 10, 20)]
+    results[2] = wr.failing(results[2], rules.DELIVERY_TIME, "SM1 inventoryInfo", 7200.0, "")
+    picture = scenario_figures.capacity(results)
+
+    assert [[point.x for point in panel.series[0].points] for panel in picture.panels] == [[5, 10, 20]] * 2
+    assert [point.hollow for point in picture.panels[0].series[0].points] == [False, False, True]
+    text = Page(scenario_page.html(results)).text
+    assert "the worst of 3 results (2 valid, 1 invalid)" in text
+    assert "Results of the vertical topology" in text
+    assert text.index(DISCLAIMER) < text.index("Results of the vertical topology")
+
+
+def test_a_recovery_has_no_periods_and_no_figure():
+    """A killed broker's run shows how it recovered, and names no figure."""
+    recovered = replace(SMALL, periods=(), recovery=Recovery(8.25, 1200, 3, 1), audit=())
+    text = Page(scenario_page.html([recovered])).text
+
+    assert "seconds to recovery 8.2" in text
+    assert "no figure:" in text
+
+
+def test_where_the_backlog_stood():
+    """Destinations with messages under way at the end of the measurement are listed, the largest first."""
+    left = replace(SMALL, backlog_by_destination={"a": 2, "b": 30, "c": 0})
+
+    assert [row.values for row in scenario_tables.backlog(left).rows] == [("b", "30"), ("a", "2")]
+    assert scenario_tables.backlog(SMALL) is None
+
+
+@pytest.mark.parametrize("word", ["<script>alert(1)</script>", "{{ 7 * 7 }}"])
+def test_names_are_only_names(word):
+    """A broker's label, a reason or a deviation is shown as it is, in text and drawings."""
+    result = wr.failing(wr.result(vertical(5).only(4), broker=word), rules.DELIVERY, word, 1, word)
+    text = scenario_page.html([replace(result, deviations=(word,))])
+
+    assert "script" not in {tag for tag, _ in Page(text).tags}
+    assert " ".join(word.split()) in Page(text).text
+
+
+def test_no_secret_and_the_same_bytes(monkeypatch):
+    """The page is the same each time, and has nothing of the environment."""
+    monkeypatch.setenv("BROKERBENCH_PASSCODE", "ge@h:eim")
+    first = scenario_page.html([SMALL])
+
+    assert scenario_page.html([SMALL]) == first
+    assert "ge@h:eim" not in first
+
+
+def test_a_real_browser(whole, tmp_path):
+    """It is parsed as it was meant, and the console stays empty."""
+    if CHROMIUM is None:
+        lacking("chromium is not installed: the page is not opened in a browser")
+    page = tmp_path / "report.html"
+    page.write_text(whole, encoding="utf-8")
+    switches = (
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--enable-logging=stderr",
+        "--no-first-run",
+        "--dump-dom",
+    )
+    done = subprocess.run(
+        [CHROMIUM, *switches, f"--user-data-dir={tmp_path / 'profile'}", page.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "CONSOLE" not in done.stderr
+    assert sum(tag == "svg" for tag, _ in Page(done.stdout).tags) == sum(tag == "svg" for tag, _ in Page(whole).tags)

@@ -1,0 +1,202 @@
+"""The full disclosure: everything that the rules ask for, in plain JSON; our figure only where it was earned."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from analysis.errors import DataError
+from analysis.scenario import disclosure as room
+from analysis.scenario.disclosure import NAME, disclosure, storage, withheld, write
+from analysis.scenario.results import Recovery
+from tests.support import scenario_results as wr
+from workloads.specjms2007 import DISCLAIMER, rules
+from workloads.status import VerdictKind
+from workloads.supply_chain import freeform
+from workloads.supply_chain.characterization import characterization
+from workloads.supply_chain.plan_json import digest, from_json
+from workloads.supply_chain.topology import horizontal, vertical
+
+RESULT = wr.result(repeat=True)
+
+#: What a full disclosure has to have (rules, sections 6.1.1 to 6.1.4), by our names.
+REQUIRED = {
+    "figure": {"name", "value", "withheld", "spec_metric"},
+    "test_info": {"run", "cell", "began_utc", "ended_utc", "outcome", "verdict", "compliant", "deviations"},
+    "sut": {
+        *("server_nodes", "server_cpus", "server_chips", "server_instances", "server_on_the_client_node"),
+        *("client_nodes", "client_cpus", "client_chips", "client_processes", "database_nodes", "others"),
+    },
+    "general_notes": {"steady_state", "recoverability", "storage", "other_info"},
+    "hardware": {"cpu_model", "cpu_mhz", "cpu_cores", "cpu_sockets", "cpu_caches", "memory_bytes", "store", "os"},
+    "configuration": {"broker", "load", "consumption", "transactions", "arrivals", "seed"},
+    "model": {"digest_sha256"},
+    "periods": {"lengths", "spans"},
+}
+
+
+def test_round_trip():
+    """It is JSON as it stands, and all that the rules ask for is in it, the disclaimer before everything else."""
+    said = disclosure(RESULT)
+
+    assert json.loads(json.dumps(said, allow_nan=False)) == said
+    assert next(iter(said)) == "disclaimer"
+    assert said["disclaimer"] == DISCLAIMER
+    for part, keys in REQUIRED.items():
+        assert keys <= said[part].keys(), part
+    assert said["model"]["digest_sha256"] == digest()
+    assert {one["type"] for one in said["products"]} == {
+        "message broker",
+        "JVM of the broker",
+        "load generator and audit",
+        "Python of the load",
+    }
+    assert all(one["why"] for one in said["not_applicable"])
+
+
+def test_topology_is_the_characterization_s():
+    """Destinations, subscriptions and connections are those of the model; the topology can be built again from it."""
+    said, model = disclosure(RESULT)["topology"], characterization(vertical(5))
+
+    for key in ("queues", "topics", "topic_subscriptions", "event_handlers", "drivers", "connections"):
+        assert said[key] == model[key], key
+    assert from_json({key: said[key] for key in RESULT.plan["topology"]}) == vertical(5)
+
+
+def test_nothing_is_left_out():
+    """Every period has all its interactions, messages and event handlers, the audit every row, however many."""
+    wide = wr.result(horizontal(20), repeat=True)
+    said = disclosure(wide)
+
+    assert [one["period"] for one in said["results"]] == ["measurement", "repeat"]
+    for shown, period in zip(said["results"], wide.periods, strict=True):
+        for part in ("interactions", "steps", "handlers"):
+            assert len(shown[part]) == len(getattr(period, part))
+    assert [row["scope"] for row in said["audit"]] == [row.scope for row in wide.audit]
+    assert {row["verdict"] for row in said["audit"]} == {"pass", "not judged"}
+    assert [(one["period"], one["begin_s"]) for one in said["periods"]["spans"]] == [
+        ("warm-up", 0.0),
+        ("measurement", 30.0),
+        ("repeat", 120.0),
+        ("drain", 210.0),
+    ]
+
+
+#: Results without a figure -> why.
+WITHHELD = {
+    "a test failed": (
+        wr.failing(RESULT, rules.DELIVERY, "SM1 orderConf", 1, "execution 3"),
+        "the audit failed: everything received, SM1 orderConf",
+    ),
+    "a check could not be made": (replace(RESULT, verdict=VerdictKind.UNVERIFIED), "the verdict is unverified"),
+    "an interaction alone": (wr.result(vertical(5).only(2)), "1 of 7 interactions ran"),
+    "a user's own topology": (
+        wr.result(freeform.read("locations = { supermarkets = 2 }\n[interaction_4]\nrate_per_s = 1")),
+        "the freeform topology has no figure",
+    ),
+    "nothing measured": (replace(RESULT, periods=()), "there was no measurement period"),
+}
+
+
+@pytest.mark.parametrize("name", WITHHELD)
+def test_no_figure_without_a_passed_audit(name):
+    """The figure is null unless all of a published topology was measured and passed; the reason stands beside it."""
+    result, reason = WITHHELD[name]
+
+    assert disclosure(result)["figure"]["value"] is None
+    assert disclosure(result)["figure"]["withheld"] == withheld(result) == reason
+
+
+def test_a_figure_of_its_own_name():
+    """A passed audit gives BASE under our own name, which is nowhere that of a SPEC metric."""
+    for topology, name in ((vertical(5), "vertical"), (horizontal(5), "horizontal")):
+        said = disclosure(wr.result(topology))
+        assert said["figure"] == {
+            "name": f"supply-chain BASE ({name})",
+            "value": 5,
+            "withheld": None,
+            "spec_metric": False,
+        }
+        assert not re.search(r"specjms2007@|specjms@", json.dumps(said), re.IGNORECASE)
+
+
+@pytest.mark.parametrize(
+    ("growth", "seconds", "said"),
+    [
+        (None, 1800, "not known: the broker's files could not be measured"),
+        (40_000.0, 60, "measured over 60 s only, below 600 s"),
+        (40_000.0, 1800, "there is room for it"),
+        (4e6, 1800, "there is not enough room for it"),
+        (-3.0, 1800, "the files did not grow in the period"),
+    ],
+)
+def test_storage_of_a_day(growth, seconds, said):
+    """The measured growth times 86400 s beside what is free; what is not known or means little is said so."""
+    period = replace(RESULT.measured, store_growth_bytes_per_s=growth, seconds=seconds)
+    found = storage(replace(RESULT, periods=(period,)))
+
+    assert said in found.said
+    assert found.day_bytes == (None if growth is None else growth * 86400)
+    assert disclosure(replace(RESULT, periods=(period,)))["general_notes"]["storage"]["said"] == found.said
+
+
+def test_recovery():
+    """A killed broker's run says how long recovery took; another one, that it did not look."""
+    recovered = replace(RESULT, recovery=Recovery(8.25, 120, 3, 1))
+
+    assert "8.2 s to recovery" in disclosure(recovered)["general_notes"]["recoverability"]
+    assert disclosure(recovered)["recovery"]["stored_at_the_kill"] == 120
+    assert "not shown by this run" in disclosure(RESULT)["general_notes"]["recoverability"]
+
+
+def test_a_broker_that_ran_already():
+    """What is not known of it is null, not made up."""
+    facts = {"activemq": {"provider": "url", "cpus": None, "product": "ActiveMQ"}}
+    said = disclosure(replace(RESULT, manifest=RESULT.manifest | {"brokers": facts}))
+
+    assert said["sut"]["server_cpus"] is None
+    assert said["sut"]["server_on_the_client_node"] is None
+    assert said["configuration"]["broker"]["configuration_digest_sha256"] is None
+
+
+def test_one_file_per_result(tmp_path):
+    """`disclosure.json` of a run's only result; of several, one each; the same bytes each time, and no path in them."""
+    alone = wr.result(path=tmp_path)
+    (path,) = write([alone])
+    first = path.read_text(encoding="utf-8")
+
+    assert path == tmp_path / NAME
+    assert json.loads(first) == disclosure(alone)
+    assert first.index(DISCLAIMER[:40]) < first.index("supply-chain BASE")
+    assert write([alone])[0].read_text(encoding="utf-8") == first
+    assert str(tmp_path) not in first
+    names = [one.name for one in write([alone, wr.result(vertical(10), path=tmp_path)])]
+    assert names == [
+        "disclosure-activemq-01-vertical-b0005.json",
+        "disclosure-activemq-01-vertical-b0010.json",
+    ]
+
+
+def test_no_secret(tmp_path, monkeypatch):
+    """What stands in the environment or in a broker's URL is in no disclosure."""
+    monkeypatch.setenv("BROKERBENCH_PASSCODE", "ge@h:eim")
+    (path,) = write([wr.result(path=tmp_path, broker="stomp://127.0.0.1:61613")])
+
+    assert "ge@h:eim" not in path.read_text(encoding="utf-8")
+    assert "passcode" not in path.read_text(encoding="utf-8").lower()
+
+
+def test_whole_or_not_at_all(tmp_path, monkeypatch):
+    """A directory that cannot be written is refused in words, and no piece is left behind."""
+    with pytest.raises(DataError, match=r"disclosure cannot be written: No such file or directory; make room"):
+        write([wr.result(path=tmp_path / "nowhere")])
+
+    def broken(self: Path, _target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(room.Path, "replace", broken)
+    with pytest.raises(DataError, match="No space left on device"):
+        write([wr.result(path=tmp_path)])
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,156 @@
+"""The audit finds what is put in: exactly the right test fails, and names the place."""
+
+import pytest
+
+from analysis.scenario.results import Judgement
+from tests.analysis.scenario.conftest import FAULTS
+from tests.support.scenario_runs import Fault
+from workloads.scenario.periods import Period
+from workloads.specjms2007 import rules
+from workloads.status import VerdictKind
+
+#: By the fault: the tests that fail, and the only place that they name.
+EXPECTED = {
+    Fault.LOSE: ({rules.DELIVERY}, "DC1 order"),
+    Fault.DUPLICATE: ({rules.DUPLICATES}, "DC1 offer"),
+    Fault.MISROUTE: ({rules.LOCATION}, "SM1 orderConf"),
+    Fault.REORDER: ({rules.ORDER}, "SM2 inventoryInfo"),
+    Fault.LATE: ({rules.DELIVERY_TIME}, None),
+    Fault.LAGGING: ({rules.PACING}, "interaction 4"),
+    Fault.SLOW: ({rules.INPUT_RATE, rules.SENT, rules.RECEIVED, rules.PACING}, "interaction 4"),
+    Fault.CUT: ({rules.CHAINS}, "interaction 1"),
+    Fault.DOUBLE: ({rules.SURPLUS}, "interaction 2"),
+    Fault.SKIP: ({rules.STARTS}, "SM1 inventoryInfo"),
+    Fault.SWELL: ({rules.CONTENT}, "HQ1 invoice"),
+}
+
+#: Recorded runs in which nothing is wrong.
+SOUND = ("perfect", "repeat", "shared", "killed")
+
+
+def failing(result):
+    return {row.rule for row in result.failed}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_exactly_the_right_test_fails_and_names_the_place(results, fault):
+    """A fault of one kind fails the test for it and no other, at the place where it was put."""
+    tests, place = EXPECTED[fault]
+    result = results[str(fault)]
+
+    assert failing(result) == tests, [(row.rule.name, row.scope, row.why) for row in result.failed]
+    if place is not None:
+        assert {row.scope for row in result.failed} == {place}
+    assert result.verdict == VerdictKind.INVALID
+    assert not result.passes
+
+
+def test_late_messages_fail_at_every_handler_that_gets_them(results):
+    """The percentile is each event handler's own; those of other messages pass."""
+    failed = results["late"].failed
+
+    assert {row.scope for row in failed} == {"SM1 orderConf", "SM2 orderConf"}
+    assert all(row.observed == pytest.approx(6002, abs=5) for row in failed)
+
+
+def test_a_slow_driver_is_named_by_its_rate_first(results):
+    """Its messages are missing too, and its starts late; the first test to fail is the input rate."""
+    result = results["slow"]
+
+    assert result.first_failure == "input rate, interaction 4"
+    assert result.failed[0].observed == pytest.approx(-0.2, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (Fault.LOSE, "1 missing, first message 33 of the driver SM2 order, execution 33 of interaction 1 at SM2"),
+        (Fault.CUT, "nobody sent statInfoOrderDC"),
+        (Fault.DOUBLE, "more messages than the tables have"),
+        (Fault.SKIP, "numbers"),
+    ],
+)
+def test_a_failure_has_an_example(results, fault, words):
+    """A row that fails says which message or execution it was first."""
+    assert words in results[str(fault)].failed[0].why
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_a_sound_run_passes(results, name):
+    """Nothing fails, nothing is left unjudged, and every execution of the measurement is complete."""
+    result = results[name]
+
+    assert [(row.rule.name, row.scope, row.why) for row in (*result.failed, *result.unjudged)] == []
+    assert result.verdict == VerdictKind.VALID
+    for period in result.periods:
+        assert all(one.completed == one.started for one in period.interactions)
+
+
+def test_drawn_arrivals_are_judged_by_what_was_drawn(results):
+    """A perfect run passes whatever the draw, its rate is judged; few bursts say nothing of the level."""
+    result = results["poisson"]
+
+    assert result.passes
+    assert {rules.LEVEL} <= {row.rule for row in result.unjudged} <= {rules.LEVEL, rules.SENT, rules.RECEIVED}
+    assert any(row.rule == rules.INPUT_RATE and row.judgement is Judgement.PASS for row in result.audit)
+    assert any("drawn at random" in text for text in result.deviations)
+
+
+def test_sound_does_not_mean_compliant(results):
+    """Short lengths and a topology of one's own are deviations; one host is one always."""
+    result = results["perfect"]
+
+    assert not result.compliant
+    words = " ".join(result.deviations)
+    assert all(section in words for section in ("3.9", "3.1", "3.4", "1.6"))
+
+
+def test_a_window_that_is_too_short_is_not_judged(results):
+    """Neither passed nor failed by luck: the row says from which length on it is judged; the verdict is unverified."""
+    result = results["short"]
+    counts = [row for row in result.audit if row.rule in {rules.INPUT_RATE, rules.SENT, rules.RECEIVED}]
+
+    assert {row.judgement for row in counts} == {Judgement.NOT_JUDGED}
+    assert "judged from 10 s on" in counts[0].why
+    assert result.passes
+    assert result.verdict == VerdictKind.UNVERIFIED
+
+
+def test_a_repeat_is_audited_as_a_whole(results):
+    """The further period has rows of its own for all tests of a period, and one that says whether it confirms."""
+    audit = results["repeat"].audit
+    first, again = (
+        {row.rule for row in audit if row.period is period} for period in (Period.MEASUREMENT, Period.REPEAT)
+    )
+
+    assert again == first | {rules.REPEATED}
+
+
+def test_a_broker_that_falls_behind_is_no_steady_state(results):
+    """The backlog grows, the verdict names the first test that fails, and says where the backlog stands."""
+    result = results["flooded"]
+
+    assert rules.BACKLOG in failing(result)
+    assert rules.DELIVERY not in failing(result)  # the drain was long enough
+    assert sum(result.backlog_by_destination.values()) > 20
+    assert result.first_failure == "messages sent, interaction 1"
+
+
+def test_recovery_is_timed_and_its_transactions_are_whole(results):
+    """From the kill to the last stored message; what came again and what nobody confirmed is counted."""
+    result = results["killed"]
+
+    assert 8 < result.recovery.seconds_to_recovery < 10
+    assert result.recovery.stored_at_the_kill > result.recovery.redelivered > 0
+    assert result.recovery.in_doubt > 0
+    assert result.periods == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [("unmarked", rules.REDELIVERED), ("forgotten", rules.DELIVERY), ("torn", rules.ATOMIC)],
+)
+def test_a_broken_promise_is_found(results, name, rule):
+    """A missing mark, a stored message that is gone, half a transaction: each by its own test."""
+    assert rule in failing(results[name])
+    assert failing(results[name]) <= {rule, rules.SURPLUS}

@@ -1,0 +1,158 @@
+"""What a result says in numbers, against numpy on the very rows."""
+
+import json
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from analysis.scenario import aggregates, console, json_output
+from tests.conftest import read_json, table_rows
+from workloads.scenario.periods import Period
+from workloads.specjms2007 import DISCLAIMER
+
+
+@pytest.fixture(scope="module")
+def rows(recording):
+    return {name: table_rows(recording, name, cell="perfect") for name in ("sent", "received", "periods", "samples")}
+
+
+@pytest.fixture(scope="module")
+def span(rows):
+    (row,) = (row for row in rows["periods"] if row["period"] == Period.MEASUREMENT)
+    return row["begin_ns"], row["end_ns"]
+
+
+def test_percentiles_are_those_of_numpy(results, rows, span):
+    """Of what was received in the period, interpolated linearly between the two nearest."""
+    for handler in results["perfect"].measured.handlers:
+        took = [
+            (row["received_ns"] - row["sent_ns"]) / 1e6
+            for row in rows["received"]
+            if row["handler"] == handler.handler and span[0] <= row["received_ns"] < span[1]
+        ]
+        assert handler.delivery.count == len(took)
+        assert (handler.delivery.p50_ms, handler.delivery.p90_ms, handler.delivery.p99_ms) == pytest.approx(
+            tuple(np.percentile(took, [50, 90, 99]))
+        )
+        assert handler.delivery.max_ms == pytest.approx(max(took))
+
+
+def test_rates_and_cpu_are_those_of_the_period(results, rows, span):
+    """Messages by the instant of sending and of receipt; CPU time in cores, and per message."""
+    period = results["perfect"].measured
+    sent = sum(span[0] <= row["sent_ns"] < span[1] for row in rows["sent"])
+    received = sum(span[0] <= row["received_ns"] < span[1] for row in rows["received"])
+
+    assert (period.sent_per_s, period.received_per_s) == pytest.approx((sent / 25, received / 25))
+    assert period.load_us_per_message == pytest.approx(20, rel=0.01)
+    assert period.broker_cpu == pytest.approx((sent + received) * 50e-6 / 25, rel=0.01)
+    assert period.store_growth_bytes_per_s == pytest.approx(sent * 100 / 25, rel=0.02)
+
+
+def test_an_execution_lasts_from_its_first_sending_to_its_last_receipt(results, rows, span):
+    """End-to-end times are of executions that were started in the period and were complete in the end."""
+    first, last = {}, {}
+    for row in rows["sent"]:
+        first[row["execution"]] = min(first.get(row["execution"], row["sent_ns"]), row["sent_ns"])
+    for row in rows["received"]:
+        last[row["execution"]] = max(last.get(row["execution"], 0), row["received_ns"])
+    (second,) = (one for one in results["perfect"].measured.interactions if one.number == 2)
+    took = [
+        (last[execution] - begin) / 1e6
+        for execution, begin in first.items()
+        if execution >> 60 == 2 and span[0] <= begin < span[1]
+    ]
+
+    assert second.end_to_end.count == len(took) == second.completed
+    assert second.end_to_end.p90_ms == pytest.approx(np.percentile(took, 90))
+
+
+def test_the_course_of_the_run_adds_up(results, rows):
+    """Every message is in one second; the backlog ends at 0 and is never negative."""
+    seconds = results["perfect"].seconds
+
+    assert sum(one.sent for one in seconds) == len(rows["sent"])
+    assert sum(one.received for one in seconds) == len(rows["received"])
+    assert [one.second for one in seconds] == list(range(len(seconds)))
+    assert seconds[-1].backlog == 0
+    assert min(one.backlog for one in seconds) >= 0
+    by_step = results["perfect"].seconds_by_step.values()
+    assert sum(one.received for course in by_step for one in course) == len(rows["received"])
+
+
+def test_what_each_destination_delivered_over_time(results, rows):
+    """Every copy is in the slice in which it came, with the percentiles that numpy finds among those of its
+    destination.
+    """
+    result = results["perfect"]
+    names = [one["name"] for one in result.plan["destinations"]]
+    begin_ns = min(row["begin_ns"] for row in rows["periods"])
+    sent = {(row["producer"], row["position"]): row["destination"] for row in rows["sent"]}
+    took = defaultdict(list)
+    for row in rows["received"]:
+        place = (row["received_ns"] - begin_ns) // (result.slice_s * 10**9) * result.slice_s
+        name = names[sent[row["producer"], row["position"]]]
+        took[name, place].append((row["received_ns"] - row["sent_ns"]) / 1e6)
+
+    assert len({begin for _, begin in took}) <= aggregates.SLICES
+    assert {(one.destination, one.begin_s): one.copies for one in result.slices} == {
+        key: len(of) for key, of in took.items()
+    }
+    for one in result.slices:
+        of = took[one.destination, one.begin_s]
+        assert (one.p50_ms, one.p90_ms) == pytest.approx(np.percentile(of, [50, 90]))
+
+
+def test_the_disclaimer_stands_before_every_result(results):
+    """In words and as JSON, whatever is asked."""
+    mine = [results["perfect"]]
+
+    for text in (console.summary(mine), console.audit(mine)):
+        assert " ".join(text.split()).startswith(DISCLAIMER)
+    for said in (json_output.summary_json(mine), json_output.audit_json(mine)):
+        assert list(said)[:2] == ["schema", "disclaimer"]
+
+
+def test_json_has_what_scripts_rely_on(results):
+    """One object for all cells, with plain numbers and no NaN; the search for a capacity reads the cells of `audit`."""
+    both = [results["perfect"], results["flooded"]]
+    audit = json.loads(json.dumps(json_output.audit_json(both), allow_nan=False))
+    summary = json.loads(json.dumps(json_output.summary_json(both), allow_nan=False))
+
+    assert [cell["passes"] for cell in audit["cells"]] == [True, False]
+    assert audit["kind"] == "workload"
+    assert audit["cells"][0]["first_failure"] is None
+    assert audit["cells"][1]["first_failure"].startswith("messages sent")
+    assert {"p90_ms", "broker_cpu", "load_cpu", "sent_per_s", "received_per_s", "rows"} <= set(audit["cells"][0])
+    assert audit["verdict"] == summary["verdict"] == "invalid"
+    assert {"periods", "tests", "deviations", "backlog_at_end", "recovery"} <= set(summary["cells"][0])
+
+
+def test_the_verdict_names_the_first_failure_and_the_backlog(results):
+    """The closing lines suffice: what failed first, where messages pile up, whether the rules were kept."""
+    text = console.summary([results["flooded"]])
+
+    assert "first to fail: messages sent, interaction 1" in text
+    assert "backlog at the end of the measurement: " in text
+    assert "compliant: no" in text
+    assert text.rstrip().endswith(f"run directory: {results['flooded'].path}")
+
+
+def test_one_line_per_test(results):
+    """Hundreds of rows that pass are one line, with the farthest off and their number."""
+    lines = console.audit([results["late"]]).splitlines()
+
+    (line,) = (line for line in lines if line.startswith("delivery time "))
+    assert "FAIL (2)" in line
+    assert "5000 ms" in line
+    assert [line for line in lines if line.startswith("- delivery time, SM2 orderConf")]
+
+
+def test_the_result_is_of_the_recorded_plan(results, recording):
+    """Plan and manifest are carried along as they were written, for the disclosure."""
+    result = results["perfect"]
+
+    assert result.plan == read_json(recording / "plan.json")["cells"][0]
+    assert result.store == "store=kahadb, sync=always: synced"
+    assert [span.period for span in result.spans] == [Period.WARM_UP, Period.MEASUREMENT, Period.DRAIN]

@@ -1,0 +1,579 @@
+"""The audit is exact: against one that looks at every single delivery, through Spark and without it."""
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.errors import DataError
+from analysis.run_directory import frames
+from analysis.throughput import audit as audits
+from analysis.throughput.audit import audit
+from analysis.throughput.reader import open_runs
+from tests.support import run_directories as rd
+from workloads.schema import ANCHOR, CAPACITY, plan_record
+from workloads.status import VerdictKind
+from workloads.throughput.lanes import LaneAudit, audit_shared_lane
+
+KEYS = {"broker": "activemq", "start": 1, "experiment": "replication"}
+
+#: What the first stage reads, and how it names a pair: (cell, layout, block, subscription, lane).
+STORED = (*audits.PAIR, "arrival", "first_seq", "last_seq")
+PAIR = len(audits.PAIR)
+
+
+def small_run(cells, messages=10, **changes):
+    """Two layouts of one round, and the warm-up's: three layouts of traffic; no cell but these."""
+    return rd.measured_run(cells, **{"layouts": 2, "rounds": 1, "anchors": 0, "messages": messages, **changes})
+
+
+#: Layouts with traffic in a small run.
+PASSES = 3
+
+
+def event_by_event(arrivals, sent, *, expected):
+    """The definition, one delivery at a time: high is one more than the highest number seen."""
+    if not expected:
+        return LaneAudit(delivered=len(arrivals), misdelivered=len(arrivals))
+    seen, high, duplicated, reordered, misdelivered = set(), 0, 0, 0, 0
+    for number in arrivals:
+        if number >= sent:
+            misdelivered += 1
+            continue
+        if number in seen:
+            duplicated += 1
+        elif number < high:
+            reordered += 1
+        seen.add(number)
+        high = max(high, number + 1)
+    return LaneAudit(sent, len(arrivals), sent - len(seen), duplicated, reordered, misdelivered)
+
+
+@st.composite
+def streams(draw):
+    """What one subscriber got of one lane: numbers in the order of arrival, mostly consecutive."""
+    arrivals = []
+    for first, length in draw(st.lists(st.tuples(st.integers(0, 12), st.integers(1, 6)), max_size=6)):
+        arrivals += range(first, first + length)
+    return arrivals
+
+
+def as_rows(arrivals, *, cuts):
+    """The stream as recorded runs: broken where it is not consecutive, and at random places besides."""
+    rows = []
+    for place, number in enumerate(arrivals):
+        if rows and rows[-1][2] == number - 1 and place not in cuts:
+            rows[-1][2] = number
+        else:
+            rows.append([place, number, number])
+    return rows
+
+
+def heard(rows):
+    """Rows as the second stage gets them: sorted, in batches that cut through audiences."""
+    rows = sorted(rows)
+    return [
+        pa.RecordBatch.from_arrays([pa.array(column) for column in np.array(rows[at : at + 3]).T], list(audits.HEARD))
+        for at in range(0, len(rows), 3)
+    ]
+
+
+def stored(rows):
+    """Rows as the first stage gets them."""
+    return pa.RecordBatch.from_arrays([pa.array(column) for column in np.array(rows).T], list(STORED))
+
+
+#: By layout, subscription (below 0: of another cell) and lane.
+PAIRS = st.dictionaries(
+    st.tuples(st.integers(1, 2), st.integers(-1, 2), st.integers(0, 3)),
+    st.tuples(streams(), st.sets(st.integers(0, 30))),
+    min_size=1,
+    max_size=8,
+)
+
+#: By layout and lane.
+SENT = st.dictionaries(st.tuples(st.integers(1, 2), st.integers(0, 3)), st.integers(1, 15))
+
+
+def truth_of(pairs, sent, expected):
+    """The audit of every delivery: `expected` are (subscription, lane), in each layout."""
+    return sum(
+        (
+            event_by_event(
+                pairs[layout, *pair][0] if (layout, *pair) in pairs else [],
+                sent.get((layout, pair[1]), 0),
+                expected=pair in expected,
+            )
+            for layout in (1, 2)
+            for pair in {key[1:] for key in pairs} | expected
+        ),
+        LaneAudit(),
+    )
+
+
+@given(PAIRS, SENT, st.sets(st.tuples(st.integers(0, 2), st.integers(0, 3))), st.randoms())
+def test_both_stages_agree_with_the_audit_of_every_delivery(pairs, sent, expected, random):
+    """However the rows are cut into runs and batches, the sums are those of the audit event by event.
+
+    Two layouts have the same numbers in the same lanes: they never meet.
+    """
+    streams_of = [
+        [(0, layout, 0, subscription, lane, *row) for row in as_rows(arrivals, cuts=cuts)]
+        for (layout, subscription, lane), (arrivals, cuts) in pairs.items()
+    ]
+    rows = [rows.pop(0) for rows in random.sample([s for s in streams_of for _ in s], sum(map(len, streams_of)))]
+    runs = []
+    while rows:
+        size = random.randint(1, len(rows))
+        batch, rows = rows[:size], rows[size:]
+        runs += [tuple(row.values()) for out in audits._collapse([stored(batch)]) for row in out.to_pylist()]
+    runs += [
+        (0, layout, 0, subscription, lane, -1, -1, 0, -1, count)
+        for (layout, lane), count in sent.items()
+        for subscription, of in expected
+        if of == lane
+    ]
+    judged = heard([(*row[:3], row[3], row[4], row[3], *row[PAIR:]) for row in runs])
+
+    found = sum(
+        (LaneAudit(*(row[name] for name in audits.COUNTS)) for out in audits._judge(judged) for row in out.to_pylist()),
+        LaneAudit(),
+    )
+
+    assert found == truth_of(pairs, sent, expected)
+
+
+@settings(max_examples=3)
+@given(st.lists(st.tuples(PAIRS, SENT), min_size=6, max_size=12), st.randoms())
+def test_spark_agrees_with_the_audit_of_every_delivery(spark, cells, random):
+    """The whole way from Parquet: per cell the numbers are those of the audit event by event, over its layouts."""
+    run = small_run([(1, replication) for replication in range(1, len(cells) + 1)])
+    run.tables["sends"], run.tables["deliveries"] = [], []
+    truth = {}
+    for replication, (pairs, sent) in enumerate(cells, start=1):
+        keys = KEYS | {"cell": rd.cell_name(1, replication), "block": 0}
+        plan = rd.replication_plan(1, replication, publishers=4)
+        run.plans[replication - 1] = plan_record(plan, fits_model=True, factors={})
+        for (layout, lane), count in sent.items():
+            run.tables["sends"].append(rd.delivery(keys | {"layout": layout}, 0, lane, 0, 0, count - 1))
+        rows = [
+            rd.delivery(keys | {"layout": layout}, subscription, lane, *row)
+            for (layout, subscription, lane), (arrivals, cuts) in pairs.items()
+            for row in as_rows(arrivals, cuts=cuts)
+        ]
+        order = sorted(range(len(rows)), key=lambda at: (rows[at]["arrival"], random.random()))
+        run.tables["deliveries"] += [rows[at] for at in order]
+        expected = {(subscription, lane) for lane in range(4) for subscription in range(replication)}
+        truth[keys["cell"]] = truth_of(pairs, sent, expected)
+    with tempfile.TemporaryDirectory() as folder:
+        result = audited(spark, run, Path(folder) / "run")
+
+    found = {cell.key.cell: cell.copies for cell in result.cells}
+    assert {cell: found[cell] for cell in truth} == truth
+    assert result.copies == sum(truth.values(), LaneAudit())
+    assert result.sent == sum(count for _, sent in cells for count in sent.values())
+
+
+def audited(spark, run, folder, **options):
+    runs = open_runs([run.write(folder)], **options)
+    return audit(spark, frames(spark, runs), runs)[0]
+
+
+def test_a_clean_run_is_valid(spark, tmp_path):
+    """Every copy that the plan expects came once: valid, with the warm-up's traffic counted like any other.
+
+    All layouts, and all blocks that have an anchor, use the same numbers: none is a duplicate of another.
+    """
+    run = rd.measured_run([(0, 2), (5, 3)], layouts=2, rounds=1, blocks=2, anchors=1, messages=20)
+
+    result = audited(spark, run, tmp_path / "run")
+
+    found = {cell.key.cell: (cell.sent, cell.copies) for cell in result.cells}
+    sent = PASSES * 2 * 20  # of two publishers
+    assert found == {
+        "f0000-r002": (sent, LaneAudit(2 * sent, 2 * sent)),
+        "f0005-r003": (sent, LaneAudit(3 * sent, 3 * sent)),
+        "r001": (2 * sent, LaneAudit(2 * sent, 2 * sent)),  # in two blocks
+    }
+    assert (result.verdict, result.findings) == (VerdictKind.VALID, ())
+
+
+#: What one subscriber got of one lane of ten messages, as runs in the order of arrival, and what that is.
+FAULTS = {
+    "clean": ([(0, 9)], LaneAudit(10, 10)),
+    "lost": ([(0, 3), (5, 9)], LaneAudit(10, 9, lost=1)),
+    "duplicated": ([(0, 5), (5, 9)], LaneAudit(10, 11, duplicated=1)),
+    "swapped": ([(0, 3), (5, 5), (4, 4), (6, 9)], LaneAudit(10, 10, reordered=1)),
+    "never sent": ([(0, 9), (10, 10)], LaneAudit(10, 11, misdelivered=1)),
+    "nothing came": ([], LaneAudit(10, 0, lost=10)),
+}
+
+
+@pytest.mark.parametrize("layout", [0, 2], ids=["warm-up", "measured"])
+def test_each_fault_is_counted_where_it_happens(spark, tmp_path, layout):
+    """One fault at one subscriber in one layout is one in its cell, and none in the others."""
+    replications = range(2, 2 + len(FAULTS))
+    run = small_run([(0, replication) for replication in replications])
+    for replication, (runs, _) in zip(replications, FAULTS.values(), strict=True):
+        (hit,) = run.rows("deliveries", cell=rd.cell_name(0, replication), subscription=1, lane=0, layout=layout)
+        run.tables["deliveries"].remove(hit)
+        keys = {name: hit[name] for name in (*rd.KEYS, "layout", "block")}
+        run.tables["deliveries"] += [
+            rd.delivery(keys, 1, 0, 1000 + place, first, last) for place, (first, last) in enumerate(runs)
+        ]
+
+    result = audited(spark, run, tmp_path / "run")
+
+    found = {cell.key.cell: cell.copies for cell in result.cells}
+    for replication, (fault, truth) in zip(replications, FAULTS.values(), strict=True):
+        others = 10 * (2 * replication * PASSES - 1)
+        assert found[rd.cell_name(0, replication)] == truth + LaneAudit(others, others), fault
+    assert result.verdict == VerdictKind.INVALID
+    assert [finding.measured.split()[0] for finding in result.findings] == ["11", "1", "1", "1"]
+
+
+def test_the_same_fault_in_two_layouts_counts_twice(spark, tmp_path):
+    """What one layout lost is not made good by what another one has twice."""
+    run = small_run([(0, 2)])
+    for layout, (first, last) in {0: (0, 8), 1: (0, 8), 2: (0, 9)}.items():
+        (hit,) = run.rows("deliveries", layout=layout, subscription=1, lane=0)
+        hit |= {"first_seq": first, "last_seq": last}
+    (hit,) = run.rows("deliveries", layout=2, subscription=1, lane=0)
+    run.tables["deliveries"].append(hit | {"first_seq": 9, "arrival": 1000})
+
+    result = audited(spark, run, tmp_path / "run")
+
+    (cell,) = result.cells
+    assert cell.copies == LaneAudit(PASSES * 40, PASSES * 40 - 1, lost=2, duplicated=1)
+
+
+@pytest.mark.parametrize("block", [0, 1])
+def test_a_copy_for_another_cell_is_misdelivered(spark, tmp_path, block):
+    """A copy that came to another cell's subscription has a number below 0: it counts on the cell of its lane."""
+    run = small_run([(0, 1), (0, 2)], blocks=2)
+    cell = rd.cell_name(0, 1 + block)
+    hit = run.rows("deliveries", cell=cell, layout=1, lane=1)[0]
+    hit["last_seq"] = 8
+    run.tables["deliveries"].append(hit | {"subscription": -3, "first_seq": 9, "last_seq": 9, "arrival": 900})
+    run.tables["deliveries"].append(hit | {"subscription": -1, "first_seq": 0, "last_seq": 4, "arrival": 901})
+
+    result = audited(spark, run, tmp_path / "run")
+
+    found = {one.key.cell: one.copies for one in result.cells}
+    whole = PASSES * 2 * 10 * (1 + block)
+    assert found.pop(cell) == LaneAudit(whole, whole + 5, lost=1, misdelivered=6)
+    assert all(copies.exact for copies in found.values())
+
+
+def test_an_incomplete_layout_is_left_out_and_all_else_audited(spark, tmp_path):
+    """With --partial: what a layout without its row lost is not held against the broker, what others lost is."""
+    run = small_run([(0, 1), (0, 2)], layouts=3)
+    run.manifest["outcome"] = "interrupted"
+    run.tables["layouts"].pop()
+    for row in run.rows("deliveries", layout=3):
+        run.tables["deliveries"].remove(row)
+    run.rows("deliveries", layout=2, cell="f0000-r001")[0]["last_seq"] -= 1
+
+    result = audited(spark, run, tmp_path / "run", partial=True)
+
+    assert {cell.key.cell: cell.copies for cell in result.cells} == {
+        "f0000-r001": LaneAudit(PASSES * 20, PASSES * 20 - 1, lost=1),
+        "f0000-r002": LaneAudit(PASSES * 40, PASSES * 40),
+    }
+
+
+def queue(subscribers=3, messages=12):
+    """A run with a queue beside an ordinary cell; the keys of the queue's cell in its second layout."""
+    run = small_run([(0, 2)])
+    keys = rd.add_cell(run, rd.queue_plan(subscribers), taken_s=[1e-4], messages=messages)
+    return run, keys | {"layout": 2, "block": 0}
+
+
+#: Copies of the queue's other layouts.
+REST = (PASSES - 1) * 24
+
+
+def queue_copies(spark, run, folder):
+    """Of all layouts, less what the others have when nothing is wrong there."""
+    result = audited(spark, run, folder)
+    (copies,) = (cell.copies for cell in result.cells if cell.key.cell == "queue")
+    return replace(copies, expected=copies.expected - REST, delivered=copies.delivered - REST), result
+
+
+def test_each_message_of_a_queue_comes_to_one_consumer(spark, tmp_path):
+    """However a queue shares its messages out, each is expected once; the cell beside it is judged as ever."""
+    run, keys = queue()
+
+    copies, result = queue_copies(spark, run, tmp_path / "run")
+
+    assert copies == LaneAudit(24, 24)
+    assert (result.verdict, result.copies.expected) == (VerdictKind.VALID, PASSES * (24 + 40))
+
+    for row in run.rows("deliveries", **keys):  # one consumer takes what all the others had
+        row["subscription"] = 2
+    assert queue_copies(spark, run, tmp_path / "again")[0] == LaneAudit(24, 24)
+
+
+def test_a_queue_that_gives_a_message_to_two_duplicates_it(spark, tmp_path):
+    """A second copy at another consumer is a duplicate, a message at none is lost, one at a stranger misdelivered."""
+    run, keys = queue()
+    twice, nobody, never = run.rows("deliveries", **keys, lane=0)[:3]
+    run.tables["deliveries"].append(twice | {"subscription": (twice["subscription"] + 1) % 3, "arrival": 900})
+    run.tables["deliveries"].remove(nobody)
+    run.tables["deliveries"].append(never | {"subscription": 7, "arrival": 901})
+    run.tables["deliveries"].append(never | {"first_seq": 99, "last_seq": 99, "arrival": 902})
+
+    copies, _ = queue_copies(spark, run, tmp_path / "run")
+
+    late = 1  # the second copy came after later ones at its consumer
+    assert copies == LaneAudit(24, 26, lost=1, duplicated=1, reordered=late, misdelivered=2)
+
+
+def test_a_queue_that_got_nothing_of_a_lane_expects_nothing(spark, tmp_path):
+    """In a layout in which a shared lane sent nothing, whatever comes of it was never sent."""
+    run, keys = queue()
+    run.tables["sends"] = [row for row in run.tables["sends"] if not (keys.items() <= row.items() and row["lane"] == 0)]
+
+    copies, _ = queue_copies(spark, run, tmp_path / "run")
+
+    assert copies == LaneAudit(12, 24, misdelivered=12)
+
+
+def test_order_within_a_queue_is_that_of_each_consumer(spark, tmp_path):
+    """A consumer that is served later than the others is no disorder; a late arrival at one of them is."""
+    run, keys = queue()
+    for row in run.rows("deliveries", **keys, subscription=0):
+        row["arrival"] += 10_000
+    assert queue_copies(spark, run, tmp_path / "run")[0].exact
+
+    first, second = run.rows("deliveries", **keys, subscription=1, lane=0)[:2]
+    for name in ("first_seq", "last_seq"):
+        first[name], second[name] = second[name], first[name]
+    assert queue_copies(spark, run, tmp_path / "again")[0] == LaneAudit(24, 24, reordered=1)
+
+
+@settings(max_examples=100)
+@given(st.lists(streams(), min_size=2, max_size=4), st.integers(0, 15), st.integers(0, 3))
+def test_the_second_stage_brings_the_consumers_of_a_queue_together(handlers, sent, audience):
+    """In batches cut anywhere, a queue's consumers are audited as one, and the pair beside them by itself."""
+    numbers = [audience + place for place in range(len(handlers))]
+    rows = [(0, 1, 0, audience, 5, one, -1, -1, 0, -1, sent) for one in numbers]
+    for one, stream in zip(numbers, handlers, strict=True):
+        rows += [(0, 1, 0, audience, 5, one, place, place, seq, seq, -1) for place, seq in enumerate(stream)]
+    for layout, stranger in ((1, numbers[-1] + 1), (2, audience)):
+        rows += [(0, layout, 0, stranger, 5, stranger, 0, 0, 3, 3, -1)]
+
+    (judged,) = audits._judge(heard(rows))
+
+    truth = audit_shared_lane([[(seq, seq) for seq in stream] for stream in handlers], sent)
+    truth += LaneAudit(delivered=2, misdelivered=2)
+    assert LaneAudit(*(judged.to_pylist()[0][name] for name in audits.COUNTS)) == truth
+
+
+def test_preparation_is_audited(spark, tmp_path):
+    """Anchors, and the closed loops that find a capacity, are audited like any traffic, although they are no cells."""
+    run = small_run([(0, 2)], anchors=1)
+    plan = rd.replication_plan(0, 1, experiment=CAPACITY, cell="latency-u30")
+    keys = rd.add_cell(run, plan, taken_s=[1e-4], messages=10)
+    run.rows("deliveries", **keys)[0]["last_seq"] -= 1
+    run.rows("deliveries", experiment=ANCHOR)[3]["last_seq"] -= 2
+
+    result = audited(spark, run, tmp_path / "run")
+
+    assert {cell.key.experiment: cell.copies.lost for cell in result.cells} == {
+        "replication": 0, CAPACITY: 1, ANCHOR: 2,
+    }  # fmt: skip
+
+
+def test_a_copy_for_somebody_else_is_misdelivered(spark, tmp_path):
+    """A redirected copy is one lost where it should be and one misdelivered where it should not."""
+    run = small_run([(3, 1)])
+    hit = run.rows("deliveries", cell="f0003-r001", lane=0)[0]
+    hit["last_seq"] = 8
+    run.tables["deliveries"].append(hit | {"subscription": 2, "arrival": 500, "first_seq": 9, "last_seq": 9})
+
+    result = audited(spark, run, tmp_path / "run")
+
+    copies = next(cell.copies for cell in result.cells if cell.key.cell == "f0003-r001")
+    assert (copies.lost, copies.misdelivered, copies.duplicated, copies.reordered) == (1, 1, 0, 0)
+    assert [finding.what for finding in result.findings] == [
+        "copies lost by activemq",
+        "copies misdelivered by activemq",
+    ]
+
+
+def test_a_worker_that_recorded_nothing_lost_everything(spark, tmp_path):
+    """A run without a single delivery row is all lost, not all right."""
+    run = small_run([(0, 2)])
+    run.tables["deliveries"] = []
+
+    result = audited(spark, run, tmp_path / "run")
+
+    assert result.copies == LaneAudit(expected=PASSES * 40, lost=PASSES * 40)
+
+
+def test_nothing_sent_shows_nothing(spark, tmp_path):
+    """An audit of no traffic is not a pass."""
+    run = small_run([(0, 2)])
+    run.tables["deliveries"] = run.tables["sends"] = []
+
+    result = audited(spark, run, tmp_path / "run")
+
+    assert result.verdict == VerdictKind.UNVERIFIED
+    assert "nothing was sent" in result.findings[0].what
+
+
+def test_faults_of_one_broker_and_start_stay_there(spark, tmp_path):
+    """Cells are keyed by broker and start: a loss in one shows in that one only."""
+    run = small_run([(0, 1)], brokers=("artemis", "activemq"), starts=2)
+    run.rows("deliveries", broker="artemis", start=2, experiment="replication")[0]["last_seq"] = 6
+
+    result = audited(spark, run, tmp_path / "run")
+
+    lost = {(cell.key.broker, cell.key.start): cell.copies.lost for cell in result.cells}
+    assert {key: count for key, count in lost.items() if count} == {("artemis", 2): 3}
+    assert len(lost) == 4
+    assert [finding.broker for finding in result.findings] == ["artemis"]
+
+
+def test_deliveries_of_an_unknown_cell_are_refused(spark, tmp_path):
+    """Rows that no plan explains cannot be judged, and are not passed over."""
+    run = small_run([(0, 2)])
+    run.tables["deliveries"][0]["cell"] = "elsewhere"
+
+    with pytest.raises(DataError, match=r"replication elsewhere \(start 1\)"):
+        audited(spark, run, tmp_path / "run")
+
+
+def test_sends_of_an_unknown_start_are_refused(spark, tmp_path):
+    """Likewise for what was sent, here in a start that the manifest does not know."""
+    run = small_run([(0, 2)])
+    stranger = run.tables["sends"][0]
+    stranger["start"] = 7
+    rd.add_layout(run, {name: stranger[name] for name in rd.LAYOUT}, 10**12)
+
+    with pytest.raises(DataError, match=r"start 7"):
+        audited(spark, run, tmp_path / "run")
+
+
+@pytest.mark.parametrize("sends", [[(1, 9)], [(0, 3), (5, 9)], [(0, 5), (5, 9)], [(0, 9), (0, 9)]])
+def test_sent_numbers_must_be_whole(spark, tmp_path, sends):
+    """What came is judged by what was sent: numbers that start late, leave out or repeat are refused."""
+    run = small_run([(0, 2)])
+    row = run.tables["sends"].pop()
+    run.tables["sends"] += [row | {"first_seq": first, "last_seq": last} for first, last in sends]
+
+    with pytest.raises(DataError, match="without a gap"):
+        audited(spark, run, tmp_path / "run")
+
+
+def test_sends_of_a_lane_may_come_in_several_rows(spark, tmp_path):
+    """A lane recorded in pieces is the sum of its pieces."""
+    run = small_run([(0, 2)])
+    row = run.tables["sends"].pop()
+    run.tables["sends"] += [row | {"first_seq": 0, "last_seq": 3}, row | {"first_seq": 4, "last_seq": 9}]
+
+    assert audited(spark, run, tmp_path / "run").verdict == VerdictKind.VALID
+
+
+def batch(*rows):
+    """Delivery rows (arrival, first_seq, last_seq) of one pair, as the first stage gets them."""
+    return stored([(*[0] * PAIR, *row) for row in rows])
+
+
+def test_gaps_are_told_by_layout(spark, tmp_path):
+    """The numbers of a lane begin anew in each layout: one that goes on from the last one lacks its beginning."""
+    run = small_run([(0, 2)])
+    row = run.tables["sends"][-1]
+    row |= {"first_seq": 10, "last_seq": 19}
+
+    with pytest.raises(DataError, match=r"without a gap in each layout"):
+        audited(spark, run, tmp_path / "run")
+
+
+@pytest.mark.parametrize("row", [(5, 3, 2), (-1, 3, 3), (5, -1, 0)])
+def test_impossible_rows_are_refused(row):
+    """Numbers below 0, or a run that ends before it begins, are not computed with."""
+    with pytest.raises(ValueError, match="negative number, or its last_seq lies before"):
+        list(audits._collapse([batch((0, 0, 0), row)]))
+
+
+def test_what_the_stages_refuse_is_a_refusal(spark, tmp_path):
+    """An error raised in Spark's own processes arrives as a refusal that says what was wrong and where."""
+    run = small_run([(0, 1)])
+    run.tables["deliveries"][0]["first_seq"] = -1
+
+    with pytest.raises(DataError, match="negative number") as error:
+        audited(spark, run, tmp_path / "run")
+    assert str(tmp_path / "run") in str(error.value)
+
+
+def test_an_order_that_is_not_told_is_refused(spark, tmp_path):
+    """Two rows at one place in the order of arrival are not taken to follow each other, although they would fit."""
+    run = small_run([(0, 1)])
+    row = run.tables["deliveries"][0]
+    row["last_seq"] = 5
+    run.tables["deliveries"].append(row | {"first_seq": 6, "last_seq": 9})
+
+    with pytest.raises(DataError, match="not in the order of their arrival"):
+        audited(spark, run, tmp_path / "run")
+
+
+def test_collapsed_runs_that_overlap_in_time_are_noticed():
+    """Rows of one pair stored out of order fall into two batches: joined runs would hide a late arrival."""
+    # in the order of arrival: 0, 5, 1; stored as (0, 1) and (5)
+    runs = list(audits._collapse([batch((0, 0, 0), (2, 1, 1)), batch((1, 5, 5))]))
+    rows = [row for out in runs for row in zip(*(column.to_pylist() for column in out.columns), strict=True)]
+    (judged,) = audits._judge(heard((*row[:3], row[3], row[4], row[3], *row[PAIR:]) for row in rows))
+
+    assert judged.to_pylist()[0]["disordered"] == 1
+
+
+@pytest.mark.parametrize("place", range(PAIR), ids=audits.PAIR)
+def test_runs_of_two_pairs_are_never_joined(place):
+    """Numbers that happen to continue at another subscriber, in another lane, layout, block or cell, are apart."""
+    rows = np.array([[*[0] * PAIR, 0, 0, 4], [*[0] * PAIR, 1, 5, 9]])
+    (joined,) = audits._collapse([stored(rows)])
+    rows[1, place] = 1
+    (out,) = audits._collapse([stored(rows)])
+
+    assert (joined.num_rows, out.num_rows) == (1, 2)
+
+
+def test_events_are_joined_before_they_travel():
+    """The first stage leaves one run per pair of an unbroken stream, whatever the interleaving."""
+    count = 3 * 4 * 50
+    at = np.arange(count)
+    columns = [*[np.zeros(count, int)] * 3, at % 3, at // 3 % 4, at, at // 12, at // 12]
+    (out,) = audits._collapse([stored(np.array(columns).T)])
+
+    assert out.num_rows == 12
+    assert set(out["last_seq"].to_pylist()) == {49}
+
+
+def test_events_are_audited_like_runs(spark, tmp_path):
+    """A run recorded event by event, interleaved over its subscriptions, is as exact as one recorded in runs."""
+    runs = open_runs([rd.write_events(tmp_path / "run", 12_000)])
+
+    (result,) = audit(spark, frames(spark, runs), runs)
+
+    assert result.copies.exact
+    assert result.copies.delivered == 12_000 + 20  # and those of the warm-up
+
+
+def test_damaged_pages_are_refused(spark, tmp_path):
+    """Damage that only shows when a column is read is a refusal with the run's path, not a traceback of the JVM."""
+    folder = small_run([(0, 2)]).write(tmp_path / "run")
+    for file in (folder / "deliveries").iterdir():
+        content = file.read_bytes()
+        file.write_bytes(content[:4] + b"\xff" * 400 + content[404:])
+    runs = open_runs([folder])
+
+    with pytest.raises(DataError, match="cannot be read") as error:
+        audit(spark, frames(spark, runs), runs)
+    assert str(folder) in str(error.value)

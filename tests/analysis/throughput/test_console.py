@@ -1,0 +1,107 @@
+"""The tables of a run as text: every field has its place, with its unit."""
+
+from dataclasses import replace
+
+import pytest
+
+from analysis.results import Finding, HalfWidth, Interval, Scope, Variation
+from analysis.throughput import console
+from tests.support import study_runs
+from workloads.status import VerdictKind
+
+
+@pytest.fixture(scope="module")
+def text():
+    return console.summary([study_runs.study()])
+
+
+def section(text, begin):
+    """The paragraph that begins so."""
+    (found,) = [paragraph for paragraph in text.split("\n\n") if paragraph.startswith(begin)]
+    return found
+
+
+def test_cells_have_both_means_and_their_shares(text):
+    """B at the median round and over all slices; GC, compiler, layouts and slices."""
+    lines = section(text, "replication on activemq").splitlines()
+    row = next(line for line in lines if line.startswith("f0640-r005")).split()
+
+    assert "95 % intervals over the layouts of a start" in lines[0]
+    assert lines[1].split()[-6:] == ["CPU", "us/copy", "layouts", "slices", "status", "why"]
+    assert row[-5:] == ["31%", "2.90", "8", "16", "ok"]
+    assert row[-7:-5] == ["2.1%", "0.4%"]
+    assert float(row[-9]) == pytest.approx(1.03 * float(row[-10]), rel=1e-3)
+
+
+def test_rounds_of_each_start(text):
+    """A line for each layout, disturbed rounds marked, and how many there are."""
+    lines = section(text, "Rounds on activemq, start 1").splitlines()
+
+    assert lines[0].endswith("16 rounds, 2 of them disturbed (!), 10% or more slower than the median round")
+    assert len(lines) == 3 + study_runs.LAYOUTS
+    third = next(line for line in lines if line.startswith("3"))
+    assert "+24.0%!" in third
+    assert third.split()[-2:] == ["2.2%", "0.4%"]
+
+
+def test_a_broker_without_a_jvm_has_no_shares():
+    """Not 0."""
+    result = study_runs.small()
+    bare = tuple(replace(one, gc_share=None, compiler_share=None) for one in result.rounds)
+    cells = tuple(replace(one, gc_share=None, compiler_share=None) for one in result.cells)
+    text = console.summary([replace(result, rounds=bare, cells=cells)])
+
+    assert section(text, "Rounds on").splitlines()[-1].split()[-2:] == ["-", "-"]
+    assert "0.4%" not in text
+
+
+def test_a_model_has_precision_and_description():
+    """Half-width beside its limit where that does not hold, grade with the worst cell, scatter by its sources."""
+    result = study_runs.small()
+    fit = replace(
+        result.fits[0],
+        parameters={**result.fits[0].parameters, "t_fltr": Interval(2e-8, 1.6e-8, 2.4e-8)},
+        precision={**result.fits[0].precision, "t_fltr": HalfWidth(0.2, 0.15, holds=False)},
+        variation=Variation(0.034, 0.011, 0.018),
+        scope=Scope.BETWEEN_STARTS,
+    )
+    text = console.model([replace(result, fits=(fit,))])
+
+    assert "95 % interval between starts" in text
+    assert "20.0% (limit 15%)" in text
+    assert "16 cells, 8 layouts, 1 start; largest deviation of a cell 2.3%" in text
+    assert (
+        "description: good - no cell is known to be more than 5% off; rms 1.3%; f0000-r002 +2.3% (95 % +0.8% to" in text
+    )
+    assert "slices of a layout 3.4%, layouts beyond that 1.1%, starts beyond that 1.8%" in text
+
+
+def test_without_a_description_nothing_is_said_of_it():
+    """Nor of a scatter that is not known."""
+    result = study_runs.small()
+    fit = replace(result.fits[0], description=None, variation=Variation(None, None, None, "one start"))
+    text = console.model([replace(result, fits=(fit,))])
+
+    assert "description" not in text
+    assert "scatter" not in text
+
+
+def test_alike_findings_stand_together():
+    """Three that differ in what was measured only are one group, two are two; the order is that of the first."""
+
+    def finding(number, limit):
+        return Finding(f"cell {number}", f"{number}%", limit, "measure again", VerdictKind.UNVERIFIED)
+
+    groups = console.alike([finding(1, "a"), finding(2, "b"), finding(3, "a"), finding(4, "b"), finding(5, "a")])
+
+    assert [group.texts for group in groups] == [
+        ("cell 1: 1%", "cell 3: 3%", "cell 5: 5%"),
+        ("cell 2: 2%",),
+        ("cell 4: 4%",),
+    ]
+
+
+def test_the_verdict_stands_last(text):
+    """Findings before it, behind the results."""
+    assert text.splitlines()[-2].startswith("verdict: unverified - ")
+    assert text.index("Model of replication") < text.index("\nFindings\n") < text.index("\nverdict: unverified")

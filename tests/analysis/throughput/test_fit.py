@@ -1,0 +1,810 @@
+"""The fit against the paper's arithmetic, its own written out by hand, and the truth of simulated runs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from analysis.errors import DataError
+from analysis.intervals import jackknife, jackknife_covariance, mean_interval
+from analysis.results import Grade, Interval, Scope
+from analysis.throughput.fit import PAPER, PARAMETERS, fit, fits, ols_as_in_paper, processing_time_s, variation
+from analysis.throughput.linear_model import iterated_wls
+from analysis.throughput.precision import PILOT_LAYOUTS
+from tests.bench_fit import GRIDS, capped_cells, coverage, from_directories, simulated, with_cap
+from tests.support.fit_cells import cell, start_of, summaries
+from tests.support.run_directories import CELLS, TIMES
+from workloads.limits import GOOD, PRECISION, ROUGH
+from workloads.status import CellStatus, VerdictKind
+
+#: Section 4.5 of the paper: r and the additional subscribers.
+PAPER_GRID = [(further, r) for further in (5, 10, 20, 40, 60, 80, 160) for r in (1, 2, 5, 10, 20, 40)]
+
+PAPER_TIMES = tuple(PAPER[name] for name in PARAMETERS)
+
+
+def estimates(result):
+    return [result.parameters[name].estimate for name in PARAMETERS]
+
+
+def whats(result):
+    return [finding.what for finding in result.findings]
+
+
+def half_width(interval):
+    return (interval.high - interval.low) / 2
+
+
+def off(one, factor):
+    """A cell that measures so much more than the plane has, in every layout."""
+    values = one.processing_s.estimate, one.processing_s.low, one.processing_s.high
+    return replace(
+        one,
+        processing_s=Interval(*(value * factor for value in values)),
+        replicates_s=tuple(value * factor for value in one.replicates_s),
+    )
+
+
+def several(starts, rng=None, **changes):
+    """Starts that differ by 10 %, each with its own noise."""
+    rng = rng or np.random.default_rng(4)
+    factors = [1.0, 1.1, 0.9, 1.05, 0.95, 1.02, 0.98][:starts]
+    return [
+        one for start, factor in enumerate(factors, 1) for one in start_of(rng, start=start, factor=factor, **changes)
+    ]
+
+
+# The paper's own arithmetic
+
+
+def test_the_paper_s_constants_come_back():
+    """From B computed with t_rcv, t_fltr and t_tx over the paper's grid, both fits return the three constants."""
+    result = fit(start_of(cells=PAPER_GRID, times=PAPER_TIMES))
+
+    assert estimates(result) == pytest.approx(PAPER_TIMES, rel=1e-6)
+    assert list(result.ols_as_in_paper.values()) == pytest.approx(PAPER_TIMES, rel=1e-6)
+    assert len(result.cells_used) == 42
+    assert result.lack_of_fit.max_relative_deviation < 1e-6
+
+
+def test_the_paper_s_least_squares_see_28_of_the_42_cells():
+    """r = 20 and 40 take no part in the fit as in the paper: whatever they are, its constants stay."""
+    capped = [
+        replace(one, processing_s=replace(one.processing_s, estimate=one.processing_s.estimate * 0.7))
+        if one.replication > 10
+        else one
+        for one in start_of(cells=PAPER_GRID, times=PAPER_TIMES)
+    ]
+
+    assert sum(one.replication <= 10 for one in capped) == 28
+    assert list(ols_as_in_paper(capped).values()) == pytest.approx(PAPER_TIMES, rel=1e-6)
+    assert estimates(fit(capped)) != pytest.approx(PAPER_TIMES, rel=1e-2)
+
+
+def test_the_paper_s_throughputs_give_its_constants_back():
+    """From whole messages/s, as a figure has them, at r in {1, 2, 5, 10}: the constants, and r = 20 and 40 to 0.1 %."""
+    rounded = [
+        replace(one, processing_s=replace(one.processing_s, estimate=1 / round(1 / one.processing_s.estimate)))
+        for one in start_of(cells=PAPER_GRID, times=PAPER_TIMES)
+        if one.replication <= 10
+    ]
+    result = fit(rounded)
+
+    assert estimates(result) == pytest.approx(PAPER_TIMES, rel=5e-3)
+    # 49 + 0.16 x 25 + 15 x 20 = 353 us and 49 + 0.16 x 200 + 15 x 40 = 681 us
+    constants = dict(zip(PARAMETERS, estimates(result), strict=True))
+    assert processing_time_s(constants, 25, 20) == pytest.approx(353e-6, rel=1e-3)
+    assert processing_time_s(constants, 200, 40) == pytest.approx(681e-6, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("n_fltr", "r", "received", "overall"),
+    [(0, 1, 15_625, 31_250), (0, 10, 5_025, 55_276), (0, 320, 206, 66_165), (320, 320, 204, 65_470)],
+)
+def test_predictions_of_the_paper_s_model(n_fltr, r, received, overall):
+    """1 / B and (r + 1) / B as its constants give them, not as its rounded text does."""
+    seconds = processing_time_s(PAPER, n_fltr, r)
+
+    assert 1 / seconds == pytest.approx(received, abs=0.5)
+    assert (r + 1) / seconds == pytest.approx(overall, rel=1e-3)
+
+
+def test_what_one_transmission_is_worth():
+    """94 filters cost as much as a transmission, 306 as much as a reception (section 4.5 and its figures)."""
+    assert round(PAPER["t_tx"] / PAPER["t_fltr"]) == 94
+    assert round(PAPER["t_rcv"] / PAPER["t_fltr"]) == 306
+
+
+# Against somebody else's numbers
+
+
+@pytest.mark.parametrize("starts", [1, 3])
+def test_the_interval_is_the_jackknife_by_hand(starts):
+    """The plane again for each layout left out of each start: sum (b_l - mean)^2 (L - 1) / L, added over the starts and
+    divided by their number squared, with 7 degrees of freedom each."""
+    cells = several(starts, noise=0.03, layout_noise=0.03)
+    expected, variance = [], np.zeros(3)
+    for start in range(1, starts + 1):
+        of_start = sorted((one for one in cells if one.key.start == start), key=lambda one: one.key)
+        x = np.array([[1, one.n_fltr, one.replication] for one in of_start], dtype=float)
+        expected.append(iterated_wls(np.array([one.processing_s.estimate for one in of_start]), x).parameters)
+        planes = np.array(
+            [
+                iterated_wls(np.array([one.replicates_s[layout] for one in of_start]), x).parameters
+                for layout in range(8)
+            ]
+        )
+        variance += 7 / 8 * ((planes - planes.mean(axis=0)) ** 2).sum(axis=0) / starts**2
+
+    result = fit(cells)
+
+    assert (result.scope, result.starts, result.layouts) == (Scope.THESE_STARTS, starts, 8)
+    assert estimates(result) == pytest.approx(np.mean(expected, axis=0))
+    assert result.degrees == 7 * starts
+    halves = [half_width(result.parameters[name]) for name in PARAMETERS]
+    assert halves == pytest.approx(stats.t.ppf(0.975, 7 * starts) * np.sqrt(variance))
+    assert np.diag(result.covariance) == pytest.approx(variance)
+    assert result.per_start[starts] == pytest.approx(expected[-1])
+
+
+def test_what_layouts_have_in_common_widens_the_coefficients_and_not_the_cells():
+    """A layout that is 10 % slower in every cell is no deviation of any cell from the plane."""
+    base = start_of(cells=CELLS)
+    shifts = np.array([1.0, 1.1, 0.95, 1.02, 0.9, 1.05, 0.97, 1.01])
+    cells = [
+        replace(one, replicates_s=tuple(one.processing_s.estimate * np.delete(shifts, at).mean() for at in range(8)))
+        for one in base
+    ]
+
+    result = fit(cells)
+
+    relative = half_width(jackknife(1.0, [np.delete(shifts, at).mean() for at in range(8)]))
+    assert [half_width(result.parameters[name]) for name in PARAMETERS] == pytest.approx(relative * np.array(TIMES))
+    for point in result.points:
+        assert half_width(point.measured_s) == pytest.approx(relative * point.measured_s.estimate)
+        assert half_width(point.deviation) < 1e-9
+
+
+def test_from_five_starts_on_they_are_the_unit():
+    """The t interval of the five estimates, with 4 degrees of freedom, whatever their layouts say."""
+    result = fit(several(5))
+
+    factors = [1.0, 1.1, 0.9, 1.05, 0.95]
+    assert (result.scope, result.starts, result.degrees) == (Scope.BETWEEN_STARTS, 5, 4)
+    for name, true in zip(PARAMETERS, TIMES, strict=True):
+        expected = mean_interval([factor * true for factor in factors])
+        assert result.parameters[name].ci95 == pytest.approx(expected.ci95)
+
+
+@pytest.mark.parametrize("starts", [2, 3, 4])
+def test_more_starts_never_make_an_interval_wider(starts):
+    """Half-widths shrink with the root of their number, although the starts differ by 10 %."""
+    one = fit(several(1, noise=0.05, layout_noise=0.03))
+    more = fit(several(starts, noise=0.05, layout_noise=0.03))
+
+    for name in PARAMETERS:
+        assert half_width(more.parameters[name]) < 1.3 * half_width(one.parameters[name]) / np.sqrt(starts)
+    assert more.variation.between_starts == pytest.approx(0.08, abs=0.05)
+
+
+def test_least_squares_as_in_the_paper_take_the_mean_of_the_starts():
+    """A cell that is missing in one start weighs as much as the others: plain least squares on the cells' means."""
+    cells = [one for start in (1, 2) for one in start_of(np.random.default_rng(start), cell_noise=0.05, start=start)][
+        1:
+    ]
+    means = {}
+    for one in cells:
+        means.setdefault((one.n_fltr, one.replication), []).append(one.processing_s.estimate)
+    x = np.array([(1, *setting) for setting in means])
+    expected = np.linalg.lstsq(x, np.array([np.mean(b) for b in means.values()]), rcond=None)[0]
+
+    assert list(ols_as_in_paper(cells).values()) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("starts", "host", "runs"), [(1, "noisy", 150), (1, "spells", 150), (3, "spells", 60), (5, "spells", 40)]
+)
+def test_intervals_cover_the_truth(starts, host, runs):
+    """95 % intervals contain the parameters in 93 to 97 % of runs, within what so few runs can show (3 sigma), and the
+    mean of the estimates is within 3 %, on a host that is disturbed for a fifth of the time as well."""
+    row = coverage("quick", starts, host, runs)
+
+    assert row.starts == starts
+    assert row.calibrated, row
+    assert row.saturated <= 1
+
+
+def test_a_host_disturbed_half_of_the_time_is_seen():
+    """Nothing can be estimated there: most of such runs are beyond the limit for disturbed rounds."""
+    assert coverage("quick", 1, "half disturbed", 30, asked=False).disturbed > 0.4
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_whole_way_from_run_directories(tmp_path):
+    """Four simulated runs, analysed in one call: each has its own fit, none sees a cap, and 12 intervals cover."""
+    row = from_directories(tmp_path, 1, 4)
+
+    assert (row.runs, row.saturated, row.invalid) == (4, 0, 0)
+    assert sum(row.covered) * 4 >= 12 * 0.95 - 3 * np.sqrt(12 * 0.95 * 0.05)
+    assert max(row.error) < 0.15
+
+
+def test_weights_beat_least_squares_on_small_costs():
+    """With multiplicative noise the weighted t_rcv scatters less than that of plain least squares."""
+    x = np.array([[1, further + r, r] for further, r in CELLS], dtype=float)
+    b = x @ TIMES * np.exp(0.02 * np.random.default_rng(1).standard_normal((1000, len(x))))
+    plain = np.linalg.lstsq(x, b.T, rcond=None)[0]
+
+    assert np.std(iterated_wls(b, x).parameters[:, 0]) < 0.8 * np.std(plain[0])
+
+
+# What a fit is made of
+
+
+def test_one_start_says_so():
+    """One start gives intervals for that life, and a finding that says so; it can still be valid."""
+    result = fit(start_of(noise=0.005))
+
+    assert (result.scope, result.starts) == (Scope.THESE_STARTS, 1)
+    assert "replication: one start only" in whats(result)
+    assert result.verdict == VerdictKind.VALID
+
+
+@pytest.mark.parametrize("layouts", [1, 3])
+def test_too_few_layouts_are_unverified(layouts):
+    """An estimate without interval, and a finding that asks for more layouts."""
+    result = fit(start_of(noise=0.005, layouts=layouts))
+
+    assert estimates(result) == pytest.approx(TIMES, rel=0.05)
+    assert [interval.ci95 for interval in result.parameters.values()] == [None] * 3
+    assert (result.covariance, result.degrees) == (None, 0)
+    assert [(one.half_width, one.holds) for one in result.precision.values()] == [(None, False)] * 3
+    (finding,) = [one for one in result.findings if one.consequence != VerdictKind.VALID]
+    assert (finding.consequence, finding.measured) == (VerdictKind.UNVERIFIED, f"{layouts} layouts")
+    assert "--layouts" in finding.advice
+
+
+def test_a_start_with_too_few_layouts_is_left_out_and_named():
+    """The interval is about the other; what was killed early does not take it away."""
+    whole, killed = start_of(noise=0.005), start_of(noise=0.005, layouts=2, start=2, factor=1.3)
+
+    result = fit([*whole, *killed])
+
+    assert (result.starts, result.parameters) == (1, fit(whole).parameters)
+    (finding,) = [one for one in result.findings if one.what == "start 2 has no fit"]
+    assert finding.measured == "2 layouts, an interval needs 4"
+
+
+def test_a_cell_of_one_layout_is_left_out_and_visible():
+    """Nothing is known of its error, so that it would spoil what is known of the others."""
+    cells = start_of(noise=0.005)
+    lonely = replace(cells[3], replicates_s=(), layouts=1)
+
+    result = fit([*cells[:3], lonely, *cells[4:]])
+
+    assert estimates(result) == estimates(fit([*cells[:3], *cells[4:]]))
+    ((name, reason),) = [(one.cell, one.reason) for one in result.cells_excluded]
+    assert (name, "1 of the start's layouts" in reason) == (lonely.key.cell, True)
+
+
+def test_excluded_cells_stay_out_and_visible():
+    """A cell that is not ok changes nothing in the fit, and stands in the result with its reason."""
+    cells = start_of(noise=0.005)
+    spoiled = cells[0]
+    broken = replace(
+        spoiled,
+        status=CellStatus.NOT_SATURATED,
+        reason="broker CPU 0.60",
+        processing_s=replace(spoiled.processing_s, estimate=1.0),
+    )
+
+    result = fit([broken, *cells[1:]])
+
+    assert estimates(result) == estimates(fit(cells[1:]))
+    assert [(one.cell, one.reason) for one in result.cells_excluded] == [
+        (spoiled.key.cell, "not-saturated: broker CPU 0.60")
+    ]
+    assert spoiled.key.cell not in result.cells_used
+    assert len(result.cells_used) == len(cells) - 1
+
+
+@pytest.mark.parametrize("pace", ["constant arrivals at 50 % of the capacity", ""])
+def test_paced_cells_stay_out_and_visible(pace):
+    """A cell that was not driven to capacity has no B: out of the fit, with its pace as the reason."""
+    cells = start_of(noise=0.005)
+    paced = replace(cells[0], pace=pace, processing_s=replace(cells[0].processing_s, estimate=1.0))
+
+    result = fit([paced, *cells[1:]])
+
+    assert estimates(result) == estimates(fit(cells[1:]))
+    assert [(one.cell, one.reason) for one in result.cells_excluded] == [(paced.key.cell, f"paced: {pace}")]
+
+
+def test_an_experiment_of_paced_cells_is_not_fitted():
+    """It never asked for a model: neither a fit nor an error."""
+    assert fits([replace(one, pace="Poisson arrivals") for one in start_of()]) == ((), {})
+
+
+@pytest.mark.parametrize("starts", [2, 5])
+def test_points_stand_for_the_cells_that_entered(starts):
+    """Measured mean over the starts, what their planes say, and the first divided by the second, less 1."""
+    cells = several(starts, noise=0.03)
+    result = fit(cells)
+
+    assert {point.cell for point in result.points} == set(result.cells_used) == {one.key.cell for one in cells}
+    for point in result.points:
+        of_cell = [one.processing_s.estimate for one in cells if one.key.cell == point.cell]
+        assert point.measured_s.estimate == pytest.approx(np.mean(of_cell))
+        fitted = np.dot(estimates(result), [1, point.n_fltr, point.replication])
+        assert point.fitted_s == pytest.approx(fitted)
+        assert point.deviation.estimate == pytest.approx(point.measured_s.estimate / point.fitted_s - 1)
+        if starts == 5:
+            assert point.measured_s.ci95 == pytest.approx(mean_interval(of_cell).ci95)
+
+
+def test_the_deviation_has_the_interval_of_its_replicates():
+    """The cell and the plane without the same layout: what both have in common is no uncertainty of the deviation."""
+    cells = sorted(start_of(np.random.default_rng(3), noise=0.03, layout_noise=0.03), key=lambda one: one.key)
+    x = np.array([[1, one.n_fltr, one.replication] for one in cells], dtype=float)
+    measured = np.array([one.replicates_s for one in cells]).T
+    replicates = measured / iterated_wls(measured, x).fitted - 1
+
+    result = fit(cells)
+
+    for point, of_cell in zip(result.points, replicates.T, strict=True):
+        expected = jackknife(point.deviation.estimate, of_cell)
+        assert point.deviation.ci95 == pytest.approx(expected.ci95)
+
+
+def test_a_cell_that_some_starts_lack_is_compared_with_the_planes_of_the_others():
+    """A slow start without the cell does not make the cell fast."""
+    cells = [one for one in several(2) if (one.key.start, one.key.cell) != (2, "f0160-r005")]
+
+    (point,) = [point for point in fit(cells).points if point.cell == "f0160-r005"]
+
+    assert point.deviation.estimate == pytest.approx(0, abs=1e-6)
+
+
+def test_a_cell_that_four_of_five_starts_lack_has_a_point_without_interval():
+    """One life says nothing about others."""
+    cells = [one for one in several(5, noise=0.01) if one.key.start == 1 or one.key.cell != "f0160-r005"]
+
+    (point,) = [point for point in fit(cells).points if point.cell == "f0160-r005"]
+
+    assert (point.measured_s.ci95, point.deviation.ci95) == (None, None)
+
+
+def test_a_point_of_one_start_has_the_interval_of_its_layouts():
+    """As the cell has it in every other table."""
+    cells = start_of(noise=0.01)
+    of_cell = {one.key.cell: one.processing_s for one in cells}
+
+    for point in fit(cells).points:
+        assert point.measured_s.estimate == of_cell[point.cell].estimate
+        assert point.measured_s.ci95 == pytest.approx(of_cell[point.cell].ci95)
+
+
+@pytest.mark.parametrize("starts", [1, 3, 5])
+def test_the_covariance_is_that_of_the_intervals(starts):
+    """estimate +- t(degrees) sqrt(variance) are the ends of every interval, whatever the scope."""
+    result = fit(several(starts, noise=0.03, layout_noise=0.02))
+
+    assert result.degrees == (4 if starts == 5 else 7 * starts)
+    errors = np.sqrt(np.diag(result.covariance))
+    highs = [result.parameters[name].high for name in PARAMETERS]
+    assert highs == pytest.approx(estimates(result) + stats.t.ppf(0.975, result.degrees) * errors)
+    if starts == 5:
+        expected = np.cov(np.array(list(result.per_start.values())).T) / starts
+        assert np.array(result.covariance) == pytest.approx(expected)
+
+
+def test_slices_layouts_and_starts_are_told_apart():
+    """Slices that scatter by 5 %, layouts by 4 %, starts by 3 %: all three come back."""
+    rng = np.random.default_rng(9)
+    cells = [
+        one
+        for start in range(1, 31)
+        for one in start_of(
+            rng, noise=0.05, layout_noise=0.04, start=start, factor=np.exp(0.03 * rng.standard_normal())
+        )
+    ]
+
+    found = variation(cells)
+
+    assert found.slices == pytest.approx(0.05, rel=0.1)
+    assert found.layouts == pytest.approx(0.04, rel=0.1)
+    assert found.between_starts == pytest.approx(0.03, rel=3 / np.sqrt(2 * 29))  # a variance of 30 starts
+    assert found.reason == ""
+
+
+def test_the_variance_of_starts_is_less_what_their_layouts_explain():
+    """Two starts of one cell: half the squared difference of their B, relative, less the mean of their variances."""
+    cells = [cell(0, 1, np.array([9.0, 10, 11, 10, 10]) * 1e-6, start=1), cell(0, 1, [13e-6] * 5, start=2)]
+    first, second = (one.processing_s.estimate for one in cells)
+    explained = jackknife_covariance(np.array(cells[0].replicates_s)[:, None] / first)[0, 0] / 2
+
+    found = variation(cells)
+
+    relative = (second - first) / (second + first)
+    assert found.between_starts == pytest.approx(np.sqrt(2 * relative**2 - explained))
+
+
+def test_one_start_has_no_variation_between_starts():
+    """A claim between starts is refused at one start, in words."""
+    found = fit(start_of(noise=0.01)).variation
+
+    assert found.slices == pytest.approx(0.01, rel=0.2)
+    assert (found.between_starts, found.reason) == (None, "one start")
+
+
+def test_starts_that_differ_too_little_have_no_variation_rather_than_0():
+    """An estimate below 0 is not clamped: there is no number, and the reason stands in its place."""
+    cells = [one for start in (1, 2) for one in start_of(noise=0.05, start=start)]
+
+    found = variation(cells)
+
+    assert found.between_starts is None
+    assert "less than the scatter of their layouts" in found.reason
+
+
+def test_two_layouts_do_not_tell_starts_from_layouts():
+    """Without replicates nothing says how much of the difference is theirs."""
+    found = variation([one for start in (1, 2) for one in start_of(noise=0.05, start=start, layouts=2)])
+
+    assert (found.between_starts, found.reason.split(":")[0]) == (None, "too few layouts")
+
+
+def test_leaving_a_cell_out_shows_the_one_that_is_off():
+    """The largest error is that of the disturbed cell, and close to its disturbance; the typical one is small."""
+    grid = [(further, r) for further in (0, 160, 640, 2560) for r in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)]
+    cells = [off(one, 1.25) if one.key.cell == "f0160-r005" else one for one in start_of(cells=grid)]
+
+    found = fit(cells).leave_one_out
+
+    assert found.cell == "f0160-r005"
+    assert found.largest == pytest.approx(1 - 1 / 1.25, abs=0.01)
+    assert found.median < 0.02
+
+
+# A cap on transmission
+
+
+def test_capped_cells_are_labelled_and_the_run_stays_usable():
+    """The cells at the cap are named, left out with the reason and shown beside it."""
+    cells = start_of(np.random.default_rng(1), cell_noise=0.01, noise=0.005, t_sat_s=1.5 * TIMES[2])
+    capped = sorted(capped_cells("quick", 1.5))
+
+    result = fit(cells)
+
+    assert result.roofline.preferred
+    assert list(result.roofline.capped) == capped
+    assert result.roofline.t_sat_s.estimate == pytest.approx(1.5 * TIMES[2], rel=0.02)
+    assert result.roofline.parameters == result.parameters
+    assert estimates(result) == pytest.approx(TIMES, rel=0.05)
+    assert [one.cell for one in result.cells_excluded if one.reason.startswith("transmission cap")] == capped
+    assert not set(capped) & set(result.cells_used)
+    (finding,) = [finding for finding in result.findings if "capped" in finding.what]
+    assert all(name in finding.measured for name in capped)
+    assert [point.cell for point in result.roofline.points] == capped
+    for point in result.roofline.points:
+        assert point.fitted_s == pytest.approx(point.replication * result.roofline.t_sat_s.estimate)
+    assert result.verdict == VerdictKind.VALID
+    assert result.description.grade == Grade.GOOD
+
+
+def test_a_cap_does_not_make_the_description_poor():
+    """The plane over all cells is off by more than the limit; the roofline is not."""
+    cells = start_of(np.random.default_rng(1), cell_noise=0.01, noise=0.005, t_sat_s=3 * TIMES[2])
+    x = np.array([[1, one.n_fltr, one.replication] for one in cells], dtype=float)
+    b = np.array([one.processing_s.estimate for one in cells])
+
+    assert np.abs(b / iterated_wls(b, x).fitted - 1).max() > ROUGH.limit
+    result = fit(cells)
+    assert (result.verdict, result.description.grade) == (VerdictKind.VALID, Grade.GOOD)
+
+
+def test_the_interval_of_the_cap_covers_it():
+    """On a quiet host t_sat lies in its interval as often as 95 % allow (3 sigma), in 40 runs."""
+    found = [simulated(seed, "today", 1, "quiet", 2.0).result.roofline for seed in range(40)]
+    covered = sum(one.t_sat_s.low <= 2 * TIMES[2] <= one.t_sat_s.high for one in found)
+
+    assert covered >= 38 - 3 * np.sqrt(40 * 0.95 * 0.05)
+
+
+@pytest.mark.parametrize("starts", [3, 5])
+def test_a_cap_over_several_starts(starts):
+    """t_sat and the parameters have the intervals of the fit's scope; every start leaves the same cells out."""
+    result = fit(several(starts, t_sat_s=2 * TIMES[2]))
+
+    factors = [1.0, 1.1, 0.9, 1.05, 0.95][:starts]
+    assert list(result.roofline.capped) == sorted(capped_cells("quick", 2))
+    assert result.roofline.t_sat_s.estimate == pytest.approx(2 * TIMES[2] * np.mean(factors))
+    if starts == 5:
+        expected = mean_interval([factor * 2 * TIMES[2] for factor in factors])
+        assert result.roofline.t_sat_s.ci95 == pytest.approx(expected.ci95)
+    else:
+        assert half_width(result.roofline.t_sat_s) < 1e-9
+    assert result.per_start[2] == pytest.approx([1.1 * t for t in TIMES])
+
+
+def test_without_a_cap_nothing_is_left_out():
+    """The roofline may stand beside the plane, but it is not preferred, and no cell is called capped."""
+    for seed in range(20):
+        result = fit(start_of(np.random.default_rng(seed), cell_noise=0.02, noise=0.01))
+        assert result.roofline is None or not result.roofline.preferred
+        assert result.cells_excluded == ()
+        assert not [finding for finding in result.findings if "capped" in finding.what]
+
+
+def test_a_capped_cell_off_the_cap_is_named():
+    """What neither the plane nor the cap describes does not hide among the cells left out."""
+    capped = capped_cells("today", 2)
+    cells = [
+        off(one, 1.09) if one.key.cell == "f0160-r020" else one
+        for one in start_of(np.random.default_rng(3), cells=GRIDS["today"], cell_noise=0.005, t_sat_s=2 * TIMES[2])
+    ]
+    assert "f0160-r020" in capped
+
+    result = fit(cells)
+
+    assert result.roofline.preferred
+    assert result.description.grade == Grade.ROUGH
+    assert [one.cell for one in result.description.worst] == ["f0160-r020"]
+
+
+@pytest.mark.parametrize(("grid", "cap"), [("quick", 1.5), ("today", 2.0)])
+def test_a_cap_is_found_on_a_quiet_host(grid, cap):
+    """In 20 runs it is seen, and nine of ten name exactly its cells (3 sigma)."""
+    row = with_cap(grid, cap, "quiet", 20)
+
+    assert row.saturated == 20
+    assert row.labelled >= 18 - 3 * np.sqrt(20 * 0.1 * 0.9)
+
+
+# Bounds
+
+
+def test_a_t_rcv_that_may_be_0_has_a_bound():
+    """Beside the free fit stands the one without negative parameters, and a one-sided bound above the estimate."""
+    for seed in range(20):
+        result = fit(start_of(np.random.default_rng(seed), times=(0.0, *TIMES[1:]), cell_noise=0.01))
+        t_rcv = result.parameters["t_rcv"]
+        if t_rcv.low <= 0 <= t_rcv.high:
+            assert all(value >= 0 for value in result.constrained.parameters.values())
+            assert max(t_rcv.estimate, 0) < result.constrained.t_rcv_at_most_s < max(t_rcv.high, 3e-6)
+            (finding,) = [finding for finding in result.findings if "t_rcv cannot be told from 0" in finding.what]
+            assert f"at most {result.constrained.t_rcv_at_most_s * 1e6:.4g} us" in finding.measured
+
+
+@pytest.mark.parametrize("t_rcv", [TIMES[0], -2e-5])
+def test_a_t_rcv_that_is_not_0_has_no_bound(t_rcv):
+    """Neither where it is clearly above 0, nor where it is the alarm below it, which nothing hides."""
+    assert fit(start_of(times=(t_rcv, 2e-8, 6e-5), noise=0.001)).constrained is None
+
+
+# What is said
+
+
+@pytest.mark.parametrize(
+    ("factor", "grade"), [(1.0, Grade.GOOD), (1.04, Grade.GOOD), (1.10, Grade.ROUGH), (1.30, Grade.POOR)]
+)
+def test_a_cell_off_the_plane_is_a_result_and_no_doubt(factor, grade):
+    """Beyond 5 % the plane is rough, beyond 15 % poor, the cell is named, and the numbers are as valid as before."""
+    grid = [(further, r) for further in (0, 160, 640, 2560) for r in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)]
+    cells = [off(one, factor) if one.key.cell == "f0160-r005" else one for one in start_of(cells=grid)]
+
+    result = fit(cells)
+
+    assert (result.description.grade, result.verdict) == (grade, VerdictKind.VALID)
+    assert result.lack_of_fit.max_relative_deviation == pytest.approx(factor - 1, abs=0.03)
+    assert result.description.worst[0].deviation.estimate == pytest.approx(factor - 1, abs=0.03)
+    found = [finding for finding in result.findings if "plane describes" in finding.what]
+    if grade == Grade.GOOD:
+        assert not found
+        return
+    assert [one.cell for one in result.description.worst] == ["f0160-r005"]
+    (finding,) = found
+    assert "f0160-r005 +" in finding.measured
+    assert ("use the cells" in finding.advice) == (grade == Grade.POOR)
+
+
+def test_noise_does_not_make_a_plane_poor():
+    """A deviation counts from the near end of its interval: one layout that was off widens it and does not shift it."""
+    cells = start_of()
+    at = next(place for place, one in enumerate(cells) if one.key.cell == "f0640-r005")
+    wild = cells[at]
+    values = np.array([1.0] * 7 + [1.0 + 8 * 0.10])  # one of 8 layouts 80 % slower: the mean is 10 % off
+    changed = replace(
+        wild,
+        processing_s=Interval(wild.processing_s.estimate * values.mean()),
+        replicates_s=tuple(wild.processing_s.estimate * np.delete(values, layout).mean() for layout in range(8)),
+    )
+
+    result = fit([*cells[:at], changed, *cells[at + 1 :]])
+
+    assert result.lack_of_fit.max_relative_deviation > GOOD.limit
+    assert result.description.grade == Grade.GOOD
+
+
+def test_the_description_s_rms_is_that_of_all_cells():
+    """Worst first, and the root mean square over every cell."""
+    result = fit(start_of(np.random.default_rng(1), cell_noise=0.1, noise=0.005))
+    deviations = [point.deviation.estimate for point in result.points]
+
+    assert result.description.rms == pytest.approx(np.sqrt(np.mean(np.square(deviations))))
+    assert abs(result.description.worst[0].deviation.estimate) == max(map(abs, deviations))
+
+
+def test_lack_of_fit_needs_the_degrees_of_freedom_of_several_starts():
+    """16 cells leave 13 directions: 7 degrees of one start test nothing, 28 of four find cells that are 3 % off."""
+    one = fit(start_of(np.random.default_rng(1), cell_noise=0.03, noise=0.01))
+    four = fit(
+        [
+            cell
+            for start in range(1, 5)
+            for cell in (
+                off(made, 1.03 if made.key.cell in ("f0000-r001", "f0160-r005") else 1.0)
+                for made in start_of(np.random.default_rng(start), noise=0.02, start=start)
+            )
+        ]
+    )
+
+    assert (one.lack_of_fit.f, one.lack_of_fit.p) == (None, None)
+    assert four.lack_of_fit.p < 0.01
+
+
+@pytest.mark.parametrize(("noise", "verdict"), [(0.02, VerdictKind.VALID), (0.5, VerdictKind.UNVERIFIED)])
+def test_a_coefficient_that_is_not_known_well_enough_is_unverified(noise, verdict):
+    """Half-width beyond 15 % of the estimate: the number of layouts that would do is part of the advice."""
+    result = fit(start_of(np.random.default_rng(5), layout_noise=noise))
+
+    assert result.verdict == verdict
+    for name, precision in result.precision.items():
+        interval = result.parameters[name]
+        if interval.low > 0:
+            assert precision.half_width == pytest.approx(half_width(interval) / interval.estimate)
+        assert precision.limit == PRECISION.limit
+        assert precision.holds == (precision.half_width <= PRECISION.limit)
+        found = [finding for finding in result.findings if finding.what.endswith(f"{name} is not known well enough")]
+        assert len(found) == (not precision.holds)
+        for finding in found:
+            assert finding.consequence == VerdictKind.UNVERIFIED
+            assert f"--layouts {int(np.ceil(8 * (precision.half_width / 0.15) ** 2))}" in finding.advice
+
+
+def test_what_is_near_0_is_measured_by_the_smallest_cell():
+    """A t_rcv whose interval covers 0 is known well enough within 15 % of the smallest B."""
+    result = fit(start_of(np.random.default_rng(2), times=(0.0, *TIMES[1:]), noise=0.02, layout_noise=0.02))
+    interval, precision = result.parameters["t_rcv"], result.precision["t_rcv"]
+
+    assert interval.low < 0 < interval.high
+    smallest = min(point.measured_s.estimate for point in result.points)
+    assert precision.half_width == pytest.approx(half_width(interval) / smallest)
+    assert precision.holds
+    assert result.verdict == VerdictKind.VALID
+
+
+def test_a_run_of_fixed_precision_has_the_pilot_s_intervals():
+    """Scatter and degrees of freedom of the first five layouts of each start; its limit is the precision asked for."""
+    cells = several(2, noise=0.05, layout_noise=0.05, layouts=12, pilot=PILOT_LAYOUTS)
+
+    several_pilots = [
+        one
+        for start in (1, 2)
+        for one in summaries(
+            {
+                (made.factors["further"], made.factors["replication"]): [
+                    window for window in made.windows if window.layout <= PILOT_LAYOUTS
+                ]
+                for made in cells
+                if made.key.start == start
+            },
+            start=start,
+        )
+    ]
+
+    plain, result = fit(cells), fit(cells, precision=0.02)
+
+    assert estimates(result) == estimates(plain)
+    assert (plain.degrees, result.degrees) == (22, 2 * (PILOT_LAYOUTS - 1))
+    errors = np.sqrt(np.diag(result.covariance))
+    assert [half_width(result.parameters[name]) for name in PARAMETERS] == pytest.approx(stats.t.ppf(0.975, 8) * errors)
+    pilots = [fit([one for one in several_pilots if one.key.start == start]) for start in (1, 2)]
+    expected = sum(np.diag(pilot.covariance) for pilot in pilots) * (PILOT_LAYOUTS / 12) / 4
+    assert errors == pytest.approx(np.sqrt(expected), rel=0.05)
+    assert {precision.limit for precision in result.precision.values()} == {0.02}
+    missed = [finding for finding in result.findings if finding.what.endswith("is not known well enough")]
+    assert missed
+    assert all(finding.consequence == VerdictKind.VALID for finding in missed)
+    assert all("--max-layouts" in finding.advice for finding in missed)
+
+
+def test_an_impossible_estimate_is_an_alarm_and_not_clamped():
+    """A t_rcv significantly below 0 stays as it is, makes the fit invalid and says what it is the symptom of."""
+    result = fit(start_of(times=(-2e-5, 2e-8, 6e-5), noise=0.001))
+
+    assert result.parameters["t_rcv"].estimate == pytest.approx(-2e-5, rel=0.05)
+    (alarm,) = [finding for finding in result.findings if finding.what.endswith("t_rcv is negative")]
+    assert "saturated" in alarm.advice
+    assert result.verdict == VerdictKind.INVALID
+
+
+def test_a_parameter_that_cannot_be_told_from_nothing():
+    """Filters that cost nothing give an interval around 0, and a finding that says how to see them."""
+    result = fit(start_of(np.random.default_rng(2), cells=PAPER_GRID, times=(3e-5, 0.0, 9e-6), layout_noise=0.05))
+
+    assert "replication: t_fltr cannot be told from 0" in whats(result)
+    assert "replication: t_rcv cannot be told from 0" not in whats(result)
+
+
+# What is refused
+
+
+def test_too_few_cells_are_refused():
+    """Three cells determine three parameters and say nothing about their error."""
+    with pytest.raises(DataError, match="3 usable cells, a fit needs 4"):
+        fit(start_of(cells=CELLS[:3]))
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [(0, r) for r in (1, 2, 5, 10)],  # n_fltr = r
+        [(further, 1) for further in (0, 160, 640, 2560)],  # r constant
+    ],
+)
+def test_collinear_factors_are_refused(cells):
+    """Where filters and copies vary together, or one not at all, nobody can tell their costs apart."""
+    with pytest.raises(DataError, match="collinear"):
+        fit(start_of(cells=cells))
+
+
+def test_a_parameter_that_rests_on_one_cell_is_refused():
+    """Without repetition of a factor's level its error is unknown: HC3 would divide by nothing."""
+    with pytest.raises(DataError, match="single usable cell"):
+        fit(start_of(cells=[(0, 1), (160, 1), (640, 1), (2560, 1), (0, 2)]))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"profile": "paper"}, {"key": {"broker": "artemis"}}, {"key": {"experiment": "other"}}, {"key": {"run": "other"}}],
+)
+def test_what_must_not_be_mixed_is_not_mixed(change):
+    """Profiles, brokers, experiments and runs each get a fit of their own; one call never gets two of them."""
+    first = start_of(noise=0.005)
+    second = [
+        replace(one, key=replace(one.key, **change["key"])) if "key" in change else replace(one, **change)
+        for one in start_of(times=tuple(2 * t for t in TIMES))
+    ]
+
+    with pytest.raises(DataError, match="never put into one fit"):
+        fit(first + second)
+    results, errors = fits(first + second)
+    assert not errors
+    assert sorted(estimates(result)[0] for result in results) == pytest.approx([TIMES[0], 2 * TIMES[0]], rel=0.02)
+
+
+def test_experiments_without_a_model_are_not_fitted():
+    """`fits_model` of the plan decides; the other cells give neither a fit nor an error."""
+    assert fits([replace(one, fits_model=False) for one in start_of()]) == ((), {})
+
+
+def test_a_start_without_enough_cells_is_left_out_and_named():
+    """Two good starts give the interval; the third is a finding, not silently absent."""
+    cells = [one for start in (1, 2) for one in start_of(start=start, noise=0.005)]
+    cells += [replace(one, status=CellStatus.UNSTEADY) for one in start_of(start=3)]
+
+    result = fit(cells)
+
+    assert result.starts == 2
+    assert "start 3 has no fit" in whats(result)
+
+
+def test_one_slice_per_cell_still_fits():
+    """Estimates need no repetition, only intervals do."""
+    result = fit([cell(f, r, [TIMES[0] + TIMES[1] * (f + r) + TIMES[2] * r]) for f, r in CELLS])
+
+    assert estimates(result) == pytest.approx(TIMES, rel=1e-6)
+    assert (result.lack_of_fit.f, result.lack_of_fit.p) == (None, None)
+    assert result.verdict == VerdictKind.UNVERIFIED

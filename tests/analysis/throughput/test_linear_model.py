@@ -1,0 +1,188 @@
+"""The plane's arithmetic against statsmodels, scipy, printed tables, brute force and simulation."""
+
+import warnings
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy.optimize import lsq_linear
+from statsmodels.stats.multivariate import test_mvmean as mvmean
+from statsmodels.tools.sm_exceptions import DomainWarning
+
+from analysis.throughput.linear_model import (
+    at_most,
+    identifiable,
+    iterated_wls,
+    lack_of_fit_f,
+    left_out_errors,
+    non_negative,
+    rests_on_one_row,
+)
+from tests.support.run_directories import CELLS, TIMES
+
+X = np.array([[1.0, further + r, r] for further, r in CELLS])
+
+
+def noisy(seed, sigma=0.02, times=TIMES):
+    return X @ np.array(times) * np.exp(sigma * np.random.default_rng(seed).standard_normal(len(X)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weighted_fit_is_the_gamma_model(seed):
+    """1 / fitted^2 solves the equations of a Gamma GLM with identity link, which statsmodels solves in its own way."""
+    b = noisy(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DomainWarning)  # an identity link may leave the domain; here nothing does
+        gamma = sm.GLM(b, X, family=sm.families.Gamma(link=sm.families.links.Identity())).fit(tol=1e-12)
+
+    assert np.all(X @ gamma.params > 0)
+    assert iterated_wls(b, X).parameters == pytest.approx(gamma.params, rel=1e-4)
+
+
+def test_the_last_step_is_weighted_least_squares():
+    """With the weights that it says it used, statsmodels finds the same parameters and fitted values."""
+    b = noisy(1)
+    found = iterated_wls(b, X)
+    reference = sm.WLS(b, X, weights=1 / found.reference**2).fit()
+
+    assert found.parameters == pytest.approx(reference.params)
+    assert found.fitted == pytest.approx(reference.fittedvalues)
+
+
+def test_many_replicates_are_fitted_one_by_one():
+    """A first axis changes nothing but the shape."""
+    b = np.array([noisy(seed) for seed in range(4)])
+    found = iterated_wls(b, X)
+
+    assert found.parameters.shape == (4, 3)
+    for row, parameters in zip(b, found.parameters, strict=True):
+        assert parameters == pytest.approx(iterated_wls(row, X).parameters)
+
+
+def test_fitted_values_that_are_not_positive_keep_the_weights_finite():
+    """An absurd plane is found and reported, not turned into a division by zero."""
+    b = np.where(X[:, 2] == 10, 1e-3, 1e-6)
+
+    assert np.all(np.isfinite(iterated_wls(b, X).parameters))
+
+
+@pytest.mark.parametrize("times", [TIMES, (-3e-6, 2e-8, 9e-6), (3e-5, -1e-9, 9e-6)])
+def test_non_negative_is_the_bounded_least_squares_of_scipy(times):
+    """Another algorithm for the same bounds gives the same parameters, none of them below 0."""
+    b = noisy(3, times=times)
+    reference = X @ np.abs(times)
+    scale = np.abs(times)
+    bounded = lsq_linear(X * scale / reference[:, None], b / reference, bounds=(0, np.inf), tol=1e-14).x * scale
+
+    found = non_negative(b, X, reference)
+
+    assert found == pytest.approx(bounded, rel=1e-5, abs=1e-13)
+    assert np.all(found >= 0)
+
+
+def test_non_negative_leaves_a_possible_fit_alone():
+    """Where no parameter of the free fit is below 0, the constrained one is the same."""
+    b = noisy(4)
+    free = iterated_wls(b, X)
+
+    assert non_negative(b, X, free.fitted) == pytest.approx(free.parameters, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "degrees", "bound"),
+    # Printed tables of Student's t (NIST/SEMATECH, 1.3.6.7.2): far from 0 the one-sided 95 % point, and at 0 that
+    # of 97.5 %, as half of the distribution is excluded there.
+    [(1000, 13, 1000 + 1.771), (1000, 4, 1000 + 2.132), (0, 13, 2.160), (0, 4, 2.776)],
+)
+def test_the_bound_is_that_of_the_printed_tables(estimate, degrees, bound):
+    """estimate + t(0.95) s far above 0, t(0.975) s at 0."""
+    assert at_most(estimate, 1.0, degrees) == pytest.approx(bound, abs=1e-3)
+
+
+def test_the_bound_scales_and_stays_above_0():
+    """In other units it is the same bound; an estimate far below 0 still leaves a cost above 0 possible."""
+    assert at_most(2e-6, 3e-6, 13) == pytest.approx(1e-6 * at_most(2, 3, 13))
+    assert 0 < at_most(-3, 1, 13) < at_most(-1, 1, 13) < at_most(0, 1, 13)
+
+
+@pytest.mark.parametrize(("truth", "most"), [(0.0, 1.0), (0.5, 1.0), (5.0, 0.96)])
+def test_the_bound_covers_at_least_95_percent(truth, most):
+    """Never less than promised, and no more than promised where the truth is far from 0; 2000 runs, 3 sigma."""
+    rng = np.random.default_rng(6)
+    estimates = truth + rng.standard_normal(2000)
+    errors = np.sqrt(rng.chisquare(13, 2000) / 13)
+    covered = np.mean([at_most(e, s, 13) >= truth for e, s in zip(estimates, errors, strict=True)])
+    slack = 3 * np.sqrt(0.95 * 0.05 / 2000)
+
+    assert 0.95 - slack <= covered <= most + slack
+
+
+def test_left_out_errors_are_those_of_leaving_out():
+    """At unchanged weights, each row predicted from a fit on the fifteen others."""
+    b = noisy(7)
+    weights = 1 / iterated_wls(b, X).reference ** 2
+    expected = []
+    for row in range(len(b)):
+        kept = np.arange(len(b)) != row
+        other = sm.WLS(b[kept], X[kept], weights=weights[kept]).fit()
+        expected.append((X[row] @ other.params) / b[row] - 1)
+
+    assert left_out_errors(b, X) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("x", "apart", "one"),
+    [
+        ([[1, 1, 1], [1, 5, 1], [1, 1, 5], [1, 5, 5]], True, False),
+        ([[1, 1, 1], [1, 5, 1], [1, 9, 1], [1, 5, 5]], True, True),
+        ([[1, 1, 1], [1, 5, 5], [1, 9, 9], [1, 7, 7]], False, None),
+        ([[1, 0, 1], [1, 0, 5], [1, 0, 9], [1, 0, 7]], False, None),  # no filters at all
+        ([[1, 1, 1], [1, 5, 1]], False, None),
+    ],
+)
+def test_what_rows_tell_apart(x, apart, one):
+    """Both factors vary, not together, and neither by a single row."""
+    rows = np.array(x, dtype=float)
+
+    assert identifiable(rows) == apart
+    if apart:
+        assert rests_on_one_row(rows) == one
+
+
+def sampled(seed, observations, off=0.0):
+    """Mean of relative deviations that scatter with a covariance of their own, its estimate, and the plane's rows."""
+    rng = np.random.default_rng(seed)
+    x = X[:8] / (X[:8] @ np.array(TIMES))[:, None]
+    values = rng.standard_normal((observations, 8)) @ rng.standard_normal((8, 8)) * 0.02
+    values[:, 3] += off
+    residuals = np.eye(8) - x @ np.linalg.pinv(x)
+    values = values @ residuals
+    return values.mean(axis=0), np.cov(values, rowvar=False) / observations, x, values
+
+
+def test_lack_of_fit_is_hotelling_s_test():
+    """T^2 of the 5 directions that 8 cells and 3 parameters leave, as statsmodels has it for a mean vector."""
+    mean, covariance, x, values = sampled(1, 20, off=0.02)
+    directions = np.linalg.qr(x, mode="complete")[0][:, 3:]
+    reference = mvmean(values @ directions, np.zeros(5))
+
+    f, p = lack_of_fit_f(mean, covariance, 19, x)
+
+    assert f == pytest.approx(reference.statistic)
+    assert p == pytest.approx(reference.pvalue)
+
+
+def test_lack_of_fit_holds_its_level():
+    """Of 1000 planes without any, 5 % have p below 0.05 (3 sigma)."""
+    alarms = sum(lack_of_fit_f(*sampled(seed, 12)[:2], 11, sampled(seed, 12)[2])[1] < 0.05 for seed in range(1000))
+
+    assert alarms == pytest.approx(50, abs=3 * np.sqrt(1000 * 0.05 * 0.95))
+
+
+def test_lack_of_fit_needs_degrees_of_freedom():
+    """Fewer layouts than free directions, no free direction, or no scatter at all leave nothing to test."""
+    mean, covariance, x, _ = sampled(1, 20)
+
+    assert lack_of_fit_f(mean, covariance, 4, x) is None
+    assert lack_of_fit_f(mean[:3], covariance[:3, :3], 19, x[:3]) is None
+    assert lack_of_fit_f(mean, np.zeros((8, 8)), 19, x) is None

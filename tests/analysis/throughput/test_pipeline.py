@@ -1,0 +1,549 @@
+"""The whole way from run directories to results, JSON and text, in one Spark session."""
+
+import json
+from dataclasses import asdict, replace
+
+import pytest
+
+from analysis.errors import DataError
+from analysis.results import (
+    JSON_SCHEMA,
+    Claim,
+    ClaimVerdict,
+    Constrained,
+    Excluded,
+    Finding,
+    Interval,
+    LeaveOneOut,
+    Roofline,
+    Variation,
+    audit_json,
+    fit_json,
+    summary_json,
+)
+from analysis.throughput import console, fit, pipeline
+from tests.support import run_directories as rd
+from workloads.histogram import bucket_of
+from workloads.schema import ANCHOR, CAPACITY, WARM_UP_LAYOUT
+from workloads.status import VerdictKind
+from workloads.throughput.load_shape import ArrivalProcess, SyncPublishers
+
+MASTER = "local[2]"
+
+
+def everything_right():
+    return rd.measured_run()
+
+
+def lost_in_warm_up():
+    run = rd.measured_run()
+    run.rows("deliveries", layout=WARM_UP_LAYOUT)[0]["last_seq"] -= 1
+    return run
+
+
+def one_of_two_brokers_lost():
+    run = rd.measured_run(brokers=("activemq", "artemis"))
+    run.rows("deliveries", broker="artemis", experiment="replication")[0]["last_seq"] -= 1
+    return run
+
+
+def one_cell_not_saturated():
+    run = rd.measured_run()
+    for row in run.rows("windows", cell="f0640-r005"):
+        row["broker_cpu_ns"] //= 2
+    return run
+
+
+def three_starts():
+    return rd.measured_run(starts=3, start_noise=0.03, seed=5)
+
+
+def twice_as_slow():
+    return rd.measured_run(times=tuple(2 * t for t in rd.TIMES))
+
+
+def smoke():
+    return rd.measured_run(options={"grid": "smoke"})
+
+
+def without_a_model():
+    return rd.measured_run(experiment="body_size", fits_model=False)
+
+
+def few_cells_by_choice():
+    return rd.measured_run([(0, 1), (0, 2), (160, 1)])
+
+
+def few_cells_left():
+    run = rd.measured_run([(0, 1), (0, 2), (160, 1), (160, 2)])
+    for row in run.rows("windows", cell="f0160-r002"):
+        row["broker_cpu_ns"] = 0
+    return run
+
+
+def remote_broker():
+    run = rd.measured_run()
+    run.manifest["brokers"]["activemq"] |= {"cpus": None, "cpu_known": False}
+    run.manifest["starts"][0]["idle_cpu"] = None
+    for row in run.tables["windows"]:
+        row["broker_cpu_ns"] = None
+    return run
+
+
+def open_loops():
+    """A grid with its model, and beside it open loops at three loads: steady, late at its p99.9, overloaded."""
+    run = rd.measured_run(noise=0.001)
+    service = rd.TIMES[0] + 20 * rd.TIMES[1] + rd.TIMES[2]
+    for percent in (30, 50, 70):
+        plan = rd.open_loop_plan(percent, ArrivalProcess.POISSON)
+        capacity = replace(plan, experiment=CAPACITY, cell=f"latency-{plan.cell}")
+        rd.add_cell(run, capacity, taken_s=[service, 1.1 * service], block=1)
+        rd.add_open_loop(run, plan, percent, service_s=service, slice_s=0.5, seed=percent)
+    for row in run.rows("windows", cell="u70-poisson"):
+        row["dispatched"] = row["dispatched"] * 9 // 10
+    for row in run.rows("latency", cell="u50-poisson", measure="lateness"):
+        late = row["count"] // 200
+        row["count"] -= late
+        run.tables["latency"].append(row | {"bucket": bucket_of(30_000_000), "count": late})
+    return run
+
+
+def not_warm():
+    """The warm-up ended early, and cells with many filters became faster from layout to layout."""
+    run = rd.measured_run(layouts=6)
+    run.manifest["starts"][0] |= {"warm": False, "contrast_change": 0.06}
+    for layout in range(6):
+        for r in (1, 2, 5, 10):
+            rd.stretch(run, 1 + (6 - layout) / 20, layout=layout, cell=rd.cell_name(2560, r))
+    return run
+
+
+def half_disturbed():
+    """Nearly every other round was 30 % slower."""
+    run = rd.measured_run(layouts=8)
+    for layout in (1, 2, 4, 5, 6, 7, 8):
+        rd.stretch(run, 1.3, layout=layout, round=2)
+    return run
+
+
+def in_blocks():
+    return rd.measured_run(blocks=2, layout_noise=0.01)
+
+
+def three_layouts():
+    return rd.measured_run(layouts=3)
+
+
+def own_pace():
+    """The publishers of section 4.1: one of them alone leaves the broker half idle."""
+    run = rd.measured_run([(0, 1), (0, 2)], experiment="publishers_subscribers", fits_model=False)
+    for plan in run.plans:
+        if plan["experiment"] != ANCHOR:
+            plan["pace"] = str(SyncPublishers(1))
+    for row in run.rows("windows", experiment="publishers_subscribers"):
+        row["broker_cpu_ns"] //= 2
+    return run
+
+
+RUNS = {
+    make.__name__: make
+    for make in (
+        everything_right,
+        lost_in_warm_up,
+        one_of_two_brokers_lost,
+        one_cell_not_saturated,
+        three_starts,
+        twice_as_slow,
+        smoke,
+        without_a_model,
+        few_cells_by_choice,
+        few_cells_left,
+        remote_broker,
+        open_loops,
+        own_pace,
+        not_warm,
+        half_disturbed,
+        in_blocks,
+        three_layouts,
+    )
+}
+
+
+@pytest.fixture(scope="module")
+def results(spark, tmp_path_factory):
+    """All runs, read side by side in one analysis; by name."""
+    folder = tmp_path_factory.mktemp("runs")
+    paths = [make().write(folder / name) for name, make in RUNS.items()]
+    return {result.run: result for result in pipeline.analysed(paths, master=MASTER)}
+
+
+@pytest.mark.parametrize(
+    ("run", "expected", "models"),
+    [
+        ("everything_right", "valid", ["valid"]),
+        ("lost_in_warm_up", "invalid", ["invalid"]),
+        ("one_of_two_brokers_lost", "invalid", ["valid", "invalid"]),  # activemq, artemis
+        ("one_cell_not_saturated", "valid", ["valid"]),
+        ("three_starts", "valid", ["valid"]),
+        ("twice_as_slow", "valid", ["valid"]),
+        ("smoke", "valid", []),
+        ("without_a_model", "valid", []),
+        ("few_cells_by_choice", "valid", []),
+        ("few_cells_left", "invalid", []),
+        ("remote_broker", "unverified", ["unverified"]),
+        ("open_loops", "valid", ["valid"]),
+        ("own_pace", "valid", []),
+        ("not_warm", "unverified", ["unverified"]),
+        ("half_disturbed", "unverified", ["unverified"]),
+        ("in_blocks", "valid", ["valid"]),
+        ("three_layouts", "unverified", ["unverified"]),
+    ],
+)
+def test_verdicts(results, run, expected, models):
+    """Each run has its own verdict, and each model that of its broker; none depends on what else is read."""
+    assert results[run].verdict == expected
+    assert [fit.verdict for fit in results[run].fits] == models
+
+
+def test_the_model_comes_back(results):
+    """From Parquet to the fit: the three times within 2 %, and nothing found but that it was one start."""
+    result = results["everything_right"]
+
+    (fit,) = result.fits
+    for (name, interval), truth in zip(fit.parameters.items(), rd.TIMES, strict=True):
+        assert interval.estimate == pytest.approx(truth, rel=0.02), name
+    assert result.findings == ()
+    assert [finding.what for finding in fit.findings] == ["replication: one start only"]
+
+
+def test_runs_stand_side_by_side(results):
+    """A run that is twice as slow has twice the times, and cells of its own: nothing is mixed between runs."""
+    once, twice = (results[name].fits[0].parameters["t_rcv"].estimate for name in ("everything_right", "twice_as_slow"))
+
+    assert twice / once == pytest.approx(2, rel=0.05)
+    record = summary_json([results["everything_right"], results["few_cells_left"]])
+    assert record["verdict"] == "invalid"
+    assert [run["verdict"] for run in record["runs"]] == ["valid", "invalid"]
+    assert len({(cell["run"], cell["cell"]) for cell in record["cells"]}) == 16 + 4
+
+
+def test_few_starts_give_intervals_of_these_lives(results):
+    """Three starts that differ by 3 %: their mean with an interval over their layouts, and each by itself."""
+    (fit,) = results["three_starts"].fits
+
+    assert (fit.starts, fit.scope) == (3, "these starts")
+    for interval, truth in zip(fit.parameters.values(), rd.TIMES, strict=True):
+        assert interval.low < interval.estimate < interval.high
+        assert interval.estimate == pytest.approx(truth, rel=0.1)
+    assert fit.variation.between_starts == pytest.approx(0.03, rel=0.9)
+    assert len(results["three_starts"].cells) == 48
+
+
+def test_a_loss_is_named_first(results):
+    """One lost copy in the warm-up heads the findings, and the model repeats it."""
+    result = results["lost_in_warm_up"]
+
+    assert result.findings[0].what == "copies lost by activemq"
+    assert result.fits[0].findings[0] == result.findings[0]
+    text = console.summary([result])
+    assert "verdict: invalid" in text
+    assert text.count("copies lost by activemq") == 1
+
+
+def test_several_runs_are_announced(results):
+    """Text about several runs says that nothing is put together; text about one does not."""
+    two = [results["everything_right"], results["smoke"]]
+
+    assert "nothing is averaged or fitted over runs" in console.summary(two)
+    assert "averaged" not in console.summary(two[:1])
+
+
+def test_the_gravest_findings_come_first(results):
+    """Findings that decide the verdict stand before those that only explain."""
+    severities = [finding.consequence for finding in results["few_cells_left"].every_finding]
+
+    assert severities[0] == VerdictKind.INVALID
+    assert severities == sorted(severities, key=[VerdictKind.INVALID, VerdictKind.UNVERIFIED, VerdictKind.VALID].index)
+
+
+def test_a_doubtful_cell_stays_visible(results):
+    """A cell that is left out stands in the table in brackets, with its status and reason, and under the model."""
+    text = console.summary([results["one_cell_not_saturated"]])
+
+    assert "(f0640-r005)" in text
+    assert "left out: f0640-r005 (start 1): not-saturated: broker CPU 0.49" in text
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        ("smoke", "smoke grid shows correctness only"),
+        ("without_a_model", "no model to fit"),
+        ("few_cells_by_choice", "3 usable cells"),
+        ("few_cells_left", "3 usable cells"),
+    ],
+)
+def test_asking_for_a_model_that_cannot_be_is_refused(results, run, said):
+    """Cells and verdict are shown by the summary; the verb `fit` says why there is no model."""
+    assert results[run].cells
+    with pytest.raises(DataError, match=said):
+        pipeline.with_models((results[run],))
+
+
+def test_a_smoke_grid_says_that_it_measures_nothing(results):
+    """Its only finding is what it is."""
+    assert [finding.what for finding in results["smoke"].findings] == ["a smoke grid was run"]
+
+
+def test_an_unknown_cpu_is_shown_as_unknown(results):
+    """Not as 0 and not as a pass."""
+    assert {cell.broker_cpu for cell in results["remote_broker"].cells} == {None}
+    assert "unknown" in console.summary([results["remote_broker"]])
+
+
+def test_a_partial_run_is_never_valid(spark, tmp_path):
+    """An interrupted run gives its complete layouts and says what is missing; it is unverified at best."""
+    run = rd.measured_run()
+    run.manifest["outcome"] = "interrupted"
+    run.tables["layouts"].pop()
+
+    (result,) = pipeline.analysed([run.write(tmp_path / "run")], master=MASTER, partial=True)
+
+    assert (result.verdict, result.audit.verdict) == (VerdictKind.UNVERIFIED, VerdictKind.UNVERIFIED)
+    assert {cell.layouts for cell in result.cells} == {4}
+    assert "16 of 16 cells, 4 of 5 layouts" in console.summary([result])
+
+
+def test_rounds_have_levels(results):
+    """Every counted round of every start and block, with its level; a smoke grid has none."""
+    rounds = results["in_blocks"].rounds
+
+    assert len(rounds) == 5 * 2 * 2
+    assert not any(one.disturbed for one in rounds)
+    assert {(one.gc_share, one.compiler_share) for one in rounds} != {(None, None)}
+    assert results["smoke"].rounds == ()
+    assert len(results["three_starts"].rounds) == 3 * 5 * 2
+    assert sum(one.disturbed for one in results["half_disturbed"].rounds) == 7
+
+
+def test_a_precision_that_was_asked_for_reaches_the_fit(tmp_path, monkeypatch):
+    """The run's own option decides how wide the intervals may be."""
+    seen = []
+    fits = fit.fits
+    monkeypatch.setattr(fit, "fits", lambda cells, precision: seen.append(precision) or fits(cells, precision))
+    runs = [
+        rd.measured_run(layouts=7, options={"layouts": 5, "precision": 0.05}).write(tmp_path / "asked"),
+        rd.measured_run().write(tmp_path / "fixed"),
+    ]
+
+    pipeline.analysed(runs, master=MASTER)
+
+    assert seen == [0.05, None]
+
+
+def test_the_host_is_shown(results):
+    """Memory, swap, disk and network of each start: the figures that the samples hold."""
+    (use,) = results["everything_right"].host
+
+    assert (use.broker_rss_bytes, use.load_rss_bytes) == (900 * 2**20, 120 * 2**20)
+    assert (use.memory_available_bytes, use.swap_growth_bytes) == (8 * 2**30, 0)
+    assert use.disk_bytes_per_s == pytest.approx(1e6, rel=1e-6)
+    assert use.network_bytes_per_s == pytest.approx(1e8, rel=1e-6)
+    assert len(results["three_starts"].host) == 3
+
+
+def test_the_text_explains_itself(results):
+    """Units, meanings, the paper's values, the verdict and the directory stand in the text; the verdict comes last."""
+    result = results["everything_right"]
+    text = console.summary([result])
+
+    for words in ("messages/s", "one message received", "49", "0.16", "15", "95 %", "these starts", "expected"):
+        assert words in text
+    assert text.splitlines()[-2].startswith("verdict: valid")
+    assert text.splitlines()[-1] == f"run directory: {result.path}"
+
+
+def test_preparation_and_open_loops_enter_no_model(results):
+    """Capacities are no cells; open loops are cells beside the grid, and the model knows neither."""
+    result = results["open_loops"]
+
+    assert {cell.key.experiment for cell in result.cells} == {"replication", "latency"}
+    (fit,) = result.fits
+    assert set(fit.cells_used) == {rd.cell_name(*cell) for cell in rd.CELLS}
+    assert CAPACITY in {cell.key.experiment for cell in result.audit.cells}
+
+
+def test_latencies_stand_beside_the_load(results):
+    """One row per open loop: percentiles with intervals, lateness, measured and predicted wait; doubts in brackets."""
+    result = results["open_loops"]
+    text = console.summary([result])
+    rows = {line.split()[0]: line for line in section(text, "Latency of latency on activemq").splitlines() if line}
+
+    steady, late = result.latency[0], result.latency[1]
+    assert [one.key.cell for one in result.latency] == ["u30-poisson", "u50-poisson", "u70-poisson"]
+    p50 = steady.percentiles[0].latency_s
+    assert f"{p50.estimate * 1e3:.3g} [{p50.low * 1e3:.3g}, {p50.high * 1e3:.3g}]" in rows["u30-poisson"]
+    assert f"{steady.predicted_waiting_s * 1e3:.3g}" in rows["u30-poisson"]
+    assert "30 % poisson" in rows["u30-poisson"]
+    assert "(" not in rows["u30-poisson"]
+    assert late.percentiles[3].greyed
+    assert f"({late.percentiles[3].latency_s.estimate * 1e3:.3g} [" in rows["u50-poisson"]
+    assert "p99.9: the generator itself was 29.9 ms late" in rows["u50-poisson"]
+    assert "unsteady" in rows["(u70-poisson)"]
+    assert "backlog grew by" in rows["(u70-poisson)"]
+    assert "service time from the fit of replication in this run" in text
+    assert "1 unsteady of 3" in text
+
+
+def test_a_pace_stands_above_its_cells(results):
+    """Cells with a loop of their own say so, and show in brackets that the broker was not loaded."""
+    text = section(console.summary([results["own_pace"]]), "publishers_subscribers on activemq")
+
+    assert "receipt, 1 in flight per publisher" in text
+    assert "(f0000-r001)" in text
+    assert "rows in ( ) are not ok: see why" in text
+
+
+def test_each_experiment_has_a_table_of_its_own(results):
+    """Cells of two experiments of one run never stand in one table."""
+    text = console.summary([results["open_loops"]])
+
+    assert "u30-poisson" not in section(text, "replication on activemq")
+    assert "f0000-r001" not in section(text, "latency on activemq")
+
+
+def section(text, begin):
+    """The paragraph that begins so."""
+    (found,) = [paragraph for paragraph in text.split("\n\n") if paragraph.startswith(begin)]
+    return found
+
+
+def test_what_else_was_fitted_is_told(results):
+    """Roofline with its capped cells, the fit without negative times, prediction errors, scatter, each start."""
+    (fit,) = results["three_starts"].fits
+    more = replace(
+        fit,
+        roofline=Roofline(fit.parameters, Interval(2e-5, 1.9e-5, 2.1e-5), ("f0000-r010", "f0000-r005"), 12.5, True),
+        constrained=Constrained({"t_rcv": 0.0, "t_fltr": 1e-8, "t_tx": 9e-6}, 4e-6),
+        leave_one_out=LeaveOneOut(0.013, 0.041, "f0640-r005"),
+        variation=Variation(0.011, 0.021, 0.032),
+        cells_excluded=tuple(Excluded(f"f{number:04d}", 1, "not-saturated") for number in range(30)),
+    )
+    text = console.model([replace(results["three_starts"], fits=(more,))])
+
+    assert "t_sat 20 (19 to 21)" in text
+    assert "the better description" in text
+    assert "capped cells: f0000-r010, f0000-r005" in text
+    assert "with no time below 0: t_rcv 0, t_fltr 0.01, t_tx 9; t_rcv is at most 4 (one-sided 95 %)" in text
+    assert "off by 1.3% (median), 4.1% at most (f0640-r005)" in text
+    assert "slices of a layout 1.1%, layouts beyond that 2.1%, starts beyond that 3.2%" in text
+    assert text.count("left out: ") == 8 + 1
+    assert "22 more, which --json lists" in text
+    by_start = next(line for line in text.splitlines() if line.startswith("t_tx by start: "))
+    assert by_start.count(",") == 2
+    assert "by start" not in console.model([results["everything_right"]])
+
+
+CLAIM = Claim(
+    "run", "activemq", "today", "4.1", "one subscriber cannot fully load the server", "below 95 % CPU",
+    "0.61 of the CPU with 1 subscriber", ClaimVerdict.REPRODUCED, "broker CPU below its limit", ("p20-s001",),
+)  # fmt: skip
+
+
+def test_claims_stand_in_a_table(results):
+    """Each claim with its section, the published and the measured value, its verdict and why."""
+    result = replace(results["own_pace"], claims=(CLAIM, replace(CLAIM, measured="", broker="artemis")))
+    text = console.summary([result])
+
+    table = " ".join(section(text, "Claims of Henjes et al. 2006, on activemq, profile today").split())
+    for words in ("4.1", "below 95 % CPU", "reproduced", "broker CPU below its limit"):
+        assert words in table
+    assert section(text, "Claims of Henjes et al. 2006, on artemis")
+
+
+def test_many_findings_stay_readable():
+    """Findings that differ only in what was measured stand together, the first of them by name, the rest counted."""
+    alike = [Finding(f"cell {number} lies off the fit", f"{number} %", "5 %", "look at it") for number in range(40)]
+    other = Finding("a loss", "1", "0", "nothing may be believed", VerdictKind.INVALID)
+
+    (text,) = console.findings([other, *alike])
+
+    assert "- a loss: 1 (limit: 0). Nothing may be believed. [invalid]" in text
+    assert "- 40 alike (limit: 5 %). Look at it." in text
+    assert "cell 7 lies off the fit: 7 %" in text
+    assert "cell 8 " not in text
+    assert "32 more" in text
+
+
+def test_the_json_of_latency_and_claims(results):
+    """Percentiles with both ends of their interval, of which one may be null; claims as they stand in the table."""
+    result = replace(results["open_loops"], claims=(CLAIM,))
+    record = plain(summary_json([result]))
+
+    assert [one["cell"] for one in record["latency"]] == ["u30-poisson", "u50-poisson", "u70-poisson"]
+    first = record["latency"][0]
+    assert set(first) == {
+        "run", "broker", "start", "experiment", "cell", "profile", "arrivals", "percent", "planned_per_s",
+        "received_per_s", "capacity_per_s", "copies", "negative", "mean", "percentiles", "waiting_s",
+        "predicted_waiting_s", "model", "status", "reason",
+    }  # fmt: skip
+    assert [one["rank"] for one in first["percentiles"]] == [50, 90, 99, 99.9]
+    low, high = first["percentiles"][0]["ci95_s"]
+    assert low < first["percentiles"][0]["estimate_s"] < high
+    assert [one["greyed"] for one in record["latency"][1]["percentiles"]] == [False, False, False, True]
+    assert record["claims"][0] | {"cells": ("p20-s001",)} == asdict(CLAIM)
+    cell = next(cell for cell in record["cells"] if cell["cell"] == "u30-poisson")
+    assert cell["factors"] == {"percent": 30, "arrivals": "poisson"}
+    assert cell["pace"] == "30 % of capacity, poisson arrivals"
+    assert cell["planned_per_s"] == first["planned_per_s"]
+
+
+def test_the_json_of_summary(results):
+    """The keys that scripts rely on, per cell with intervals, and nothing that JSON cannot say."""
+    record = plain(summary_json([results["everything_right"]]))
+
+    assert (record["schema"], record["verdict"], len(record["cells"])) == (JSON_SCHEMA, "valid", 16)
+    cell = record["cells"][0]
+    assert set(cell) >= {
+        "broker", "start", "experiment", "cell", "broker_cpu", "load_cpu", "load_us_per_delivery", "status",
+    }  # fmt: skip
+    for rate in ("received_per_s", "dispatched_per_s", "overall_per_s"):
+        low, high = cell[rate]["ci95"]
+        assert low < cell[rate]["estimate"] < high
+
+
+def test_the_json_of_fit(results):
+    """The keys that scripts rely on."""
+    (fit,) = plain(fit_json([results["one_cell_not_saturated"]]))["fits"]
+
+    assert set(fit) >= {
+        "broker", "experiment", "profile", "starts", "parameters", "ols_as_in_paper", "cells_used", "cells_excluded",
+        "lack_of_fit", "verdict", "findings",
+    }  # fmt: skip
+    assert list(fit["parameters"]) == ["t_rcv", "t_fltr", "t_tx"]
+    assert all(set(parameter) == {"estimate_s", "ci95_s"} for parameter in fit["parameters"].values())
+    assert set(fit["lack_of_fit"]) == {"f", "p", "max_relative_deviation"}
+    assert (fit["broker"], fit["experiment"], fit["profile"], fit["starts"]) == ("activemq", "replication", "today", 1)
+    assert len(fit["cells_used"]) == 15
+    (excluded,) = fit["cells_excluded"]
+    assert excluded["cell"] == "f0640-r005"
+    assert excluded["reason"].startswith("not-saturated")
+    assert {"what", "measured", "limit", "advice"} <= set(fit["findings"][0])
+
+
+def test_the_json_of_audit(results):
+    """The sums, and the same per cell, warm-up and preparation included."""
+    record = plain(audit_json([results["lost_in_warm_up"].audit]))
+
+    counts = {"sent", "expected", "delivered", "lost", "duplicated", "reordered", "misdelivered"}
+    assert set(record["messages"]) == counts
+    assert all(counts < set(cell) for cell in record["cells"])
+    assert len(record["cells"]) == 16
+    for count in counts:
+        assert record["messages"][count] == sum(cell[count] for cell in record["cells"])
+    assert (record["messages"]["lost"], record["verdict"], len(record["findings"])) == (1, "invalid", 1)
+
+
+def plain(record):
+    """The object as a script reads it."""
+    return json.loads(json.dumps(record, allow_nan=False))

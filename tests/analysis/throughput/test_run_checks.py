@@ -1,0 +1,264 @@
+"""Doubts about the ground: each becomes a finding with the right consequence, and a firm ground gives none."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analysis.results import HostUse
+from analysis.throughput import aggregate, rotation, run_checks
+from analysis.throughput.reader import open_runs
+from analysis.throughput.run_checks import trend
+from tests.support import run_directories as rd
+from workloads.schema import KEYS, WINDOWS, Window
+from workloads.status import VerdictKind
+
+FIELDS = [column.name for column in WINDOWS if column not in KEYS]
+
+HOST = HostUse("run", "activemq", 1, 200.0, 2**30, 2**27, 2**33, 0, 1e6, 1e8)
+
+#: Cells whose code is compiled last, in the tests of a broker that is not warm.
+LATE = [rd.cell_name(2560, r) for r in (1, 2, 5, 10)]
+
+
+@pytest.fixture
+def run():
+    return rd.measured_run(layouts=8, noise=0.01)
+
+
+def doubts(run, folder, *, host=(), carry_over=None):
+    """All findings; `carry_over` in the place of what the slices show."""
+    (read,) = open_runs([run.write(folder)])
+    windows = {
+        key: tuple(
+            Window(*(row[name] for name in FIELDS))
+            for row in run.rows("windows", **{name: getattr(key, name) for name in rd.KEYS})
+        )
+        for key in read.cells
+    }
+    estimates = aggregate.estimated(read, windows)
+    if carry_over is not None:
+        estimates = {life: replace(one, carry_over=carry_over) for life, one in estimates.items()}
+    levels = aggregate.round_levels(read, windows, estimates)
+    return list(run_checks.findings(read, windows, estimates, levels, host))
+
+
+def test_a_calm_run_has_no_doubts(tmp_path, run):
+    """Idle and warm broker, rounds alike, no swap: nothing to say."""
+    assert doubts(run, tmp_path / "run", host=[HOST]) == []
+
+
+# Warm
+
+
+def cold(run):
+    run.manifest["starts"][0] |= {"warm": False, "contrast_change": 0.08, "compiler_share": 0.004}
+    return run
+
+
+def trending(run):
+    """Cells with many filters were still 15 % slower in the first half of the layouts."""
+    for layout in range(1, 5):
+        for cell in LATE:
+            rd.stretch(run, 1.15, cell=cell, layout=layout)
+    return run
+
+
+def test_a_warm_up_that_was_cut_short_is_told(tmp_path, run):
+    """Where the measured layouts repeat themselves nothing follows from it; what it ended with is shown."""
+    (finding,) = doubts(cold(run), tmp_path / "run")
+
+    assert finding.what == "the warm-up of activemq ended before it was warm (start 1)"
+    assert finding.measured == "contrasts changed by 8.0%, compiler 0.4% of the broker's CPU, after 41 s"
+    assert finding.consequence == VerdictKind.VALID
+
+
+def test_a_broker_that_becomes_warm_while_it_is_measured_is_unverified(tmp_path, run):
+    """The warm-up was cut short, and the first half of the layouts differs from the second: both are told."""
+    first, second = doubts(trending(cold(run)), tmp_path / "run")
+
+    assert first.what.startswith("the warm-up of activemq ended before")
+    assert first.consequence == VerdictKind.UNVERIFIED
+    assert second.what == "cells of activemq changed from layout to layout (start 1)"
+
+
+def test_a_trend_alone_is_described(tmp_path, run):
+    """Of a broker that was warm by its warm-up: a finding, without a consequence."""
+    (finding,) = doubts(trending(run), tmp_path / "run")
+
+    assert "changed from layout to layout" in finding.what
+    assert finding.consequence == VerdictKind.VALID
+
+
+def test_with_too_few_layouts_the_warm_up_is_the_only_witness(tmp_path):
+    """Three layouts show no trend: a warm-up that was cut short leaves the run unverified."""
+    few = rd.measured_run(layouts=3)
+    assert doubts(few, tmp_path / "warm") == []
+
+    assert [one.consequence for one in doubts(cold(few), tmp_path / "cold")] == [VerdictKind.UNVERIFIED]
+
+
+def test_what_slows_all_cells_is_no_trend(tmp_path, run):
+    """A host that was a quarter slower through the first half says nothing of the broker."""
+    rd.stretch(run, 1.09, layout=1)
+    rd.stretch(run, 1.09, layout=2)
+
+    assert not [one for one in doubts(run, tmp_path / "run") if "layout to layout" in one.what]
+
+
+def slices_of(rng, *, layouts=8, cells=16, layout_noise=None, change=0.0):
+    """Slices by cell; the first half of the layouts differs in half the cells."""
+    layout_noise = np.full(cells, 0.015) if layout_noise is None else layout_noise
+    found = {}
+    for cell in range(cells):
+        windows = []
+        for layout in range(1, layouts + 1):
+            contrast = layout_noise[cell] * rng.standard_normal() + (
+                change if cell % 2 and layout <= layouts // 2 else 0.0
+            )
+            for number in (1, 2):
+                taken = 1e-4 * np.exp(contrast + 0.04 * rng.standard_normal())
+                values = dict.fromkeys(FIELDS, 0) | {"layout": layout, "round": number, "planned_per_s": None}
+                windows.append(Window(**values | {"end_ns": round(taken * 1e12), "received": 1000, "status": "ok"}))
+        found[cell] = windows
+    return found
+
+
+def trends(count, **changes):
+    levels = {(layout, 0, number): 0.0 for layout in range(1, 9) for number in (1, 2)}
+    rng = np.random.default_rng(11)
+    return [trend(slices_of(rng, **changes), levels).shown for _ in range(count)]
+
+
+def test_chance_seldom_looks_like_a_trend():
+    """Layouts of a real broker: cells with many filters scatter three times as much; false alarms are below 2 %."""
+    uneven = np.array([0.012] * 12 + [0.05] * 4)
+
+    assert np.mean(trends(300)) < 0.02
+    assert np.mean(trends(300, layout_noise=uneven)) < 0.02 + 3 * np.sqrt(0.02 * 0.98 / 300)
+
+
+def test_a_change_beyond_the_limit_is_seen():
+    """Half the cells 12 % slower through the first half of the layouts: seen in 19 of 20 runs."""
+    assert np.mean(trends(100, change=0.12)) >= 0.95
+
+
+def test_the_size_of_a_trend_comes_back():
+    """rms of the change less what the scatter explains: half the cells at +-d / 2 around the mean."""
+    levels = {(layout, 0, number): 0.0 for layout in range(1, 9) for number in (1, 2)}
+    rng = np.random.default_rng(2)
+    squares = [trend(slices_of(rng, change=0.1), levels).change ** 2 for _ in range(200)]
+
+    assert np.sqrt(np.mean(squares)) == pytest.approx(0.05 * np.sqrt(16 / 15), rel=0.05)
+
+
+def test_levels_are_taken_off_the_contrasts():
+    """A cell that is missing from a layout, whatever its level, is left out; levels are not a trend."""
+    rng = np.random.default_rng(3)
+    levels = {(layout, 0, number): 0.3 * (layout < 4) for layout in range(1, 9) for number in (1, 2)}
+    slices = {
+        cell: [
+            replace(one, end_ns=round(one.end_ns * (1 + levels[one.layout, 0, one.round])))
+            for one in windows
+            if cell != 5 or one.layout != 2
+        ]
+        for cell, windows in slices_of(rng).items()
+    }
+
+    assert not trend(slices, levels).shown
+    assert trend({cell: slices[cell] for cell in (4, 5, 6)}, levels) is None
+
+
+# The host
+
+
+@pytest.mark.parametrize(
+    ("rounds", "consequence"), [(1, VerdictKind.VALID), (5, VerdictKind.VALID), (7, VerdictKind.UNVERIFIED)]
+)
+def test_a_disturbed_host_is_described(tmp_path, run, rounds, consequence):
+    """Rounds that were a quarter slower are counted by their slices; beyond a third nobody knows the median round."""
+    for number in range(rounds):
+        rd.stretch(run, 1.25, layout=1 + number % 8, round=1 + number // 8)
+
+    (finding,) = [one for one in doubts(run, tmp_path / "run") if "disturbed" in one.what]
+
+    assert finding.what == "the host was disturbed while activemq was measured"
+    assert finding.measured.startswith(f"{rounds / 16:.0%} of the slices")
+    worst = int(finding.measured.rsplit(" ", 1)[1].rstrip("%"))
+    assert 23 <= worst <= 27
+    assert finding.consequence == consequence
+
+
+def test_more_starts_make_a_disturbance_no_worse(tmp_path):
+    """One of three starts was disturbed for half of its rounds: a sixth of all slices."""
+    run = rd.measured_run(starts=3, layouts=4)
+    for layout in (1, 2, 4):
+        rd.stretch(run, 1.25, start=2, layout=layout, round=1)
+
+    (finding,) = doubts(run, tmp_path / "run")
+    assert finding.measured.startswith(f"{3 / 24:.0%} of the slices")
+    assert finding.consequence == VerdictKind.VALID
+
+
+def test_phases_are_told_by_their_share(tmp_path):
+    """A fifth of the time 30 % slower: about a fifth of the slices, and no doubt follows from it."""
+    run = rd.measured_run(layouts=12, noise=0.02, phases=(0.3, 7.0, 28.0), seed=5)
+
+    (finding,) = [one for one in doubts(run, tmp_path / "run") if "disturbed" in one.what]
+    assert 8 <= int(finding.measured.split("%")[0]) <= 30
+    assert finding.consequence == VerdictKind.VALID
+
+
+@pytest.mark.parametrize(
+    ("carry_over", "said"),
+    [
+        (rotation.CarryOver(0.02, 0.001), True),
+        (rotation.CarryOver(0.02, 0.02), False),
+        (rotation.CarryOver(0.009, 0.0001), False),
+    ],
+)
+def test_a_carry_over_is_told_where_it_is_sure_and_large(tmp_path, run, carry_over, said):
+    """Significant at 1 % and more than 1 % of B: the ramp was too short."""
+    found = doubts(run, tmp_path / "run", carry_over=carry_over)
+
+    assert [one.consequence for one in found] == [VerdictKind.VALID] * said
+    assert all("the ramp was too short" in one.advice and "2.0% of B" in one.measured for one in found)
+
+
+def test_a_compiler_at_work_is_told(tmp_path, run):
+    """More than 1 % of the broker's CPU in the median round."""
+    for row in run.tables["windows"]:
+        row["compiler_cpu_ns"] = row["broker_cpu_ns"] // 40
+
+    (finding,) = doubts(run, tmp_path / "run")
+    assert finding.measured == "2.5% of the broker's CPU in the median round, 2.5% at most"
+
+    for row in run.tables["windows"]:
+        row["compiler_cpu_ns"] = None
+    assert doubts(run, tmp_path / "again") == []
+
+
+@pytest.mark.parametrize(("idle", "expected"), [(0.004, 0), (0.019, 0), (0.05, 1)])
+def test_a_busy_idle_broker_is_a_finding(tmp_path, run, idle, expected):
+    """Above 2 % of its CPU set before any load, something else uses the broker."""
+    run.manifest["starts"][0]["idle_cpu"] = idle
+
+    assert len([one for one in doubts(run, tmp_path / "run") if "before the load" in one.what]) == expected
+
+
+def test_an_idle_check_that_was_not_made(tmp_path, run):
+    """Without a reading nobody knows; where the broker's CPU is not known at all, that is said once, elsewhere."""
+    run.manifest["starts"][0]["idle_cpu"] = None
+
+    (finding,) = doubts(run, tmp_path / "run")
+    assert finding.consequence == VerdictKind.UNVERIFIED
+
+    run.manifest["brokers"]["activemq"] |= {"cpu_known": False, "cpus": None}
+    assert doubts(run, tmp_path / "again") == []
+
+
+def test_swapping_is_a_finding(tmp_path, run):
+    """Any growth of swap while the broker was loaded is named with its size."""
+    (finding,) = doubts(run, tmp_path / "run", host=[replace(HOST, swap_growth_bytes=3 * 2**20)])
+
+    assert "3.0 MiB" in finding.measured

@@ -1,0 +1,96 @@
+"""Which brokers the contract is held against: each product as each provider runs it, the suite's own, and one by URL.
+
+The rows come from `PRODUCTS`, so that a new broker is held to the contract by being there. What a machine lacks is
+found out when it is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import quote
+
+import docker
+import pytest
+
+from fixtures import brokers
+from fixtures.brokers import probe
+from fixtures.brokers.spec import BrokerSpec, Provider, Running
+from fixtures.errors import BrokerError
+from fixtures.host import cpus
+from tests.support import container_engine
+from tests.support.extras import lacking
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A broker as its user names it; by_url: started first, and then taken for one that runs already."""
+
+    text: str
+    provider: Provider | None = None
+    by_url: bool = False
+
+    def __str__(self) -> str:
+        return "-".join(filter(None, ("url" if self.by_url else "", self.text, self.provider or "")))
+
+
+def parameters() -> list[object]:
+    """Each product once, and the suite's own broker, also by its URL; all else takes too long for `make test`."""
+    return [pytest.param(entry, id=str(entry), marks=() if quick else pytest.mark.slow) for entry, quick in _entries()]
+
+
+def _entries() -> Iterator[tuple[Entry, bool]]:
+    for product in brokers.PRODUCTS:
+        for provider in product.providers:
+            seen = re.findall(r"\d+(?:\.\d+)+", product.seen) if provider is Provider.JARS else []
+            names = [f"{product.name}:{version}" for version in seen] or [product.name]
+            for name in names:
+                default = name in (product.name, f"{product.name}:{product.default_version}")
+                yield Entry(name, provider), default and provider is product.providers[0]
+    yield Entry("reference"), True
+    yield Entry("reference", by_url=True), True
+    for product in brokers.PRODUCTS:
+        yield Entry(product.name, product.providers[0], by_url=True), False
+
+
+def start(entry: Entry, folder: Path, stack: ExitStack) -> Running:
+    """The broker, stopped by the stack; skips the test where this machine cannot have it."""
+    text = entry.text
+    if entry.provider is Provider.CONTAINER:
+        text += f",image={_image(entry.text, stack)}"
+    spec = brokers.parse(text, provider=entry.provider)
+    _prepare(spec)
+    running = brokers.start(spec, folder, cpus.available_cpus())
+    stack.callback(running.stop)
+    if not entry.by_url:
+        return running
+    endpoint = running.endpoint
+    login = f"{quote(endpoint.login or '', '')}:{quote(endpoint.passcode or '', '')}"
+    by_url = brokers.start(
+        brokers.parse(f"stomp://{login}@{endpoint.host}:{endpoint.port}"), folder, cpus.available_cpus()
+    )
+    stack.callback(by_url.stop)
+    declared = {name: getattr(running.capabilities, name) for name in probe.ASSUMED}
+    return replace(by_url, capabilities=replace(by_url.capabilities, **declared))
+
+
+def _prepare(spec: BrokerSpec) -> None:
+    try:
+        brokers.prepare(spec)
+    except BrokerError as error:
+        lacking(str(error))
+
+
+def _image(product: str, stack: ExitStack) -> str:
+    """An image of what this machine has, in a container engine of its own, which the environment then names."""
+    if lacks := container_engine.lacks():
+        lacking(lacks)
+    _prepare(brokers.parse(product))
+    address = stack.enter_context(container_engine.engine())
+    stack.enter_context(pytest.MonkeyPatch.context()).setenv("DOCKER_HOST", address)
+    with closing(docker.DockerClient(address, timeout=60)) as client:
+        container_engine.IMAGES[product](client, name := f"local/{product}:contract")
+    return name

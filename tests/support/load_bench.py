@@ -1,0 +1,226 @@
+"""What the tests of brokers and connections share: cells laid out and measured, and an ActiveMQ that speaks TLS."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+import trustme
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key, pkcs12
+from cryptography.x509 import load_pem_x509_certificate
+
+from fixtures import brokers
+from fixtures.brokers import activemq, ivy, java, os_process_provider, process
+from fixtures.brokers.launch import write_files
+from fixtures.brokers.product import Program, Site
+from fixtures.brokers.spec import Endpoint, Running
+from fixtures.errors import BrokerError
+from fixtures.host import cpus
+from fixtures.load.group.coordinator import Workers
+from fixtures.load.group.job import CellLoad, Client, LayoutPlace
+from fixtures.load.throughput.layout_run import (
+    LayoutContext,
+    LayoutRun,
+    LiveBroker,
+    LoadSettings,
+    PlannedSlice,
+    quoting,
+)
+from fixtures.recording.run_directory import RunDirectory
+from fixtures.session.throughput_start import CellOutcome
+from workloads.schedule import Slot
+from workloads.schema import Window
+from workloads.status import WindowStatus
+from workloads.throughput.blocks import Block, BlockCell
+from workloads.throughput.flow import Destination, DestinationKind, Flow, Plan, Profile, Subscription, Template
+from workloads.throughput.load_shape import ClosedLoop, CreditBy, SendRule
+from workloads.throughput.selectors import Equals
+
+CPUS = cpus.available_cpus()
+_LISTENING = re.compile(r"Listening for connections at: stomp\S*?://\S+?:(\d+)\?")
+#: Near its memory limit it sends messages that asked for a receipt behind newer ones of the same publisher.
+ACTIVEMQ = "activemq,memory_limit=256mb"
+_STORE_SECRET = "in-the-test-only"
+
+
+def require_activemq():
+    """Without network for a first download there is none: a skip, but an error where CI promises it."""
+    try:
+        brokers.prepare(brokers.parse("activemq"))
+    except BrokerError as error:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
+
+
+def plan_of(profile: Profile, *, publishers=4, body_bytes=90, per_connection=1):
+    """Two templates, one of which has a property that versions escape differently, to five subscriptions."""
+    wanted = [Equals("ID", "#0"), Equals("ID", "#0"), Equals("ID", "#1"), None, Equals("ID", "#2")]
+    templates = (Template((("ID", "#0"),)), Template((("ID", "#1"), ("P", "a:b")), body_bytes=body_bytes))
+    topic = Destination(DestinationKind.TOPIC, f"t{time.monotonic_ns()}")
+    flow = Flow(topic, publishers, templates, tuple(map(Subscription, wanted)), per_connection)
+    return Plan("test", "cell", profile, (flow,))
+
+
+#: The first layout that counts.
+FIRST = LayoutPlace(1, 1, 0)
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a test puts load on its cells: all of them by one rule, in slices of so many seconds."""
+
+    rule: SendRule
+    coalesce_us: int = 1000
+    slice_s: float = 0.1
+    events: bool = False
+    progress_limit_s: float = 10.0
+    client: Client = Client.BULK
+
+    @property
+    def load(self) -> LoadSettings:
+        """As a run has it, of which each cell's own load is not taken here."""
+        rule = self.rule if isinstance(self.rule, ClosedLoop) else ClosedLoop(1)
+        return LoadSettings(rule, self.coalesce_us, self.events, self.progress_limit_s, self.client)
+
+
+@dataclass
+class Laid:
+    """Cells that are laid out; the numbers of their slices count on."""
+
+    run: LayoutRun
+    block: Block
+    loads: Sequence[CellLoad]
+    place: LayoutPlace
+    roles: Sequence[str]
+    slice_s: float
+    windows: list[Window] = field(default_factory=list)
+    _outcomes: dict[tuple[int, int], CellOutcome] = field(default_factory=dict)
+
+    def slice(
+        self, cell: int = 0, seconds: float | None = None, *, side: int = 0, number: int = 1, most: int | None = None
+    ) -> Window:
+        """One cell under load, with at most so many messages in flight, or as many as its rule says."""
+        rule = self.loads[cell].rule
+        credit = (most or rule.in_flight) if isinstance(rule, ClosedLoop) else None
+        position = sum(window.round == number for window in self.windows)
+        status = WindowStatus.OK if number else WindowStatus.WARM_UP
+        wanted = PlannedSlice(cell, number, position, seconds or self.slice_s, status, credit, side)
+        self.windows.append(self.run.slice(wanted))
+        return self.windows[-1]
+
+    def round(self, order: Sequence[int], number: int = 1, *, side: int = 0) -> list[Window]:
+        """A slice of each of these cells, in this order."""
+        return [self.slice(cell, side=side, number=number) for cell in order]
+
+    def finish(self, cell: int = 0, side: int = 0) -> CellOutcome:
+        """Ends the layout when it is first asked; what came of one of its cells."""
+        if not self._outcomes:
+            done = self.run.finish()
+            for at, role in enumerate(self.roles):
+                for number, one in enumerate(self.block.cells):
+                    slot = Slot(role, self.place.start, *one.key)
+                    self._outcomes[at, number] = CellOutcome(slot, done.audits[at][number], done.windows[at][number])
+        return self._outcomes[side, cell]
+
+    def finished(self, side: int = 0) -> list[CellOutcome]:
+        """What came of each cell."""
+        return [self.finish(cell, side) for cell in range(len(self.block.cells))]
+
+
+@contextmanager
+def lay_out(
+    brokers_: Running | Sequence[Running],
+    plans: Sequence[Plan],
+    folder: Path | RunDirectory,
+    workers: Workers,
+    way: Way,
+    *,
+    rules: Sequence[SendRule | CellLoad] = (),
+    own_connections: bool = False,
+    place: LayoutPlace = FIRST,
+) -> Iterator[Laid]:
+    """These plans as the cells of one block, laid out on a broker, or on several live ones.
+
+    rules: where the cells differ in theirs, one for each · folder: where a run directory is made for it.
+    """
+    running = [brokers_] if isinstance(brokers_, Running) else list(brokers_)
+    roles = ["broker"] if len(running) == 1 else ["baseline", "candidate"]
+    directory = RunDirectory(folder, "test", {}) if isinstance(folder, Path) else folder
+    block = Block(place.block, tuple(BlockCell(plan, None, own_connections) for plan in plans))
+    asked = rules or [way.rule] * len(plans)
+    loads = [one if isinstance(one, CellLoad) else CellLoad(one, way.coalesce_us) for one in asked]
+    live = [LiveBroker.of(role, one) for role, one in zip(roles, running, strict=True)]
+    context = LayoutContext(way.load, lambda: workers, directory, lambda: None)
+    run = LayoutRun(block, loads, place, live, context)
+    run.open()
+    with run:
+        yield Laid(run, block, loads, place, roles, way.slice_s)
+
+
+def measured(
+    running: Running, plan: Plan, folder: Path, workers: Workers, client: Client = Client.BULK, in_flight: int = 200
+) -> CellOutcome:
+    """The outcome of one slice of full load."""
+    way = Way(ClosedLoop(in_flight, loop_of(plan)), slice_s=0.2, client=client)
+    with quoting(running), lay_out(running, [plan], folder, workers, way) as laid:
+        laid.slice()
+        return laid.finish()
+
+
+def loop_of(plan: Plan) -> CreditBy:
+    """What gives credit back: receipts, where there are any."""
+    return CreditBy.RECEIPT if plan.profile.receipts else CreditBy.DELIVERY
+
+
+def authority(folder: Path) -> tuple[trustme.CA, Path]:
+    """A certificate authority, and the file that names it."""
+    made = trustme.CA()
+    file = folder / f"authority-{id(made)}.pem"
+    made.cert_pem.write_to_path(str(file))
+    return made, file
+
+
+@contextmanager
+def activemq_with_tls(folder: Path, ca: trustme.CA, name: str):
+    """The endpoint of a real ActiveMQ whose connector is stomp+ssl, its certificate being of this name.
+
+    Not stomp+nio+ssl: on a busy host that one handles the first frames of a connection twice or never (AMQ-8169).
+    """
+    leaf = ca.issue_cert(name)
+    store = pkcs12.serialize_key_and_certificates(
+        b"broker",
+        load_pem_private_key(leaf.private_key_pem.bytes(), None),
+        load_pem_x509_certificate(leaf.cert_chain_pems[0].bytes()),
+        None,
+        BestAvailableEncryption(_STORE_SECRET.encode()),
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "store.p12").write_bytes(store)
+    spec = brokers.parse(ACTIVEMQ)
+    spec = replace(spec, options=MappingProxyType({**spec.options, "connector": "stomp+ssl"}))
+    jars = ivy.class_path(os_process_provider.bundle(activemq.PRODUCT, spec.version), print)
+    properties = (
+        f"-Djavax.net.ssl.keyStore={folder / 'store.p12'}",
+        f"-Djavax.net.ssl.keyStorePassword={_STORE_SECRET}",
+        "-Djavax.net.ssl.keyStoreType=PKCS12",
+    )
+    program = Program((str(java.find().path), *properties), tuple(map(str, jars)))
+    login = Endpoint("127.0.0.1", 0, "bench", "geheim")
+    launch = activemq.PRODUCT.launch(spec, Site(program, folder, folder), login)
+    write_files(folder, launch)
+    started = process.launch(launch.command, log=folder / "broker.log", folder=folder, cpus=CPUS[-1:])
+    try:
+        end = time.monotonic() + 60
+        while not (found := _LISTENING.search(started.output())):
+            assert started.returncode() is None, started.output()
+            assert time.monotonic() < end, started.output()
+            time.sleep(0.05)
+        yield replace(login, port=int(found[1]))
+    finally:
+        started.stop()

@@ -1,0 +1,297 @@
+"""Results of a workload, made up by hand: what an analysis would say of a run, without a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from analysis.results import CellKey, Finding
+from analysis.scenario.results import (
+    AuditRow,
+    DeliveryTimes,
+    HandlerResult,
+    InteractionResult,
+    Judgement,
+    PeriodResult,
+    PeriodSlice,
+    Second,
+    Span,
+    StepResult,
+    WorkloadResult,
+)
+from tests.support import run_directories as rd
+from workloads.capabilities import Transactions
+from workloads.scenario.model import Consumption
+from workloads.scenario.periods import LENGTHS, Period
+from workloads.schema import RunKind
+from workloads.specjms2007 import rules
+from workloads.status import VerdictKind
+from workloads.supply_chain.characterization import by_interaction
+from workloads.supply_chain.compiling import compile_scenario as compiled
+from workloads.supply_chain.plan_json import plan_entry
+from workloads.supply_chain.topology import Topology, vertical
+from workloads.throughput.load_shape import ArrivalProcess
+
+HOST = {
+    "kernel": "6.1.0",
+    "machine": "x86_64",
+    "cpu_model": "AMD EPYC",
+    "cpus": 2,
+    "cpus_available": [0, 1],
+    "memory_bytes": 24 * 2**30,
+    "python": "CPython 3.11.7",
+    "platform": "Linux-6.1.0-x86_64",
+    "packages": {"numpy": "2.1.0", "pyarrow": "18.0"},
+    "system": None,
+    "os": "Debian GNU/Linux 12 (bookworm)",
+    "cpu_sockets": 1,
+    "cpu_cores": 2,
+    "cpu_mhz": 2600,
+    "cpu_caches": {"L1 data": "32K for CPU 0", "L2": "1024K for CPU 0", "L3": "32768K for CPU 0-1"},
+    "store": {
+        "filesystem": "ext4",
+        "disk": None,
+        "disk_rotates": False,
+        "disk_write_cache": "write back",
+        "size_bytes": 270 * 10**9,
+        "free_bytes": 75 * 10**9,
+    },
+}
+
+#: With the whole disk's caution: clients and server on one host.
+#: Of the percentiles over time of each destination.
+SLICE_S = 5
+
+DEVIATION = "clients and server share one host (section 3.9)"
+
+
+def times(count: int, p50_ms: float) -> DeliveryTimes:
+    if not count:
+        return DeliveryTimes(0)
+    return DeliveryTimes(count, p50_ms, 1.6 * p50_ms, 3.2 * p50_ms, 7.5 * p50_ms)
+
+
+def result(
+    topology: Topology | None = None,
+    *,
+    repeat: bool = False,
+    broker: str = "activemq",
+    seconds: int | None = None,
+    p50_ms: float = 3.0,
+    growth_bytes_per_s: float | None = 41_500.0,
+    run: str = "20260101T000000000Z-specjms2007-vertical",
+    path: Path = Path("results/20260101T000000000Z-specjms2007-vertical"),
+    options: dict[str, Any] | None = None,
+    **changes: Any,
+) -> WorkloadResult:
+    """A run of `short` lengths in which everything went as it should; its messages are those of the model."""
+    topology = topology or vertical(5)
+    lengths = LENGTHS["short"]
+    cell = f"{topology.name}-b{topology.base:04d}"
+    scenario = compiled(topology)
+    plan = plan_entry(
+        topology,
+        scenario,
+        cell,
+        consumption=Consumption.STRICT,
+        transactions=Transactions.FULL,
+        arrivals=ArrivalProcess.CONSTANT,
+        seed=1,
+        length="short",
+        lengths=lengths,
+        repeat=repeat,
+    )
+    measured = (Period.MEASUREMENT, Period.REPEAT) if repeat else (Period.MEASUREMENT,)
+    periods = tuple(
+        _period(topology, scenario, one, lengths.measurement_s, p50_ms, growth_bytes_per_s) for one in measured
+    )
+    spans, at = [], 0.0
+    under_load = ((Period.WARM_UP, lengths.warm_up_s), *((one, lengths.measurement_s) for one in measured))
+    for period, length in (*under_load, (Period.DRAIN, 1.4)):
+        spans.append(Span(period, at, length))
+        at += length
+    manifest = rd.manifest(
+        kind=str(RunKind.WORKLOAD),
+        host=HOST,
+        brokers={
+            broker: rd.broker_facts(
+                java="17.0.15",
+                cpus=[1],
+                flags=["-Xmx1024m", "-XX:+UseSerialGC"],
+                flags_in_effect=["-XX:MaxHeapSize=1073741824"],
+                options={
+                    "heap": "1024m",
+                    "gc": "serial",
+                    "connector": "stomp+nio",
+                    "store": "kahadb",
+                    "sync": "always",
+                },
+                capabilities={"transactions": "full", "version": "1.2"},
+            )
+        },
+        options={"broker": [broker], "workers": 1, "load_cpus": [0], "broker_cpus": [1], **(options or {})},
+    )
+    found = WorkloadResult(
+        run=run,
+        path=path,
+        key=CellKey(run, broker, 1, "specjms2007", cell),
+        broker_title="ActiveMQ Classic 5.18.3",
+        topology=topology.name,
+        base=topology.base,
+        consumption="strict",
+        transactions="full",
+        periods=periods,
+        audit=tuple(_audit(topology, periods)),
+        recovery=None,
+        findings=(Finding("generator lateness", "p99 3.1 ms", "1 ms", "give the load a CPU of its own"),),
+        deviations=(DEVIATION,),
+        verdict=VerdictKind.VALID,
+        seconds=_seconds(seconds or int(at), scenario_rate(topology), p50_ms, 1),
+        seconds_by_step={
+            row.step.message: _seconds(seconds or int(at), float(row.volume.received_per_s), p50_ms, place)
+            for place, row in enumerate(by_interaction(topology), 2)
+        },
+        slices=tuple(_slices(topology, int(at), p50_ms)),
+        slice_s=SLICE_S,
+        backlog_by_destination={},
+        plan=plan,
+        manifest=manifest,
+        spans=tuple(spans),
+        store="store=kahadb, sync=always: synced",
+    )
+    return replace(found, **changes)
+
+
+def scenario_rate(topology: Topology) -> float:
+    return float(sum(row.volume.received_per_s for row in by_interaction(topology)))
+
+
+def _period(topology, scenario, period, length_s, p50_ms, growth) -> PeriodResult:
+    traffic = by_interaction(topology)
+    interactions = []
+    for number, one in topology.interactions.items():
+        mine = [row.volume for row in traffic if row.step.interaction == number]
+        rate = float(topology.started_per_s(number))
+        sent = float(sum(volume.sent_per_s for volume in mine)) * length_s
+        received = float(sum(volume.received_per_s for volume in mine)) * length_s
+        started = round(rate * length_s)
+        interactions.append(
+            InteractionResult(
+                number,
+                one.script.title,
+                rate,
+                started,
+                started / length_s,
+                round(sent),
+                sent,
+                round(received * 1.003),
+                received,
+                started // 100,
+                started,
+                times(started, p50_ms * 4),
+            )
+        )
+    steps = tuple(
+        StepResult(
+            row.step.interaction,
+            row.step.message,
+            round(row.volume.sent_per_s * length_s),
+            round(row.volume.received_per_s * length_s),
+            round(row.volume.received_bytes_per_s * length_s),
+            times(round(row.volume.received_per_s * length_s), p50_ms),
+        )
+        for row in traffic
+    )
+    handlers = tuple(
+        HandlerResult(
+            one.number, one.place, scenario.steps[one.step], 20 + one.number, times(20, p50_ms * (1 + one.number / 100))
+        )
+        for one in scenario.handlers
+    )
+    sent_per_s = float(sum(row.volume.sent_per_s for row in traffic))
+    received_per_s = float(sum(row.volume.received_per_s for row in traffic))
+    return PeriodResult(
+        period=period,
+        seconds=length_s,
+        sent_per_s=sent_per_s,
+        received_per_s=received_per_s,
+        received_kb_per_s=float(sum(row.volume.received_bytes_per_s for row in traffic)) / 1000,
+        broker_cpu=received_per_s * 60e-6,
+        load_cpu=received_per_s * 25e-6,
+        load_us_per_message=22.4,
+        store_growth_bytes_per_s=growth,
+        lateness=times(100, 0.1),
+        interactions=tuple(interactions),
+        steps=steps,
+        handlers=handlers,
+    )
+
+
+def _audit(topology: Topology, periods: tuple[PeriodResult, ...]):
+    for period in periods:
+        for rule in (rules.INPUT_RATE, rules.SENT, rules.RECEIVED, rules.PACING):
+            for one in period.interactions:
+                judged = one.number != 3 or rule not in {rules.SENT, rules.RECEIVED}
+                yield AuditRow(
+                    rule,
+                    f"interaction {one.number}",
+                    0.001 * one.number,
+                    Judgement.PASS if judged else Judgement.NOT_JUDGED,
+                    expected=None if rule == rules.PACING else one.expected_sent,
+                    why="" if judged else "too short: 15 of 20 executions",
+                    period=period.period,
+                )
+        for handler in period.handlers:
+            yield AuditRow(
+                rules.DELIVERY_TIME,
+                f"{handler.place} {handler.message}",
+                handler.delivery.p90_ms,
+                Judgement.PASS,
+                period=period.period,
+            )
+    for rule in (rules.DELIVERY, rules.DUPLICATES, rules.ORDER, rules.LOCATION, rules.CHAINS, rules.CLOCK):
+        yield AuditRow(rule, "run", 0, Judgement.PASS)
+    for rule in (rules.LEVEL, rules.BACKLOG):
+        yield AuditRow(rule, "run", 0.002, Judgement.PASS, period=Period.MEASUREMENT)
+
+
+def failing(of: WorkloadResult, rule, scope: str, observed: float, why: str) -> WorkloadResult:
+    """The same with a further row that fails."""
+    row = AuditRow(rule, scope, observed, Judgement.FAIL, why=why, period=Period.MEASUREMENT)
+    audit = sorted(
+        (*of.audit, row), key=lambda one: list(dict.fromkeys(r.rule.name for r in of.audit)).index(one.rule.name)
+    )
+    return replace(of, audit=tuple(audit), verdict=VerdictKind.INVALID)
+
+
+def _seconds(number: int, rate_per_s: float, p50_ms: float, seed: int) -> tuple[Second, ...]:
+    rng = np.random.default_rng(seed)
+    received = rng.poisson(rate_per_s, number)
+    slow = p50_ms * rng.lognormal(0, 0.2, number)
+    return tuple(
+        Second(
+            second,
+            int(received[second]),
+            int(received[second]),
+            int(rng.poisson(rate_per_s * p50_ms / 1000 + 1)),
+            float(received[second] * 60e-6),
+            float(slow[second]) if received[second] else None,
+            float(1.7 * slow[second]) if received[second] else None,
+        )
+        for second in range(number)
+    )
+
+
+def _slices(topology: Topology, length_s: int, p50_ms: float) -> Iterator[PeriodSlice]:
+    """Of every destination, the later the slower."""
+    of = compiled(topology)
+    messages = {to: one.outgoing.step for one in of.drivers for to in one.outgoing.destinations}
+    messages |= {to: one.outgoing.step for on in of.handlers for one in on.answers for to in one.outgoing.destinations}
+    for number, destination in enumerate(of.destinations):
+        for begin in range(0, length_s, SLICE_S):
+            slow = p50_ms * (1 + number / 10 + begin / 100)
+            yield PeriodSlice(of.steps[messages[number]], destination.name, begin, 5, slow, 1.7 * slow)

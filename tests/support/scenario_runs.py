@@ -1,0 +1,488 @@
+"""Run directories of a workload from its pure model: a perfect broker and load, or one with a fault that is put in.
+
+Everything is simulated from the compiled scenario, message by message in the order of time, so that a fault has the
+consequences that it would have: who loses an order gets no confirmation. A test knows what an analysis must find.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from tests.support import run_directories as rd
+from workloads.capabilities import Transactions
+from workloads.scenario.model import Consumption, Driver, Handler, MessageSpec, Reply, Scenario, splitmix64
+from workloads.scenario.periods import Lengths, Period
+from workloads.schema import WORKLOAD_TABLES, RunKind
+from workloads.supply_chain.compiling import compile_scenario as compiled
+from workloads.supply_chain.plan_json import EXPERIMENT, plan_entry
+from workloads.supply_chain.topology import Topology, vertical
+from workloads.throughput.flow import DestinationKind
+from workloads.throughput.load_shape import ArrivalProcess
+
+#: What a message's stamp says of it, in the columns of both tables.
+STAMPED = ("producer", "position", "execution", "step", "sent_ns")
+
+#: The instant at which the load begins.
+BEGIN_NS = 10**12
+
+SECOND_NS = 10**9
+MS_NS = 10**6
+
+#: From a delivery to its answer, and from a COMMIT to its receipt; a broker that is to be killed is slow, so that
+#: some transactions are in doubt.
+ANSWER_NS, COMMIT_NS, SLOW_COMMIT_NS = MS_NS // 10, MS_NS // 2, 200 * MS_NS
+
+#: From the kill of a broker until handlers are connected again.
+OUTAGE_NS = 8 * SECOND_NS
+
+#: Long enough for the rarest interaction of vertical BASE 10 to be judged: 20 executions.
+LENGTHS = Lengths(warm_up_s=15, measurement_s=40, drain_s=20)
+
+
+class Fault(StrEnum):
+    """What is done to the message that is chosen; LATE and WHOLE-interaction ones are done to all of that kind.
+
+    LATE: delivered 6 s late, all of them, in order · LAGGING: the drivers are one and a half gaps behind, at the right
+    rate · SLOW: the drivers have four fifths of their rate · CUT: received, committed, and never answered · DOUBLE:
+    answered twice · SKIP: a driver leaves out an execution's number · SWELL: a byte more arrives than was sent.
+    """
+
+    LOSE = "lose"
+    DUPLICATE = "duplicate"
+    MISROUTE = "misroute"
+    REORDER = "reorder"
+    LATE = "late"
+    LAGGING = "lagging"
+    SLOW = "slow"
+    CUT = "cut"
+    DOUBLE = "double"
+    SKIP = "skip"
+    SWELL = "swell"
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """A fault, done to the `nth` message of a step that is sent in the measurement period (or to all of the step)."""
+
+    fault: Fault
+    step: str
+    nth: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message on its way; `sender` is the index of its sender's place."""
+
+    producer: int
+    position: int
+    execution: int
+    outgoing: MessageSpec
+    sender: int
+    fields: tuple[int, ...]
+    column: int
+    destination: int
+    sent_ns: int
+    body_bytes: int
+
+
+@dataclass
+class Performed:
+    """What the simulation has recorded, without the keys of its cell."""
+
+    sent: list[dict[str, Any]] = field(default_factory=list)
+    received: list[dict[str, Any]] = field(default_factory=list)
+    killed_ns: int | None = None
+
+
+def workload_run(
+    topology: Topology | None = None,
+    *,
+    planted: Planted | None = None,
+    lengths: Lengths = LENGTHS,
+    repeat: bool = False,
+    killed: bool = False,
+    delivery_ms: Callable[[float], float] = lambda _at_s: 2.0,
+    arrivals: ArrivalProcess = ArrivalProcess.CONSTANT,
+    broker: str = "activemq",
+    start: int = 1,
+    cell: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    **plan: Any,
+) -> rd.RunDirectory:
+    """A run of one cell, complete; in it nothing is wrong but what is `planted`.
+
+    delivery_ms: what a broker takes at this second of the run, up to a fifth more; messages stay in order · killed: the
+    broker is killed in the middle of what would be the measurement, and is back 8 s later · plan: further or other keys
+    of the cell's entry in plan.json.
+    """
+    run = empty_run(broker, start, **(options or {}))
+    add_cell(
+        run,
+        topology or vertical(10),
+        planted=planted,
+        lengths=lengths,
+        repeat=repeat,
+        killed=killed,
+        delivery_ms=delivery_ms,
+        arrivals=arrivals,
+        broker=broker,
+        start=start,
+        cell=cell,
+        **plan,
+    )
+    return run
+
+
+def empty_run(broker: str = "activemq", start: int = 1, **options: Any) -> rd.RunDirectory:
+    """A complete run without a cell."""
+    return rd.RunDirectory(
+        rd.manifest(
+            kind=str(RunKind.WORKLOAD),
+            brokers={
+                broker: rd.broker_facts(
+                    options={"store": "kahadb", "sync": "always"}, capabilities={"transactions": "full"}
+                )
+            },
+            starts=[{"broker": broker, "start": start}],
+            options={"profile": "strict", "workers": 1, **options},
+        ),
+        [],
+        {table: [] for table in WORKLOAD_TABLES},
+    )
+
+
+def add_cell(
+    run: rd.RunDirectory,
+    topology: Topology,
+    *,
+    planted: Planted | None = None,
+    lengths: Lengths = LENGTHS,
+    repeat: bool = False,
+    killed: bool = False,
+    delivery_ms: Callable[[float], float] = lambda _at_s: 2.0,
+    arrivals: ArrivalProcess = ArrivalProcess.CONSTANT,
+    broker: str = "activemq",
+    start: int = 1,
+    cell: str | None = None,
+    **plan: Any,
+) -> dict[str, Any]:
+    """A further cell of a run; returns its keys."""
+    scenario = compiled(topology)
+    cell = cell or f"{topology.name}-b{topology.base:04d}"
+    keys = {"broker": broker, "start": start, "experiment": EXPERIMENT, "cell": cell}
+    record = plan_entry(
+        topology,
+        scenario,
+        cell,
+        consumption=Consumption.STRICT,
+        transactions=Transactions.FULL,
+        arrivals=arrivals,
+        seed=1,
+        length="own",
+        lengths=lengths,
+        repeat=repeat,
+        killed=killed,
+    )
+    if cell not in {entry["cell"] for entry in run.plans}:
+        run.plans.append(record | plan)
+    run.manifest["schedule"].append(keys)
+    begin_ns = max((row["end_ns"] for row in run.tables["periods"]), default=BEGIN_NS - SECOND_NS) + SECOND_NS
+    periods = _periods(lengths, begin_ns, repeat=repeat)
+    done = _Simulation(scenario, periods, planted, delivery_ms, arrivals, killed=killed).run()
+    if done.killed_ns is not None:
+        back_ns = done.killed_ns + OUTAGE_NS
+        periods = {Period.WARM_UP: (begin_ns, done.killed_ns), Period.KILLED: (done.killed_ns, back_ns)}
+    last_ns = max((row["received_ns"] for row in done.received), default=begin_ns)
+    after_ns = max(end for _, end in periods.values())
+    periods[Period.DRAIN] = (after_ns, max(last_ns, after_ns) + SECOND_NS // 2)
+    run.tables["sent"] += [keys | row for row in done.sent]
+    run.tables["received"] += [keys | row for row in done.received]
+    run.tables["periods"] += [
+        keys | _period_row(period, begin, end, begin_ns, done) for period, (begin, end) in periods.items()
+    ]
+    run.tables["samples"] += [keys | row for row in _samples(begin_ns, periods[Period.DRAIN][1], done)]
+    return keys
+
+
+class _Simulation:
+    """A broker and a load in the order of time; every event is an instant and what happens then."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        periods: Mapping[Period, tuple[int, int]],
+        planted: Planted | None,
+        delivery_ms: Callable[[float], float],
+        arrivals: ArrivalProcess,
+        *,
+        killed: bool,
+    ) -> None:
+        self._scenario, self._planted, self._delivery_ms, self._arrivals = scenario, planted, delivery_ms, arrivals
+        self._begin_ns = periods[Period.WARM_UP][0]
+        self._end_ns = max(end for _, end in periods.values())
+        self._measured_ns = periods[Period.MEASUREMENT]
+        self._done = Performed()
+        self._commit_ns = SLOW_COMMIT_NS if killed else COMMIT_NS
+        if killed:
+            begin, end = self._measured_ns
+            self._end_ns = self._done.killed_ns = (begin + end) // 2
+        self._subscribers: dict[int, list[Handler]] = defaultdict(list)
+        for handler in scenario.handlers:
+            for destination in handler.subscriptions:
+                self._subscribers[destination].append(handler)
+        self._events: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
+        self._ticket, self._arrival = count(), count()
+        self._positions: Counter[int] = Counter()
+        self._turns: Counter[int] = Counter()
+        self._free_ns: dict[tuple[int, int], int] = {}
+        self._seen = 0
+
+    def run(self) -> Performed:
+        for driver in self._scenario.drivers:
+            for start, planned_ns, sent_ns in self._starts(driver):
+                self._at(sent_ns, self._start, driver, start, planned_ns)
+        while self._events:
+            now_ns, _, event, arguments = heappop(self._events)
+            event(now_ns, *arguments)
+        return self._done
+
+    def _at(self, at_ns: int, event: Callable[..., None], *arguments: Any) -> None:
+        heappush(self._events, (at_ns, next(self._ticket), event, arguments))
+
+    def _afflicts(self, fault: Fault, step: int) -> bool:
+        return (
+            self._planted is not None
+            and self._planted.fault is fault
+            and self._scenario.steps[step] == self._planted.step
+        )
+
+    def _chosen(self, step: int, at_ns: int, *faults: Fault) -> bool:
+        """Whether this is the nth message of the planted fault's step in the measurement; counts them."""
+        if not any(self._afflicts(fault, step) for fault in faults):
+            return False
+        begin, end = self._measured_ns
+        self._seen += begin <= at_ns < end
+        return begin <= at_ns < end and self._seen == self._planted.nth
+
+    def _starts(self, driver: Driver) -> Iterator[tuple[int, int, int]]:
+        """(number, planned, sent) up to the end of the load."""
+        gap_ns = SECOND_NS / driver.rate_per_s
+        stretch = 1.25 if self._afflicts(Fault.SLOW, driver.outgoing.step) else 1.0
+        lag_ns = 1.5 * gap_ns if self._afflicts(Fault.LAGGING, driver.outgoing.step) else 0.02 * MS_NS
+        rng = np.random.default_rng(driver.number)
+        drawn_ns, skipped = 0.0, 0
+        for start in count():
+            drawn_ns += rng.exponential(gap_ns)
+            due_ns = (start + driver.phase) * gap_ns if self._arrivals is ArrivalProcess.CONSTANT else drawn_ns
+            planned_ns = self._begin_ns + round(due_ns)
+            sent_ns = self._begin_ns + round(due_ns * stretch + lag_ns)
+            if sent_ns >= self._end_ns:
+                return
+            skipped += self._chosen(driver.outgoing.step, sent_ns, Fault.SKIP)
+            yield start + skipped, planned_ns, sent_ns
+
+    def _start(self, now_ns: int, driver: Driver, start: int, planned_ns: int) -> None:
+        fields = driver.fields[start % len(driver.fields)]
+        settled_ns = now_ns + self._commit_ns if driver.outgoing.transacted else now_ns
+        self._send(
+            now_ns,
+            driver,
+            driver.outgoing,
+            driver.execution(start),
+            fields,
+            driver.column(start),
+            settled_ns,
+            planned_ns,
+        )
+
+    def _send(
+        self,
+        now_ns: int,
+        producer: Handler | Driver,
+        outgoing: MessageSpec,
+        execution: int,
+        fields: tuple[int, ...],
+        column: int,
+        settled_ns: int,
+        planned_ns: int | None = None,
+    ) -> None:
+        """Records a message; what a killed broker has not confirmed in time, it has never had."""
+        message = Message(
+            producer.number,
+            self._positions[producer.number],
+            execution,
+            outgoing,
+            producer.sender,
+            fields,
+            column,
+            outgoing.destinations[fields[outgoing.field]],
+            now_ns,
+            outgoing.body_bytes[column],
+        )
+        self._positions[producer.number] += 1
+        in_doubt = outgoing.transacted and self._dead(settled_ns)
+        self._done.sent.append(
+            {
+                "producer": message.producer,
+                "position": message.position,
+                "execution": execution,
+                "step": outgoing.step,
+                "destination": message.destination,
+                "planned_ns": planned_ns,
+                "sent_ns": now_ns,
+                "settled_ns": None if in_doubt else settled_ns,
+                "body_bytes": message.body_bytes,
+            }
+        )
+        if not in_doubt:
+            self._deliver(settled_ns, message)
+
+    def _dead(self, at_ns: int) -> bool:
+        """Whether the broker lies dead then."""
+        killed_ns = self._done.killed_ns
+        return killed_ns is not None and killed_ns <= at_ns < killed_ns + OUTAGE_NS
+
+    def _deliver(self, ready_ns: int, message: Message) -> None:
+        """To all subscribers of a topic, to the next one of a queue; or what a fault makes of it."""
+        receivers = self._subscribers[message.destination]
+        if self._scenario.destinations[message.destination].kind is DestinationKind.QUEUE:
+            receivers = [receivers[self._turns[message.destination] % len(receivers)]]
+            self._turns[message.destination] += 1
+        step = message.outgoing.step
+        delay_ns = 6 * SECOND_NS if self._afflicts(Fault.LATE, step) else 0
+        chosen = self._chosen(
+            step, message.sent_ns, Fault.LOSE, Fault.DUPLICATE, Fault.MISROUTE, Fault.REORDER, Fault.SWELL
+        )
+        for place, handler in enumerate(receivers):
+            at_ns = self._arrives(ready_ns + delay_ns, message, handler)
+            fault = self._planted.fault if chosen and place == 0 else None
+            if fault is Fault.LOSE:
+                continue
+            if fault is Fault.DUPLICATE:
+                self._at(at_ns + 5 * MS_NS, self._receive, message, handler, message.body_bytes)
+            if fault is Fault.MISROUTE:
+                others = [one for one in self._scenario.handlers if one.step == step and one not in receivers]
+                self._at(at_ns, self._receive, message, others[0], message.body_bytes)
+                continue
+            late_ns = 3 * SECOND_NS if fault is Fault.REORDER else 0
+            self._at(at_ns + late_ns, self._receive, message, handler, message.body_bytes + (fault is Fault.SWELL))
+
+    def _arrives(self, ready_ns: int, message: Message, handler: Handler) -> int:
+        """In order per destination and handler; up to a fifth more than asked for."""
+        takes_ms = self._delivery_ms((ready_ns - self._begin_ns) / SECOND_NS)
+        spread = 1 + splitmix64(message.producer << 40 | message.position) / 2**64 / 5
+        lane = (message.destination, handler.number)
+        at_ns = max(ready_ns + round(takes_ms * MS_NS * spread), self._free_ns.get(lane, 0) + 1)
+        self._free_ns[lane] = at_ns
+        return at_ns
+
+    def _receive(
+        self, now_ns: int, message: Message, handler: Handler, body_bytes: int, *, redelivered: bool = False
+    ) -> None:
+        if self._dead(now_ns):
+            if message.outgoing.persistent:
+                back_ns = self._done.killed_ns + OUTAGE_NS + (now_ns - self._done.killed_ns)
+                event = self._again if redelivered else self._receive
+                self._at(back_ns, event, message, handler, body_bytes)
+            return
+        transacted = handler.transacted
+        settled_ns = now_ns + ANSWER_NS + self._commit_ns if transacted else now_ns + ANSWER_NS
+        undone = transacted and self._dead(settled_ns)
+        self._done.received.append(
+            {
+                "handler": handler.number,
+                "arrival": next(self._arrival),
+                "producer": message.producer,
+                "position": message.position,
+                "execution": message.execution,
+                "step": message.outgoing.step,
+                "sent_ns": message.sent_ns,
+                "received_ns": now_ns,
+                "settled_ns": None if undone else settled_ns,
+                "redelivered": int(redelivered),
+                "body_bytes": body_bytes,
+            }
+        )
+        if undone:
+            back_ns = self._done.killed_ns + OUTAGE_NS + (now_ns - self._done.killed_ns + self._commit_ns)
+            self._at(back_ns, self._again, message, handler, body_bytes)
+        answers = [
+            one for one in handler.answers if one.only_from is None or message.fields[one.only_from] == message.sender
+        ]
+        if answers and self._chosen(message.outgoing.step, now_ns, Fault.CUT, Fault.DOUBLE):
+            answers = [] if self._planted.fault is Fault.CUT else [*answers, answers[0]]
+        self._at(now_ns + ANSWER_NS, self._answers, message, handler, answers, settled_ns)
+
+    def _again(self, now_ns: int, message: Message, handler: Handler, body_bytes: int) -> None:
+        self._receive(now_ns, message, handler, body_bytes, redelivered=True)
+
+    def _answers(self, now_ns: int, message: Message, handler: Handler, answers: list[Reply], settled_ns: int) -> None:
+        if self._dead(now_ns):
+            return
+        for answer in sorted(answers, key=lambda one: not one.outgoing.transacted):
+            self._send(
+                now_ns,
+                handler,
+                answer.outgoing,
+                message.execution,
+                message.fields,
+                message.column,
+                settled_ns if answer.outgoing.transacted else now_ns,
+            )
+
+
+def _periods(lengths: Lengths, begin_ns: int, *, repeat: bool) -> dict[Period, tuple[int, int]]:
+    measured_ns = begin_ns + round(lengths.warm_up_s * SECOND_NS)
+    end_ns = measured_ns + round(lengths.measurement_s * SECOND_NS)
+    periods = {Period.WARM_UP: (begin_ns, measured_ns), Period.MEASUREMENT: (measured_ns, end_ns)}
+    if repeat:
+        periods[Period.REPEAT] = (end_ns, end_ns + round(lengths.measurement_s * SECOND_NS))
+    return periods
+
+
+def _period_row(period: Period, begin: int, end: int, load_begin_ns: int, done: Performed) -> dict[str, Any]:
+    """20 us of the load and 50 us of the broker per message; a kilobyte of store per 10 messages."""
+    messages = sum(begin <= row["sent_ns"] < end for row in done.sent)
+    messages += sum(begin <= row["received_ns"] < end for row in done.received)
+    before = sum(row["sent_ns"] < end for row in done.sent)
+    return {
+        "period": str(period),
+        "begin_ns": begin,
+        "end_ns": end,
+        "broker_cpu_ns": messages * 50_000,
+        "gc_pause_ns": messages * 500,
+        "load_cpu_ns": messages * 20_000,
+        "host_speed_ns": 5_000_000 + (begin - load_begin_ns) // SECOND_NS,
+        "store_bytes": before * 100,
+    }
+
+
+def _samples(begin_ns: int, end_ns: int, done: Performed) -> Iterator[dict[str, Any]]:
+    sent = np.sort([row["sent_ns"] for row in done.sent])
+    received = np.sort([row["received_ns"] for row in done.received])
+    for at_ns in range(begin_ns, end_ns + SECOND_NS, SECOND_NS):
+        messages = int(np.searchsorted(sent, at_ns)), int(np.searchsorted(received, at_ns))
+        yield {
+            "at_ns": at_ns,
+            "received": messages[0],
+            "dispatched": messages[1],
+            "broker_cpu_ns": sum(messages) * 50_000,
+            "compiler_cpu_ns": sum(messages) * 500,
+            "gc_cpu_ns": sum(messages) * 1000,
+            "broker_rss_bytes": 900 * 2**20,
+            "broker_context_switches": sum(messages) * 4,
+            "broker_disk_written_bytes": messages[0] * 1000,
+            "load_rss_bytes": 120 * 2**20,
+            "memory_available_bytes": 8 * 2**30,
+            "swap_used_bytes": 0,
+            "disk_written_bytes": messages[0] * 1500,
+            "network_sent_bytes": sum(messages) * 3000,
+        }

@@ -1,0 +1,160 @@
+"""A conversation with a broker for tests: one blocking connection, frames out, frames in, nothing without a limit.
+
+It says what it is told to, wrong frames included, and keeps what the broker says until a test asks for it.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from collections import deque
+from itertools import count
+from typing import Self
+
+from fixtures.brokers.spec import Endpoint
+from fixtures.load.net.opening import error_text
+from fixtures.wire.frames import Frame
+from fixtures.wire.stomp import Decoder, encode, negotiated
+from workloads.capabilities import Capabilities
+
+#: Far more than any answer takes, also beside other work.
+PATIENCE_S = 20.0
+
+
+class Refused(Exception):  # noqa: N818 - an answer, not a failure
+    """The broker's ERROR in words, or the end of the connection."""
+
+
+class Talk:
+    """A connection that is logged in. `connected` is the broker's answer to CONNECT."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        row: Capabilities,
+        *,
+        client_id: str | None = None,
+        heart_beat: str = "0,0",
+    ) -> None:
+        self._receipts = count()
+        self._frames: deque[Frame] = deque()
+        self._decoder = Decoder()
+        self._socket = socket.create_connection((endpoint.host, endpoint.port), PATIENCE_S)
+        try:
+            self.write(_connect(endpoint, row, client_id, heart_beat))
+            self.connected = self._next("CONNECTED", PATIENCE_S)
+        except BaseException:
+            self._socket.close()
+            raise
+        self._decoder.version = negotiated(self.connected)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    @property
+    def heart_beats(self) -> int:
+        """Line ends between frames so far."""
+        return self._decoder.heart_beats
+
+    def write(self, frame: Frame) -> None:
+        self.write_bytes(encode(frame, self._decoder.version))
+
+    def write_bytes(self, data: bytes) -> None:
+        self._socket.settimeout(PATIENCE_S)
+        self._socket.sendall(data)
+
+    def ask(self, *frames: Frame) -> None:
+        """Returns when the broker has confirmed the frames, in any order. Raises Refused with its words if it does not.
+
+        RabbitMQ confirms what is sent in a transaction behind that one's end.
+        """
+        pending = set()
+        for frame in frames:
+            receipt = f"r{next(self._receipts)}"
+            others = tuple(header for header in frame.headers if header[0] != "receipt")
+            self.write(Frame(frame.command, (*others, ("receipt", receipt)), frame.body))
+            pending.add(receipt)
+        while pending:
+            pending.remove(self._next("RECEIPT", PATIENCE_S).get("receipt-id"))
+
+    def message(self) -> Frame:
+        """The next MESSAGE."""
+        return self._next("MESSAGE", PATIENCE_S)
+
+    def messages(self, number: int) -> list[Frame]:
+        return [self.message() for _ in range(number)]
+
+    def kept(self) -> list[Frame]:
+        """What has been read and not been asked for."""
+        frames = list(self._frames)
+        self._frames.clear()
+        return frames
+
+    def listen(self, for_s: float) -> list[Frame]:
+        """All that comes within a time."""
+        end = time.monotonic() + for_s
+        while self._read(end):
+            pass
+        return self.kept()
+
+    def leave(self) -> list[Frame]:
+        """Disconnects in order; returns what came before the broker's last word."""
+        self.ask(Frame("DISCONNECT"))
+        self._socket.close()
+        return self.kept()
+
+    def lose(self) -> None:
+        """The connection breaks off: a reset, without a word."""
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._socket.close()
+
+    def refusal(self, limit_s: float = PATIENCE_S) -> str:
+        """The broker's ERROR in words, or that it closed the connection. Raises TimeoutError where it does neither."""
+        try:
+            self._next("the end", limit_s)
+        except Refused as refused:
+            return str(refused)
+        raise AssertionError("unreachable: no frame has that command")
+
+    def _next(self, command: str, limit_s: float) -> Frame:
+        """The first frame of a command; others that came before it are kept."""
+        end = time.monotonic() + limit_s
+        seen = 0
+        while True:
+            for place in range(seen, len(self._frames)):
+                frame = self._frames[place]
+                if frame.command in (command, "ERROR"):
+                    del self._frames[place]
+                    if frame.command == "ERROR":
+                        raise Refused(error_text(frame))
+                    return frame
+            seen = len(self._frames)
+            if not self._read(end):
+                raise TimeoutError(f"no {command} within {limit_s:g} s, but {[one.command for one in self._frames]}")
+
+    def _read(self, end: float) -> bool:
+        """Whether anything came before the end of the time. Raises Refused where the connection has ended."""
+        left = end - time.monotonic()
+        if left <= 0:
+            return False
+        self._socket.settimeout(left)
+        try:
+            data = self._socket.recv(1 << 16)
+        except TimeoutError:
+            return False
+        except ConnectionError as error:
+            raise Refused(f"the connection broke: {error}") from None
+        if not data:
+            raise Refused("the broker closed the connection")
+        self._frames += self._decoder.feed(data)
+        return True
+
+
+def _connect(endpoint: Endpoint, row: Capabilities, client_id: str | None, heart_beat: str) -> Frame:
+    named = {"login": endpoint.login, "passcode": endpoint.passcode, "client-id": client_id}
+    stated = (("accept-version", row.version), ("host", row.virtual_host), ("heart-beat", heart_beat))
+    return Frame("CONNECT", (*stated, *((name, value) for name, value in named.items() if value is not None)))

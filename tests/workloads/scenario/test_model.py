@@ -1,0 +1,86 @@
+"""The rows of a load that reacts: what they say of themselves, and what they refuse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workloads.errors import WorkloadError
+from workloads.scenario.model import MOST_FIELD, MOST_STEPS, Driver, Handler, MessageSpec, Reply, Scenario, splitmix64
+from workloads.throughput.flow import Destination, DestinationKind
+
+REQUEST = MessageSpec(0, 0, (0,), (10, 20, 30), persistent=True, transacted=True)
+NEWS = MessageSpec(1, 1, (1,), (40, 50, 60), persistent=False, transacted=False)
+
+#: One place asks, another answers with news to a topic that two handlers hear.
+HANDLERS = (
+    Handler(0, "B1", 0, 0, (0,), transacted=True, durable=False, answers=(Reply(NEWS),)),
+    Handler(1, "A1", 0, 1, (1,), transacted=False, durable=True, answers=()),
+    Handler(2, "A2", 1, 1, (1,), transacted=False, durable=False, answers=()),
+)
+DRIVER = Driver(3, "A1", 0, REQUEST, 4.0, 0.5, 1000, ((0, 0), (0, 0)), (2**62, 2**63))
+SMALL = Scenario(
+    "small",
+    ("request", "news"),
+    (Destination(DestinationKind.QUEUE, "asked"), Destination(DestinationKind.TOPIC, "told")),
+    HANDLERS,
+    (DRIVER,),
+)
+
+
+def test_a_topic_delivers_to_all_and_a_queue_once():
+    """Handlers that share a queue compete for its messages; every subscriber of a topic gets a copy."""
+    competing = replace(
+        SMALL, handlers=(*HANDLERS, replace(HANDLERS[0], number=3)), drivers=(replace(DRIVER, number=4),)
+    )
+
+    assert SMALL.copies == competing.copies == (1, 2)
+    assert (SMALL.connections, competing.connections) == (4, 5)
+
+
+def test_durable_where_a_handler_is():
+    """One durable subscription is enough for the broker to need them."""
+    assert SMALL.durable
+    assert not replace(SMALL, handlers=tuple(replace(one, durable=False) for one in HANDLERS)).durable
+
+
+def test_starts_have_executions_in_their_order():
+    """Start k of a driver has the k-th execution from its first one on."""
+    assert [DRIVER.execution(start) for start in range(3)] == [1000, 1001, 1002]
+
+
+@given(start=st.integers(0, 2**30))
+def test_a_starts_column_is_its_draw_against_the_limits(start):
+    """Below the first limit column 0, below the second 1, else 2: a quarter, a quarter and a half here."""
+    draw = splitmix64(DRIVER.execution(start))
+
+    assert DRIVER.column(start) == (0 if draw < 2**62 else 1 if draw < 2**63 else 2)
+
+
+def test_the_draws_are_those_of_splitmix64():
+    """The published sequence with seed 0, from its second number on (the first is that of position 1)."""
+    assert [splitmix64(position) for position in (1, 2, 3)] == [
+        0xE220A8397B1DCDAF,
+        0x6E789E6AA1B965F4,
+        0x06C45D188009454F,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"drivers": (replace(DRIVER, number=5),)}, r"producers are numbered \[0, 1, 2, 5\]...; expected 0, 1, 2"),
+        ({"steps": ("one",) * (MOST_STEPS + 1)}, "small: 4 handlers and drivers, 1001 messages; expected at most"),
+        ({"drivers": (replace(DRIVER, sender=MOST_FIELD + 1),)}, "more than 100000 locations or product families"),
+        ({"drivers": (replace(DRIVER, fields=((0, MOST_FIELD + 1),)),)}, "more than 100000 locations"),
+        ({"handlers": (replace(HANDLERS[0], sender=MOST_FIELD + 1), *HANDLERS[1:])}, "more than 100000 locations"),
+    ],
+)
+def test_what_no_message_has_room_for_is_refused(change, words):
+    """Before anything runs, with the number."""
+    with pytest.raises(WorkloadError, match=words):
+        replace(SMALL, **change)
+    replace(SMALL, drivers=(replace(DRIVER, sender=MOST_FIELD, fields=((MOST_FIELD, 0),)),))

@@ -1,0 +1,214 @@
+"""What is written down of a topology, and the way back."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.workloads.supply_chain.topologies import CONTROLLED, own_topologies
+from workloads.capabilities import Transactions
+from workloads.errors import WorkloadError
+from workloads.scenario.model import Consumption
+from workloads.scenario.periods import LENGTHS
+from workloads.supply_chain import plan_json as room
+from workloads.supply_chain.compiling import compile_scenario
+from workloads.supply_chain.plan_json import digest, from_json, plan_entry, to_json
+from workloads.supply_chain.sizes import SizeDistribution
+from workloads.supply_chain.topology import Topology, vertical
+from workloads.throughput.load_shape import ArrivalProcess
+
+
+def through_json(value):
+    return json.loads(json.dumps(value, allow_nan=False, sort_keys=True))
+
+
+def check_round_trip(topology: Topology) -> None:
+    back = from_json(through_json(to_json(topology)))
+    assert back == topology
+    assert back.steps == topology.steps
+    assert list(back.locations) == list(topology.locations)
+
+
+@given(topology=own_topologies())
+def test_what_is_described_is_rebuilt(topology):
+    """Any topology comes back through JSON the same: locations, rates, delivery modes, sizes, in the same order."""
+    check_round_trip(topology)
+
+
+@pytest.mark.parametrize("topology", CONTROLLED, ids=lambda one: f"{one.name}-{one.base}")
+def test_published_topologies_are_rebuilt(topology):
+    """Also those with one interaction alone."""
+    check_round_trip(topology)
+    check_round_trip(topology.only(2))
+
+
+def test_rates_stay_exact():
+    """No rate is rounded to a binary fraction on its way."""
+    record = to_json(vertical(1))
+
+    assert record["interactions"][0]["rate_per_s"] == "8/105"  # 16/21 over ten supermarkets
+    assert from_json(record).interactions[1].rate_per_s == Fraction(16, 210)
+
+
+PLACES = [
+    ((), "topology: expected an object, got None"),
+    (("name",), "topology.name: expected a text"),
+    (("base",), "topology.base: expected a whole number from 1 on"),
+    (("locations",), "topology.locations: expected an object"),
+    (("locations", "SM"), "topology.locations.SM: expected a whole number from 0 on"),
+    (("families",), "topology.families: expected a whole number"),
+    (("families_per_supplier",), "topology.families_per_supplier: expected a whole number"),
+    (("handlers_per_queue",), "topology.handlers_per_queue: expected a whole number"),
+    (("interactions",), "topology.interactions: expected a list"),
+    (("interactions", 1), r"topology.interactions\[1\]: expected an object"),
+    (("interactions", 1, "number"), r"interactions\[1\].number: expected one of 1, 2, 3, 4, 5, 6, 7, got None"),
+    (("interactions", 1, "rate_per_s"), r"interactions\[1\].rate_per_s: expected a fraction from 0 on"),
+    (("interactions", 1, "size"), r"interactions\[1\].size: expected an object"),
+    (("interactions", 1, "size", "x"), r"interactions\[1\].size.x: expected a list of 3"),
+    (("interactions", 1, "size", "y", 2), r"interactions\[1\].size.y: expected a whole number from 0 on"),
+    (("interactions", 1, "size", "probabilities", 0), r"interactions\[1\].size.probabilities: expected a fraction"),
+    (("interactions", 1, "modes"), r"interactions\[1\].modes: expected an object"),
+    (("interactions", 1, "modes", "offer"), r"interactions\[1\].modes.offer: expected an object"),
+    (
+        ("interactions", 1, "modes", "offer", "durable"),
+        r"interactions\[1\].modes.offer.durable: expected true or false",
+    ),
+]
+
+
+def damaged(path: tuple, value) -> object:
+    record = through_json(to_json(vertical(5)))
+    if not path:
+        return value
+    inner = record
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return record
+
+
+@pytest.mark.parametrize(("path", "words"), PLACES, ids=[".".join(map(str, path)) for path, _ in PLACES])
+def test_a_damaged_record_is_refused_with_the_place(path, words):
+    """Every value is checked, and the place of the first that is wrong stands in the message."""
+    with pytest.raises(WorkloadError, match=words):
+        from_json(damaged(path, None))
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("base",), 0, "base: expected a whole number from 1 on, got 0"),
+        (("base",), True, "base: expected a whole number"),
+        (("locations", "SM"), -1, "SM: expected a whole number from 0 on, got -1"),
+        (("locations",), {"SM": 10}, "locations: expected the keys SM, SP, DC, HQ, got 'SM'"),
+        (("locations", "shop"), 1, "locations: expected the keys SM, SP, DC, HQ, got "),
+        (("locations", "DC"), 0, "vertical: interaction 1 needs at least one DC, got 0"),
+        (("families_per_supplier",), 1, "leave some of the 100 without a supplier"),
+        (("interactions",), [], "no interaction runs"),
+        (("interactions", 1, "number"), 1, r"\[1\].modes: expected the keys order, "),
+        (("interactions", 1, "number"), True, r"\[1\].number: expected one of 1, "),
+        (("interactions", 1, "rate_per_s"), "0", "interaction 2: expected a rate above 0, got 0"),
+        (("interactions", 1, "rate_per_s"), "1/0", 'rate_per_s: expected a fraction from 0 on, such as "16/21"'),
+        (("interactions", 1, "rate_per_s"), "-1", "rate_per_s: expected a fraction"),
+        (("interactions", 1, "rate_per_s"), "2/4", "rate_per_s: expected a fraction"),
+        (("interactions", 1, "rate_per_s"), "9" * 5000, "rate_per_s: expected a fraction"),
+        (("interactions", 1, "size", "x"), [1, 2, 10**6], r"\[1\].size: callForOffers: a body of .* at most 65536"),
+        (("interactions", 1, "size", "probabilities"), ["1", "1", "1"], "three fractions with the sum 1"),
+    ],
+    ids=str,
+)
+def test_a_value_that_cannot_be_is_refused(path, value, words):
+    """Neither what no topology has, nor a topology that cannot run."""
+    with pytest.raises(WorkloadError, match=words):
+        from_json(damaged(path, value))
+
+
+def test_an_interaction_stands_there_once():
+    """The second of two rows would silently take the place of the first."""
+    record = through_json(to_json(vertical(5)))
+    record["interactions"].append(deepcopy(record["interactions"][0]))
+
+    with pytest.raises(WorkloadError, match=r"interactions\[7\].number: expected each interaction once, got 1"):
+        from_json(record)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["x", "name", "SM"]), inner),
+    max_leaves=4,
+)
+
+
+@given(path=st.sampled_from([path for path, _ in PLACES]), value=VALUES)
+def test_whatever_stands_there_gives_a_topology_or_a_refusal(path, value):
+    """A damaged file never ends in any other error."""
+    record = damaged(path, value)
+    try:
+        topology = from_json(record)
+    except WorkloadError:
+        return
+    assert to_json(topology) == record
+
+
+def test_a_cells_entry_is_json_and_says_what_was_to_run():
+    """Destinations with the copies of a message, handlers and drivers by number, and how the cell was run."""
+    topology = vertical(5)
+    compiled = compile_scenario(topology)
+
+    record = through_json(
+        plan_entry(
+            topology,
+            compiled,
+            "vertical-b0005",
+            consumption=Consumption.STRICT,
+            transactions=Transactions.SEND_ONLY,
+            arrivals=ArrivalProcess.CONSTANT,
+            seed=3,
+            length="short",
+            lengths=LENGTHS["short"],
+            repeat=True,
+        )
+    )
+
+    assert set(record) == {
+        *("experiment", "cell", "workload", "topology", "base", "consumption", "transactions", "arrivals", "seed"),
+        *("lengths", "repeat", "killed", "steps", "destinations", "handlers", "drivers"),
+    }
+    assert (record["experiment"], record["workload"], record["cell"]) == ("specjms2007",) * 2 + ("vertical-b0005",)
+    assert (record["consumption"], record["transactions"], record["arrivals"]) == ("strict", "send-only", "constant")
+    assert (record["base"], record["seed"], record["repeat"], record["killed"]) == (5, 3, True, False)
+    assert record["lengths"] == {"name": "short", "warm_up_s": 30, "measurement_s": 90, "drain_s": 60}
+    assert from_json(record["topology"]) == topology
+    assert record["steps"] == [step.message for step in topology.steps]
+    assert len(record["destinations"]) == 56 + 103
+    assert record["destinations"][-1] == {"kind": "topic", "name": "bench.specjms2007.HQ.creditCardHL", "copies": 10}
+    assert [one["number"] for one in record["handlers"] + record["drivers"]] == list(range(topology.connections))
+    assert set(record["handlers"][0]) == {
+        *("number", "place", "sender", "step", "subscriptions", "transacted", "durable")
+    }
+    assert set(record["drivers"][0]) == {"number", "place", "sender", "step", "rate_per_s"}
+    assert sum(one["rate_per_s"] for one in record["drivers"]) == pytest.approx(
+        5 * float(sum((Fraction(16, 21), Fraction(16, 75), Fraction(1, 20), Fraction(60, 37), Fraction(4000, 693))))
+        + 5 * float(Fraction(75, 527) + Fraction(4, 39))
+    )
+
+
+def test_the_digest_is_that_of_the_model(monkeypatch):
+    """It is the same in every process, and another one when any of the tables says something else."""
+    published = digest()
+    assert len(published) == 64
+
+    for table, key, value in (
+        ("SIZE_DISTRIBUTIONS", 1, SizeDistribution(x=(5, 100, 701))),
+        ("VERTICAL_PER_S", 1, Fraction(1)),
+        ("HORIZONTAL_PER_S", 1, Fraction(1)),
+    ):
+        with monkeypatch.context() as changed:
+            changed.setattr(room, table, {**getattr(room, table), key: value})
+            assert digest() != published
+    assert digest() == published

@@ -1,0 +1,142 @@
+"""How long a run measures what: slices, rounds and layouts of each level, a user's own, and what they take."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workloads.errors import WorkloadError
+from workloads.limits import LAYOUTS
+from workloads.throughput.blocks import Block, BlockCell, compose
+from workloads.throughput.flow import PROFILES, Destination, DestinationKind, Flow, Plan, Subscription, Template
+from workloads.throughput.load_shape import ArrivalProcess, AtCapacity, ShareOfCapacity, SyncPublishers
+from workloads.throughput.presets import (
+    OPEN_SLICE,
+    PACED_SLICE,
+    PRESETS,
+    RAMP_S,
+    WARMING_S,
+    Preset,
+    estimate_s,
+    grid_of,
+    layout_s,
+    ramp_s,
+    rounds_of,
+    slice_s,
+)
+
+TODAY = PROFILES["today"]
+GRID = {"replication": {"further": [0], "replication": [1]}}
+
+
+def cell_of(number, *, own_connections=False, pace=None):
+    flow = Flow(Destination(DestinationKind.TOPIC, f"t{number}"), 2, (Template(),), (Subscription(),) * 3)
+    return BlockCell(Plan("e", f"c{number}", TODAY, (flow,)), pace, own_connections)
+
+
+def block_of(cells, **changes):
+    return Block(0, tuple(cell_of(number, **changes) for number in range(cells)))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_level_has_enough_layouts_for_an_interval(name):
+    """Only `smoke`, which looks at correctness, has none; its numbers are no result."""
+    level = PRESETS[name]
+
+    assert (level.layouts >= LAYOUTS.limit) == (name != "smoke")
+    assert (level.warm_up_limit_s > 0) == (name != "smoke")
+    assert level.warm_up_s <= level.warm_up_limit_s
+
+
+def test_the_warm_up_of_the_short_level_is_bounded():
+    """A run of it takes minutes, of which about 50 s at most are spent before anything counts."""
+    assert PRESETS["quick"].warm_up_limit_s == 50
+
+
+@given(seconds=st.floats(0.01, 10))
+def test_a_ramp_is_a_share_of_its_slice_within_bounds(seconds):
+    """A short slice has the least that a queue takes to fill; a long one wastes no more than a second."""
+    least, most = RAMP_S
+
+    assert least <= ramp_s(seconds) <= most
+    assert ramp_s(seconds) <= ramp_s(seconds * 2)
+
+
+def test_slices_of_cells_that_pace_themselves_are_longer():
+    """A percentile needs messages, and a synchronous publisher sends few."""
+    plain = slice_s(0.4, None, own_connections=False)
+    paced = slice_s(0.4, SyncPublishers(1), own_connections=True)
+    open_loop = slice_s(0.4, ShareOfCapacity(50, ArrivalProcess.POISSON), own_connections=True)
+
+    assert (plain, paced, open_loop) == (0.4, 0.4 * PACED_SLICE, 0.4 * OPEN_SLICE)
+    assert open_loop >= 5
+    assert slice_s(0.4, AtCapacity(), own_connections=True) == paced
+
+
+@pytest.mark.parametrize(("rounds", "own"), [(1, 1), (2, 1), (3, 2), (5, 2), (8, 4)])
+def test_blocks_of_long_slices_have_fewer_rounds(rounds, own):
+    """About half of them, and one at least."""
+    level = Preset(8, rounds, 0.4, 0, 0)
+
+    assert rounds_of(level, block_of(6)) == rounds
+    assert rounds_of(level, block_of(6, own_connections=True)) == own
+
+
+@given(layouts=st.integers(1, 20), rounds=st.integers(1, 9), starts=st.integers(1, 5))
+def test_what_a_run_takes_grows_with_what_it_does(layouts, rounds, starts):
+    """More layouts, rounds, starts or cells take longer, by what they add."""
+    level = Preset(layouts, rounds, 0.4, 20.0, 75.0)
+    blocks = [block_of(8)]
+    took = estimate_s(blocks, level, starts)
+
+    assert estimate_s(blocks, Preset(layouts + 1, rounds, 0.4, 20.0, 75.0), starts) == pytest.approx(
+        took + starts * layout_s(blocks[0], level)
+    )
+    assert layout_s(blocks[0], level) > WARMING_S + rounds * 8 * (0.4 + ramp_s(0.4))
+    assert estimate_s(blocks, Preset(layouts, rounds + 1, 0.4, 20.0, 75.0), starts) > took
+    assert estimate_s(blocks, level, 2 * starts) == pytest.approx(2 * took)
+    assert estimate_s([block_of(9)], level, starts) > took
+
+
+def test_without_a_warm_up_nothing_is_warmed():
+    """Neither before the first layout nor in front of each."""
+    cold, warm = (Preset(1, 1, 0.1, 0.0, limit_s) for limit_s in (0.0, 75.0))
+
+    assert layout_s(block_of(6), warm) - layout_s(block_of(6), cold) == pytest.approx(WARMING_S)
+
+
+def test_quick_takes_minutes():
+    """Sixteen cells of some thousand subscriptions in all."""
+    cells = [cell_of(number) for number in range(16)]
+    seconds = estimate_s(compose(cells, 10_000, TODAY), PRESETS["quick"], 1)
+
+    assert 120 < seconds < 300
+
+
+def test_a_users_grid_says_what_differs():
+    """What it does not say is that of `quick`; without a warm-up there is no limit to it either."""
+    quick = PRESETS["quick"]
+    assert grid_of("mine", GRID).level == quick
+    times = {"layouts": 5, "rounds": 3, "slice_seconds": 1, "warmup_seconds": 90.0}
+    level = grid_of("mine", times | GRID).level
+    assert (level.layouts, level.rounds, level.slice_s, level.warm_up_s) == (5, 3, 1, 90.0)
+    assert level.warm_up_limit_s >= 90.0
+    assert grid_of("mine", {"warmup_seconds": 0} | GRID).level.warm_up_limit_s == 0
+    assert grid_of("mine", GRID).own == GRID
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"windows": 3} | GRID, "unknown key 'windows'; expected layouts, rounds, slice_seconds, warmup_seconds, and"),
+        ({"rounds": "two"} | GRID, "rounds: expected a number, got 'two'"),
+        ({"rounds": True} | GRID, "rounds: expected a number, got True"),
+        ({"rounds": 2.5} | GRID, "rounds: expected a number, got 2.5"),
+        ({"rounds": 2}, "no experiment"),
+    ],
+)
+def test_a_users_grid_that_is_wrong_is_refused(table, words):
+    """The text says what was expected."""
+    with pytest.raises(WorkloadError, match=f"grid mine: {words}"):
+        grid_of("mine", table)

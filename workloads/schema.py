@@ -1,0 +1,444 @@
+"""The run directory: the columns of every recorded table, and the plan and manifest beside them.
+
+    results/<UTC time>-<label>/
+        manifest.json     `kind`, what ran where, with which options; `outcome` once it ended; `not_applicable`: a
+                          list of {broker, experiment, cell, reason} of what a broker cannot do and nobody scheduled;
+                          `warnings`: a list of {broker, start, source, messages, others}, one for each log of a broker
+                          and for what else warned, with messages {severity, text, count, first} and the number of
+                          others, which were too many to be kept
+        plan.json         what should have happened, per (experiment, cell)
+        sends/            one Parquet file per (broker, start, layout, block, worker)
+        deliveries/       likewise
+        latency/          likewise; only where the loop of a cell is open
+        windows/          one file per (broker, start, layout, block): the slices, with the round that each belongs to
+        samples/          likewise, one row per second
+        layouts/          likewise, one row each, written last: a layout that has it is complete
+        brokers/          one folder per broker start: its log
+
+Of a business workload (kind `workload`) plan.json has what `workloads.scenario.model` compiled, and instead of sends,
+deliveries, windows and latency there are
+
+        sent/             every message, one file per (broker, start, experiment, cell, worker)
+        received/         every delivery, likewise
+        periods/          one file per (broker, start, experiment, cell), written last
+
+A *layout* is the cells of a block connected and subscribed on the broker at once, until the last of its rounds; the
+layouts of all blocks with the same number are one pass, which is the unit of every interval. Layout 0 is that of the
+warm-up. Lanes and subscriptions are numbered per cell, as in plan.json, and the numbers of a lane's messages go on
+from slice to slice: within a (layout, block, lane, subscription) `arrival` is unique and the rows stand in its order,
+and the sends of a lane have no gap, from 0 on. A complete run has all scheduled cells in all its layouts.
+
+Every instant is `CLOCK_MONOTONIC` in int64 ns, one clock for all processes of a host. The files are
+written under a temporary name and renamed when complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from workloads.throughput.flow import Factor, Plan
+from workloads.throughput.load_shape import LoadOverride
+
+#: Raised when a column, a key or the meaning of one changes; the analysis refuses other versions.
+SCHEMA_VERSION = 4
+
+#: Positions of a cell's second part, after its broker was killed, begin so far behind those of the first.
+PART_POSITIONS = 10**9
+
+#: The experiment name of cells that every block of a run has, so that the rounds of different blocks share a level.
+ANCHOR = "anchor"
+
+#: The experiment name of the closed loops whose capacity an open loop's rate is a share of.
+CAPACITY = "capacity"
+
+#: Cells that are audited and help to tell the level of a round, and that stand in no table.
+PREPARATION = (ANCHOR, CAPACITY)
+
+#: The number of the warm-up's layout; those that are measured follow from 1.
+WARM_UP_LAYOUT = 0
+
+#: The number of a layout's first round, which makes the broker warm for what was laid out anew and is not counted.
+#: Where one is not enough, the numbers of further ones go down from there.
+WARMING_ROUND = 0
+
+
+class RunOutcome(StrEnum):
+    """How a session ended; absent while it runs, or when it was killed."""
+
+    COMPLETE = "complete"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+
+
+#: The source of warnings that are in no log of a broker.
+LOAD = "load"
+
+
+class Severity(StrEnum):
+    """Of what a broker's log says, or a library of the load."""
+
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class ColumnType(StrEnum):
+    INT64 = "int64"
+    INT32 = "int32"
+    FLOAT64 = "float64"
+    STRING = "string"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    name: str
+    type: ColumnType
+    meaning: str
+    nullable: bool = False
+
+
+KEYS = (
+    Column(
+        "broker", ColumnType.STRING, "the broker as the user named it, without credentials; its role where two compare"
+    ),
+    Column("start", ColumnType.INT32, "which life of the broker's process, from 1"),
+    Column("experiment", ColumnType.STRING, f"file of microbench, {ANCHOR!r} or {CAPACITY!r}"),
+    Column("cell", ColumnType.STRING, "setting of the experiment's factors"),
+)
+
+#: Of the throughput study: which layout a row belongs to.
+LAYOUT_KEYS = (
+    Column("layout", ColumnType.INT32, "which layout of the start, from 1; 0 is that of the warm-up"),
+    Column("block", ColumnType.INT32, "which of the start's blocks of cells, from 0"),
+)
+
+SENDS = (
+    *KEYS,
+    *LAYOUT_KEYS,
+    Column("lane", ColumnType.INT32, "publisher x template, numbered in plan.json"),
+    Column("first_seq", ColumnType.INT64, "first sequence number wholly written to the broker's socket"),
+    Column("last_seq", ColumnType.INT64, "last one, included; a lane without a message has no row"),
+    Column("first_ns", ColumnType.INT64, "instant after the first message of the lane's publisher was written"),
+    Column("last_ns", ColumnType.INT64, "instant after its last one was"),
+)
+
+DELIVERIES = (
+    *KEYS,
+    *LAYOUT_KEYS,
+    Column(
+        "subscription",
+        ColumnType.INT32,
+        "numbered in plan.json; negative where it is another cell's: -1 less its number in the block",
+    ),
+    Column("lane", ColumnType.INT32, "publisher x template, numbered in plan.json"),
+    Column("arrival", ColumnType.INT64, "place of the first message in the order in which the worker read them"),
+    Column("first_seq", ColumnType.INT64, "first of the consecutive sequence numbers of a run"),
+    Column("last_seq", ColumnType.INT64, "last one, included; the same as first_seq where events are recorded"),
+    Column("first_ns", ColumnType.INT64, "instant at which the first was read"),
+    Column("last_ns", ColumnType.INT64, "instant at which the last was read"),
+    Column("planned_ns", ColumnType.INT64, "planned instant of the first; null in a closed loop", nullable=True),
+)
+
+WINDOWS = (
+    *KEYS,
+    *LAYOUT_KEYS,
+    Column(
+        "round",
+        ColumnType.INT32,
+        f"which round of the layout; those up to {WARMING_ROUND} make it warm and are not counted",
+    ),
+    Column("position", ColumnType.INT32, "place of the slice in its round, from 0"),
+    Column("begin_ns", ColumnType.INT64, "instant of the first reading of the counters, behind the ramp"),
+    Column("end_ns", ColumnType.INT64, "instant of the last reading, before the drain"),
+    Column("received", ColumnType.INT64, "SEND frames wholly written to the broker's sockets in between"),
+    Column("expected", ColumnType.INT64, "copies that the plan expects of those"),
+    Column("dispatched", ColumnType.INT64, "copies read from the broker's sockets in between"),
+    Column("in_flight", ColumnType.INT64, "messages in flight allowed; null in an open loop", nullable=True),
+    Column("planned_per_s", ColumnType.FLOAT64, "messages planned per second; null in a closed loop", nullable=True),
+    Column(
+        "broker_cpu_ns", ColumnType.INT64, "CPU time of all its processes; null where it cannot be read", nullable=True
+    ),
+    Column(
+        "compiler_cpu_ns", ColumnType.INT64, "of it, by the compiler threads of its JVM; null without", nullable=True
+    ),
+    Column(
+        "gc_cpu_ns", ColumnType.INT64, "of it, by the JVM's threads for garbage collection; null without", nullable=True
+    ),
+    Column(
+        "gc_pause_ns", ColumnType.INT64, "pauses for young collections in between; null without a log", nullable=True
+    ),
+    Column("gc_pauses", ColumnType.INT64, "how many such pauses began in between; null without a log", nullable=True),
+    Column("full_gc_pause_ns", ColumnType.INT64, "pauses for full collections; null without a log", nullable=True),
+    Column("load_cpu_ns", ColumnType.INT64, "CPU time of all workers"),
+    Column(
+        "idle_broker_cpu_ns", ColumnType.INT64, "CPU time of other live brokers meanwhile; null without", nullable=True
+    ),
+    Column("owed", ColumnType.INT64, "copies that had not come when the drain behind the slice was over"),
+    Column("status", ColumnType.STRING, "ok or warm-up"),
+)
+
+_SAMPLED = (
+    Column("broker_cpu_ns", ColumnType.INT64, "CPU time of all the broker's processes", nullable=True),
+    Column(
+        "compiler_cpu_ns", ColumnType.INT64, "of it, by the compiler threads of its JVM; null without", nullable=True
+    ),
+    Column(
+        "gc_cpu_ns", ColumnType.INT64, "of it, by the JVM's threads for garbage collection; null without", nullable=True
+    ),
+    Column("broker_rss_bytes", ColumnType.INT64, "resident memory of all the broker's processes", nullable=True),
+    Column("broker_context_switches", ColumnType.INT64, "of all threads of the broker", nullable=True),
+    Column("broker_disk_written_bytes", ColumnType.INT64, "by the broker's processes", nullable=True),
+    Column("load_rss_bytes", ColumnType.INT64, "resident memory of all workers"),
+    Column("memory_available_bytes", ColumnType.INT64, "of the host"),
+    Column("swap_used_bytes", ColumnType.INT64, "of the host"),
+    Column("disk_written_bytes", ColumnType.INT64, "of the host's disks"),
+    Column("network_sent_bytes", ColumnType.INT64, "of all interfaces, loopback included"),
+)
+
+#: Of the throughput study; experiment and cell are those under way.
+SAMPLES = (
+    *KEYS,
+    *LAYOUT_KEYS,
+    Column("at_ns", ColumnType.INT64, "instant of the reading; counters are cumulative"),
+    Column("received", ColumnType.INT64, "SEND frames written in this layout so far"),
+    Column("dispatched", ColumnType.INT64, "copies read in this layout so far"),
+    *_SAMPLED,
+)
+
+WORKLOAD_SAMPLES = (
+    *KEYS,
+    Column("at_ns", ColumnType.INT64, "instant of the reading; counters are cumulative"),
+    Column("received", ColumnType.INT64, "messages written in this cell so far"),
+    Column("dispatched", ColumnType.INT64, "messages read in this cell so far"),
+    *_SAMPLED,
+)
+
+LATENCY = (
+    *KEYS,
+    *LAYOUT_KEYS,
+    Column("round", ColumnType.INT32, "of the slice in which the planned instant lies"),
+    Column("measure", ColumnType.STRING, "latency: planned to read; lateness: planned to written, of the generator"),
+    Column("bucket", ColumnType.INT32, "of workloads.histogram: log-linear, negative for negative times"),
+    Column("count", ColumnType.INT64, "copies (latency) or messages (lateness)"),
+)
+
+LAYOUTS = (
+    *KEYS[:2],
+    *LAYOUT_KEYS,
+    Column("begin_ns", ColumnType.INT64, "instant before the first connection was opened"),
+    Column("connected_ns", ColumnType.INT64, "instant at which all connections and subscriptions stood"),
+    Column("end_ns", ColumnType.INT64, "instant at which all of it had ended"),
+    Column("cells", ColumnType.INT32, "laid out, anchors included"),
+    Column("connections", ColumnType.INT32, "of publishers and subscribers"),
+    Column("subscriptions", ColumnType.INT32, "on them"),
+    Column("rounds", ColumnType.INT32, "complete ones, the uncounted one included"),
+    Column("status", ColumnType.STRING, "ok or warm-up"),
+)
+
+
+class Measure(StrEnum):
+    """What a row of the latency table counts."""
+
+    LATENCY = "latency"
+    LATENESS = "lateness"
+
+
+SENT = (
+    *KEYS,
+    Column("producer", ColumnType.INT32, "handler or driver, numbered in plan.json"),
+    Column("position", ColumnType.INT64, "counts the producer's messages, from 0, in the order of writing"),
+    Column("execution", ColumnType.INT64, "id of the chain that the message belongs to"),
+    Column("step", ColumnType.INT32, "which message of the workload, numbered in plan.json"),
+    Column("destination", ColumnType.INT32, "numbered in plan.json"),
+    Column("planned_ns", ColumnType.INT64, "when its driver was to send it; null for an answer", nullable=True),
+    Column("sent_ns", ColumnType.INT64, "instant before its first byte was written"),
+    Column(
+        "settled_ns",
+        ColumnType.INT64,
+        "instant at which the broker's receipt of its transaction's COMMIT was read; of a message outside any "
+        "transaction the instant at which it was written; null where that did not happen",
+        nullable=True,
+    ),
+    Column("body_bytes", ColumnType.INT32, "of its body"),
+)
+
+RECEIVED = (
+    *KEYS,
+    Column("handler", ColumnType.INT32, "numbered in plan.json"),
+    Column("arrival", ColumnType.INT64, "place in the order in which the worker read its messages"),
+    Column("producer", ColumnType.INT32, "who sent it, from its stamp"),
+    Column("position", ColumnType.INT64, "which of that one's messages, from its stamp"),
+    Column("execution", ColumnType.INT64, "id of its chain, from its stamp"),
+    Column("step", ColumnType.INT32, "from its stamp"),
+    Column("sent_ns", ColumnType.INT64, "from its stamp"),
+    Column("received_ns", ColumnType.INT64, "instant at which its bytes were read"),
+    Column(
+        "settled_ns",
+        ColumnType.INT64,
+        "instant at which the receipt of the COMMIT that consumes it was read; outside transactions, at which its "
+        "acknowledgement was written, or it was read where the broker acknowledges; null where that did not happen",
+        nullable=True,
+    ),
+    Column("redelivered", ColumnType.INT32, "1 where the broker marks it as delivered before, else 0"),
+    Column("body_bytes", ColumnType.INT32, "of its body, as it came"),
+)
+
+PERIODS = (
+    *KEYS,
+    Column("period", ColumnType.STRING, "of workloads.scenario.periods; each at most once, one after the other"),
+    Column("begin_ns", ColumnType.INT64, "instant at its begin"),
+    Column("end_ns", ColumnType.INT64, "instant at its end; of the drain, when nothing was under way any more"),
+    Column("broker_cpu_ns", ColumnType.INT64, "CPU time of all the broker's processes in it", nullable=True),
+    Column("gc_pause_ns", ColumnType.INT64, "pauses of the broker's JVM in it; null without", nullable=True),
+    Column("load_cpu_ns", ColumnType.INT64, "CPU time of all workers in it"),
+    Column(
+        "host_speed_ns",
+        ColumnType.INT64,
+        "time of a fixed piece of work on the load's CPU, lower quartile over the period",
+    ),
+    Column(
+        "store_bytes", ColumnType.INT64, "what the broker's files hold at its end; null where unknown", nullable=True
+    ),
+)
+
+TABLES: Mapping[str, tuple[Column, ...]] = {
+    "sends": SENDS,
+    "deliveries": DELIVERIES,
+    "windows": WINDOWS,
+    "samples": SAMPLES,
+    "latency": LATENCY,
+    "layouts": LAYOUTS,
+}
+
+#: Of a run of a business workload; a run directory has one of the two sets, and its manifest's `kind` says which.
+WORKLOAD_TABLES: Mapping[str, tuple[Column, ...]] = {
+    "sent": SENT,
+    "received": RECEIVED,
+    "periods": PERIODS,
+    "samples": WORKLOAD_SAMPLES,
+}
+
+
+class RunKind(StrEnum):
+    """What a run directory holds."""
+
+    THROUGHPUT = "throughput"
+    WORKLOAD = "workload"
+
+
+TABLES_OF: Mapping[RunKind, Mapping[str, tuple[Column, ...]]] = {
+    RunKind.THROUGHPUT: TABLES,
+    RunKind.WORKLOAD: WORKLOAD_TABLES,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The measured part of one slice; fields as the columns of WINDOWS behind KEYS."""
+
+    layout: int
+    block: int
+    round: int
+    position: int
+    begin_ns: int
+    end_ns: int
+    received: int
+    expected: int
+    dispatched: int
+    in_flight: int | None
+    planned_per_s: float | None
+    broker_cpu_ns: int | None
+    compiler_cpu_ns: int | None
+    gc_cpu_ns: int | None
+    gc_pause_ns: int | None
+    gc_pauses: int | None
+    full_gc_pause_ns: int | None
+    load_cpu_ns: int
+    idle_broker_cpu_ns: int | None
+    owed: int
+    status: str
+
+    @property
+    def elapsed_s(self) -> float:
+        return (self.end_ns - self.begin_ns) / 1e9
+
+    @property
+    def received_per_s(self) -> float:
+        return self.received / self.elapsed_s
+
+    @property
+    def middle_ns(self) -> int:
+        return (self.begin_ns + self.end_ns) // 2
+
+
+def plan_record(
+    plan: Plan,
+    *,
+    fits_model: bool = False,
+    factors: Mapping[str, Factor] | None = None,
+    pace: LoadOverride | None = None,
+) -> dict[str, Any]:
+    """One entry of plan.json: what the audit and the fit need of a plan, in plain JSON values.
+
+    `lanes` is a list of {`first`, `step`, `count`, `receivers`, `shared`}: the lanes first, first + step, ...
+    (count of them) have the same receivers, given as inclusive [first, last] ranges of subscriptions; each of
+    these gets every message, or, where `shared`, exactly one of them does. `pace` is in words, and null for the
+    run's own closed loop. `routed`: bindings decide what a subscription gets, and no filter.
+    """
+    return {
+        "experiment": plan.experiment,
+        "cell": plan.cell,
+        "profile": plan.profile.name,
+        "publishers": plan.publishers,
+        "subscriptions": len(plan.subscriptions),
+        "connections": plan.connections,
+        "n_fltr": plan.n_fltr,
+        "routed": any(destination.kind.routed for destination, _ in plan.subscriptions),
+        "replication": plan.replication,
+        "lanes": _lanes(plan),
+        "fits_model": fits_model,
+        "factors": dict(factors or {}),
+        "pace": pace and str(pace),
+    }
+
+
+def expected_pairs(record: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
+    """(lane, subscription) pairs of a plan.json entry between which messages may pass."""
+    for group in record["lanes"]:
+        for place in range(group["count"]):
+            lane = group["first"] + place * group["step"]
+            for first, last in group["receivers"]:
+                for subscription in range(first, last + 1):
+                    yield lane, subscription
+
+
+def _lanes(plan: Plan) -> list[dict[str, Any]]:
+    groups: list[dict[str, Any]] = []
+    first_lane = first_subscription = 0
+    for flow in plan.flows:
+        for index, receivers in enumerate(flow.receivers):
+            groups.append(
+                {
+                    "first": first_lane + index,
+                    "step": len(flow.templates),
+                    "count": flow.publishers,
+                    "receivers": _ranges([first_subscription + receiver for receiver in receivers]),
+                    "shared": flow.shared,
+                }
+            )
+        first_lane += flow.publishers * len(flow.templates)
+        first_subscription += len(flow.subscriptions)
+    return groups
+
+
+def _ranges(numbers: list[int]) -> list[list[int]]:
+    """Sorted numbers as inclusive ranges: [1, 2, 3, 7] -> [[1, 3], [7, 7]]."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ranges

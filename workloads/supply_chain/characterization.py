@@ -1,0 +1,255 @@
+"""What the tables amount to: messages and bytes per second by step, interaction, location and group.
+
+Source: Sachs et al. 2009, section 3.1 (xi per interaction, chi per location) and Tables 4 and 5, of which nothing is
+copied here: all of it is arithmetic on the rows of `interactions`, `sizes` and `topology`, exact in fractions. It goes
+two ways, which meet in their sums: by interaction the triggers are followed (a receipt causes the next message), by
+location the parties are counted (how often a location plays one).
+
+Table 5 counts messages *received*; a message on a topic is received once by each subscriber. KBytes are of bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from operator import add
+from typing import Any, TypeVar
+
+from workloads.specjms2007 import DISCLAIMER
+from workloads.supply_chain.executions import mean_counts
+from workloads.supply_chain.interactions import DestinationGroup, MessageType, Participant, Role
+from workloads.supply_chain.sizes import BYTES_PER_KBYTE, SIZING_PARAMETERS
+from workloads.supply_chain.topology import Location, Topology
+from workloads.throughput.flow import DestinationKind
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """Messages and bytes of their bodies, per second."""
+
+    sent_per_s: Fraction = Fraction()
+    received_per_s: Fraction = Fraction()
+    sent_bytes_per_s: Fraction = Fraction()
+    received_bytes_per_s: Fraction = Fraction()
+
+    def __add__(self, other: Volume) -> Volume:
+        return Volume(
+            self.sent_per_s + other.sent_per_s,
+            self.received_per_s + other.received_per_s,
+            self.sent_bytes_per_s + other.sent_bytes_per_s,
+            self.received_bytes_per_s + other.received_bytes_per_s,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """The volume of a step: of all locations, or of one."""
+
+    step: MessageType
+    volume: Volume
+    location: Location | None = None
+
+
+def by_interaction(topology: Topology) -> tuple[Traffic, ...]:
+    """Every step once; their sums by interaction and group are the paper's xi."""
+    found: list[Traffic] = []
+    for number, interaction in topology.interactions.items():
+        count = mean_counts(topology, number)
+        rate_per_s = topology.started_per_s(number)
+        for step in interaction.script.steps:
+            sent, received = count[step.message].sent * rate_per_s, count[step.message].received * rate_per_s
+            found.append(Traffic(step, _volume(topology, step, sent, received)))
+    return tuple(found)
+
+
+def by_location(topology: Topology) -> tuple[Traffic, ...]:
+    """Every step at every location that sends or receives it; their sums by location and group are the paper's chi."""
+    found: list[Traffic] = []
+    for number, interaction in topology.interactions.items():
+        for step in interaction.script.steps:
+            volumes: dict[Location, Volume] = {}
+            senders = topology.zeta if step.sender is Participant.SUPPLIERS else 1
+            for party, sent, received in ((step.sender, 1, Fraction()), (step.receiver, 0, Fraction(senders))):
+                plays_per_s = _plays_per_s(topology, number, party)
+                for location, rate_per_s in zip(topology.at(party.role), plays_per_s, strict=True):
+                    volume = _volume(topology, step, sent * rate_per_s, received * rate_per_s)
+                    volumes[location] = volumes.get(location, Volume()) + volume
+            found += [Traffic(step, volume, location) for location, volume in volumes.items()]
+    return tuple(found)
+
+
+def _volume(topology: Topology, step: MessageType, sent_per_s: Fraction, received_per_s: Fraction) -> Volume:
+    mean_bytes = topology.interactions[step.interaction].size_law.mean_bytes(step.message)
+    return Volume(sent_per_s, received_per_s, sent_per_s * mean_bytes, received_per_s * mean_bytes)
+
+
+def _plays_per_s(topology: Topology, number: int, party: Participant) -> list[Fraction]:
+    """How many executions of an interaction per second each location of the party's role takes part in as that."""
+    rate_per_s = topology.started_per_s(number)
+    starter = topology.interactions[number].starter
+    locations = topology.locations[party.role]
+    evenly = [rate_per_s / locations] * locations
+    if party is Participant.SUPERMARKETS:
+        return [rate_per_s] * locations
+    if party is Participant.SUPPLIERS:
+        return [rate_per_s * topology.rho] * locations
+    if party is Participant.SP:  # of each call in turn for a family, one of its suppliers in turn
+        chances = [Fraction(1, len(suppliers)) for suppliers in topology.suppliers_of]
+        return [
+            rate_per_s * sum(chances[family] for family in families) / topology.families
+            for families in topology.families_of
+        ]
+    if party is Participant.DC and starter is Participant.SM:
+        supplied = [0] * locations
+        for supermarket in range(topology.locations[Role.SM]):
+            supplied[topology.distribution_centre_of(supermarket)] += 1
+        return [rate_per_s * number_of / topology.locations[Role.SM] for number_of in supplied]
+    return evenly
+
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def sums(traffic: Iterable[Traffic], key: Callable[[Traffic], Key]) -> dict[Key, Volume]:
+    """Volumes by any key of the rows: `lambda row: row.step.group`."""
+    found: dict[Key, Volume] = {}
+    for row in traffic:
+        found[key(row)] = found.get(key(row), Volume()) + row.volume
+    return found
+
+
+def by_group(traffic: Iterable[Traffic]) -> dict[DestinationGroup, Volume]:
+    """All four groups of Table 3, also those that nothing belongs to."""
+    return dict.fromkeys(DestinationGroup, Volume()) | sums(traffic, lambda row: row.step.group)
+
+
+def total(traffic: Iterable[Traffic]) -> Volume:
+    return reduce(add, (row.volume for row in traffic), Volume())
+
+
+def percent(parts: Mapping[Key, Fraction]) -> dict[Key, float]:
+    """Each part's share of their sum; Table 5 with the groups' messages or bytes received."""
+    whole = sum(parts.values())
+    return {key: float(100 * part / whole) for key, part in parts.items()}
+
+
+def characterization(topology: Topology) -> dict[str, Any]:
+    """Everything about a topology in plain JSON values; the disclaimer first."""
+    traffic = by_interaction(topology)
+    groups = by_group(traffic)
+    of_interaction = sums(traffic, lambda row: (row.step.interaction, row.step.group))
+    locations = by_location(topology)
+    of_location = sums(locations, lambda row: (row.location, row.step.group))
+    queues, topics = (
+        [step for step in topology.steps if step.kind is kind]
+        for kind in (DestinationKind.QUEUE, DestinationKind.TOPIC)
+    )
+    whole = _volume_json(total(traffic))
+    return {
+        "disclaimer": DISCLAIMER,
+        "topology": topology.name,
+        "base": topology.base,
+        "locations": {role.value: number for role, number in topology.locations.items()},
+        "delta": float(topology.delta) if topology.locations[Role.DC] else None,
+        "product_families": _families_json(topology),
+        "queues": sum(len(topology.destinations(step)) for step in queues),
+        "topics": sum(len(topology.destinations(step)) for step in topics),
+        "topic_subscriptions": sum(
+            len(topology.consumed(step, location)) for step in topics for location in topology.at(step.receiver.role)
+        ),
+        "event_handlers": topology.handlers,
+        "drivers": topology.drivers,
+        "connections": topology.connections,
+        **whole,
+        "message_mix_percent": percent({group.value: volume.received_per_s for group, volume in groups.items()}),
+        "bandwidth_percent": percent({group.value: volume.received_bytes_per_s for group, volume in groups.items()}),
+        "groups": {group.value: _volume_json(volume) for group, volume in groups.items()},
+        "interactions": {
+            str(number): {
+                "title": interaction.script.title,
+                "rate_per_s": float(interaction.rate_per_s),
+                "rate_of": "all headquarters"
+                if interaction.starter is Participant.HQ
+                else f"each {interaction.starter.role}",
+                "started_per_s": float(topology.started_per_s(number)),
+                "sizing_parameter": SIZING_PARAMETERS[number],
+                "groups": _groups_json(of_interaction, number),
+            }
+            for number, interaction in topology.interactions.items()
+        },
+        "messages": {row.step.message: _message_json(topology, row) for row in traffic},
+        "per_location": {
+            str(location): _groups_json(of_location, location)
+            for location in dict.fromkeys(row.location for row in locations)
+        },
+    }
+
+
+def figures(topologies: Iterable[Topology]) -> list[dict[str, Any]]:
+    """The data of figures 3 to 9, one row for each BASE: locations, messages and KBytes received per group, and mix."""
+    rows = []
+    for topology in topologies:
+        groups = by_group(by_interaction(topology))
+        rows.append(
+            {
+                "base": topology.base,
+                "locations": {role.value: number for role, number in topology.locations.items()},
+                "received_per_s": {group.value: float(volume.received_per_s) for group, volume in groups.items()},
+                "received_kb_per_s": {
+                    group.value: float(volume.received_bytes_per_s / BYTES_PER_KBYTE)
+                    for group, volume in groups.items()
+                },
+                "message_mix_percent": percent(
+                    {group.value: volume.received_per_s for group, volume in groups.items()}
+                ),
+            }
+        )
+    return rows
+
+
+def _volume_json(volume: Volume) -> dict[str, float]:
+    return {
+        "sent_per_s": float(volume.sent_per_s),
+        "received_per_s": float(volume.received_per_s),
+        "sent_kb_per_s": float(volume.sent_bytes_per_s / BYTES_PER_KBYTE),
+        "received_kb_per_s": float(volume.received_bytes_per_s / BYTES_PER_KBYTE),
+    }
+
+
+def _groups_json(volumes: Mapping[tuple[Any, DestinationGroup], Volume], place: Any) -> dict[str, dict[str, float]]:
+    return {group.value: _volume_json(volumes.get((place, group), Volume())) for group in DestinationGroup}
+
+
+def _families_json(topology: Topology) -> dict[str, float] | None:
+    if not any(step.receiver is Participant.SUPPLIERS for step in topology.steps):
+        return None
+    return {
+        "number": topology.families,
+        "per_supplier": topology.families_per_supplier,
+        "rho": float(topology.rho),
+        "zeta": float(topology.zeta),
+    }
+
+
+def _message_json(topology: Topology, row: Traffic) -> dict[str, Any]:
+    step = row.step
+    size_law = topology.interactions[step.interaction].size_law
+    return {
+        "interaction": step.interaction,
+        "description": step.description,
+        "from": step.sender.value,
+        "to": step.receiver.value,
+        "kind": step.kind.value,
+        "group": step.group.value,
+        "persistent": step.mode.persistent,
+        "transacted": step.mode.transacted,
+        "durable": step.mode.durable,
+        "body": step.body,
+        "sent_after": step.after,
+        "destinations": len(topology.destinations(step)),
+        "body_bytes": list(size_law.body_bytes(step.message)),
+        "mean_body_bytes": float(size_law.mean_bytes(step.message)),
+        **_volume_json(row.volume),
+    }

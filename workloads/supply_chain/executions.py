@@ -1,0 +1,153 @@
+"""What an execution's id fixes: who takes part in it, how large its messages are, how many of them there are.
+
+All is a pure function of the id, so that drivers, event handlers and the audit agree without a word between them.
+
+* Calls for offers go through the product families in turn; each distribution centre begins at another one.
+* The supplier that gets the order rotates, so that each of a family's suppliers wins the same number of calls: exactly
+  one order per call, no draw (a draw of 1 / zeta per offer would leave calls without and with several orders).
+* Messages to the headquarters go to its instances in turn, by number and starting location.
+* The column of the sizes is a draw by the SplitMix64 generator (Steele, Lea, Flood 2014), which numpy and Spark can
+  repeat: plain 64-bit arithmetic on the id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import TypeAlias
+
+from workloads.errors import WorkloadError
+from workloads.scenario.model import splitmix64
+from workloads.supply_chain.interactions import INTERACTIONS, MessageType, Participant, Role
+from workloads.supply_chain.sizes import Column
+from workloads.supply_chain.topology import Topology
+
+#: Bits of an id, from the highest: interaction, starting location, number; a positive 64-bit integer.
+_ORIGIN_BITS, NUMBER_BITS = 20, 40
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One run through an interaction: `number` counts from 0 at the location `origin` (an index) that starts it."""
+
+    interaction: int
+    origin: int
+    number: int
+
+    def __post_init__(self) -> None:
+        if not (
+            self.interaction in INTERACTIONS
+            and 0 <= self.origin < 1 << _ORIGIN_BITS
+            and 0 <= self.number < 1 << NUMBER_BITS
+        ):
+            raise WorkloadError(
+                f"no execution: interaction {self.interaction}, origin {self.origin}, number {self.number}; expected "
+                f"1 to {len(INTERACTIONS)}, an index below 2**{_ORIGIN_BITS}, a number below 2**{NUMBER_BITS}"
+            )
+
+    @property
+    def id(self) -> int:
+        return (self.interaction << _ORIGIN_BITS | self.origin) << NUMBER_BITS | self.number
+
+    @classmethod
+    def of(cls, execution_id: int) -> Execution:
+        """The execution with this id; raises WorkloadError where there is none."""
+        place, number = divmod(execution_id, 1 << NUMBER_BITS)
+        interaction, origin = divmod(place, 1 << _ORIGIN_BITS)
+        return cls(interaction, origin, number)
+
+
+#: The index that each party is cast with: of a location, of a product family (suppliers), or 0 (supermarkets).
+Cast: TypeAlias = Mapping[Participant, int]
+
+
+def assign(topology: Topology, execution: Execution) -> Cast:
+    """Who takes part; `topology.destinations(step)[cast[step.receiver]]` is where a message goes."""
+    script = INTERACTIONS[execution.interaction]
+    parties = {party for step in script.steps for party in (step.sender, step.receiver)}
+    return {
+        party: execution.origin if party is script.starter else _LAWS[party](topology, execution)
+        for party in Participant
+        if party in parties
+    }
+
+
+def assignment_period(topology: Topology, interaction: int) -> int:
+    """Executions of one origin after which their casts repeat: as many rows does a table of them need."""
+    period = 1
+    parties = {step.receiver for step in INTERACTIONS[interaction].steps}
+    if Participant.HQ in parties:
+        period = lcm(period, topology.locations[Role.HQ])
+    if Participant.SUPPLIERS in parties:
+        period = lcm(period, topology.families * lcm(*map(len, topology.suppliers_of)))
+    return period
+
+
+def column(topology: Topology, execution: Execution) -> Column:
+    """Which of its interaction's three sizes the execution's messages have."""
+    return topology.interactions[execution.interaction].size_law.column(splitmix64(execution.id))
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Messages of one step per execution; a message on a topic is received once by each subscriber."""
+
+    sent: Fraction
+    received: Fraction
+
+
+def counts(topology: Topology, execution: Execution) -> dict[str, Count]:
+    """Messages of each step in this execution, whole numbers."""
+    family = assign(topology, execution).get(Participant.SUPPLIERS)
+    suppliers = 0 if family is None else len(topology.suppliers_of[family])
+    return chain(INTERACTIONS[execution.interaction].steps, lambda party: _size(topology, party, Fraction(suppliers)))
+
+
+def mean_counts(topology: Topology, interaction: int) -> dict[str, Count]:
+    """Messages of each step per execution, on average: families are called in turn, so zeta is the plain mean."""
+    steps = INTERACTIONS[interaction].steps
+    called = any(step.receiver is Participant.SUPPLIERS for step in steps)
+    return chain(steps, lambda party: _size(topology, party, topology.zeta if called else Fraction()))
+
+
+def chain(steps: Iterable[MessageType], size: Callable[[Participant], Fraction]) -> dict[str, Count]:
+    """Counts from the triggers alone: each receipt is answered, or the one from the party that the step asks for."""
+    found: dict[str, tuple[MessageType, Count]] = {}
+    for step in steps:
+        sent = Fraction(1)
+        if step.after is not None:
+            before, count = found[step.after]
+            sent = count.received
+            if step.after_from is not None:
+                sent *= size(step.after_from) / size(before.sender)
+        found[step.message] = (step, Count(sent, sent * size(step.receiver)))
+    return {message: count for message, (_, count) in found.items()}
+
+
+def _size(topology: Topology, party: Participant, suppliers: Fraction) -> Fraction:
+    """How many locations play a part at once."""
+    plural = {Participant.SUPPLIERS: suppliers, Participant.SUPERMARKETS: Fraction(topology.locations[Role.SM])}
+    return plural.get(party, Fraction(1))
+
+
+def _family(topology: Topology, execution: Execution) -> int:
+    first = execution.origin * topology.families // topology.locations[Role.DC]
+    return (execution.number + first) % topology.families
+
+
+def _winner(topology: Topology, execution: Execution) -> int:
+    family = _family(topology, execution)
+    suppliers = topology.suppliers_of[family]
+    calls_before = execution.number // topology.families  # of this family, by this distribution centre
+    return suppliers[(calls_before + family + execution.origin) % len(suppliers)]
+
+
+_LAWS: Mapping[Participant, Callable[[Topology, Execution], int]] = {
+    Participant.DC: lambda topology, execution: topology.distribution_centre_of(execution.origin),
+    Participant.HQ: lambda topology, execution: (execution.number + execution.origin) % topology.locations[Role.HQ],
+    Participant.SUPPLIERS: _family,
+    Participant.SP: _winner,
+    Participant.SUPERMARKETS: lambda _topology, _execution: 0,
+}

@@ -1,0 +1,220 @@
+"""Freeform topologies: a user's own locations, rates, delivery modes and sizes, from a TOML text.
+
+Source: Sachs et al. 2009, section 2.4: the interactions are building blocks, to be scaled "in an arbitrary manner".
+
+    handlers_per_queue = 1              # event handlers that compete for each queue (1)
+
+    [locations]                         # none of a kind that is left out
+    supermarkets = { per_base = 1 }     # this many times BASE, rounded up; or a number
+    headquarters = 1                    # also: distribution_centres, suppliers
+
+    [product_families]                  # for interaction 2
+    number = 100
+    rho = 0.5                           # share of them that a supplier offers
+
+    [interaction_6]                     # an interaction that has no table does not run
+    enabled = true                      # nor does one that is switched off (true)
+    rate_per_s = { per_base = 0.5 }     # of each location that starts it, of all headquarters together; or a number
+
+    [interaction_6.size]                # the sizing parameter's three values, and y's in interaction 5
+    x = [100, 10, 1000]
+    probabilities = [0.95, 0.04, 0.01]
+
+    [interaction_6.messages.productAnnouncement]
+    persistent = false                  # also: transacted, durable (topics)
+
+What is left out of a size or a message is that of the published workload. The group (a to d) of a message with another
+mode follows from its kind and its persistence. BASE is 1, unless something in the text grows with it.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from workloads.errors import WorkloadError
+from workloads.supply_chain.interactions import INTERACTIONS, DeliveryOptions, MessageType, Role
+from workloads.supply_chain.sizes import SIZE_DISTRIBUTIONS, SizeDistribution
+from workloads.supply_chain.topology import Interaction, Topology
+
+#: The paper's own example (section 3.1), beside this module: interactions 6 and 7 with more and more supermarkets.
+EXAMPLE = "broadcast.toml"
+
+#: rho |families| may differ from a whole number by that much, so that a third can be written with a few digits.
+_WHOLE_WITHIN = Fraction(1, 100)
+
+_LOCATIONS: Mapping[str, Role] = {
+    "supermarkets": Role.SM,
+    "suppliers": Role.SP,
+    "distribution_centres": Role.DC,
+    "headquarters": Role.HQ,
+}
+_INTERACTIONS: Mapping[str, int] = {f"interaction_{number}": number for number in INTERACTIONS}
+
+
+@dataclass(frozen=True)
+class _TomlTable:
+    """A table of the text; raises WorkloadError for a key that is not among the `known`."""
+
+    source: str
+    path: str
+    values: Mapping[str, Any]
+    known: tuple[str, ...]
+    base: int
+
+    def __post_init__(self) -> None:
+        for key in self.values:
+            if key not in self.known:
+                raise WorkloadError(
+                    f"{self._place}: unknown key {key!r}; expected {', '.join(self.known) or 'none here'}"
+                )
+
+    def table(self, key: str, *known: str) -> _TomlTable:
+        """A table within this one, empty where it is left out."""
+        value = self.values.get(key, {})
+        if not isinstance(value, Mapping):
+            raise self.refusal(key, "a table", value)
+        path = f"{self.path}.{key}" if self.path else key
+        return _TomlTable(self.source, path, value, known, self.base)
+
+    def number(self, key: str, default: Any = None) -> Fraction:
+        """A number from 0 on, or `{ per_base = number }` of it."""
+        value = self.values.get(key, default)
+        if value is None:
+            raise WorkloadError(f"{self._place}: {key!r} is missing; expected a number or {{ per_base = number }}")
+        if isinstance(value, Mapping):
+            if set(value) != {"per_base"}:
+                raise self.refusal(key, "a number or { per_base = number }", dict(value))
+            return self._fraction(key, value["per_base"]) * self.base
+        return self._fraction(key, value)
+
+    def count(self, key: str, default: Any = None) -> int:
+        """A whole number; what is per BASE is rounded up."""
+        value = self.number(key, default)
+        if value.denominator > 1 and not isinstance(self.values.get(key), Mapping):
+            raise self.refusal(key, "a whole number", self.values[key])
+        return math.ceil(value)
+
+    def boolean(self, key: str, default: bool) -> bool:
+        value = self.values.get(key, default)
+        if not isinstance(value, bool):
+            raise self.refusal(key, "true or false", value)
+        return value
+
+    def triple(self, key: str, default: tuple[Any, Any, Any]) -> tuple[Fraction, Fraction, Fraction]:
+        value = self.values.get(key, list(default))
+        if not isinstance(value, list) or len(value) != 3:
+            raise self.refusal(key, "a list of three numbers", value)
+        first, second, third = (one if isinstance(one, Fraction) else self._fraction(key, one) for one in value)
+        return first, second, third
+
+    def counts(self, key: str, default: tuple[int, int, int]) -> tuple[int, int, int]:
+        values = self.triple(key, default)
+        if any(value.denominator > 1 for value in values):
+            raise self.refusal(key, "three whole numbers", self.values[key])
+        first, second, third = map(int, values)
+        return first, second, third
+
+    def refusal(self, key: str, expected: str, value: Any) -> WorkloadError:
+        return WorkloadError(f"{self._place}: {key}: expected {expected}, got {value!r}")
+
+    def _fraction(self, key: str, value: Any) -> Fraction:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            raise self.refusal(key, "a number from 0 on", value)
+        return Fraction(str(value))  # 0.1 is a tenth
+
+    @property
+    def _place(self) -> str:
+        return f"{self.source}: [{self.path}]" if self.path else self.source
+
+
+def read(text: str, base: int = 1, source: str = "freeform") -> Topology:
+    """The topology that a TOML text describes at a BASE; `source` stands in the messages.
+
+    Raises WorkloadError, naming key and place, for a key that is unknown or has no such value, for a topology that
+    cannot run, and for a BASE that nothing in the text grows with.
+    """
+    try:
+        values = tomllib.loads(text)
+    except ValueError as error:  # TOMLDecodeError is one, and so is a number of too many digits
+        raise WorkloadError(f"{source}: not TOML: {error}") from None
+    if base < 1:
+        raise WorkloadError(f"BASE: expected a whole number from 1 on, got {base}")
+    known = ("handlers_per_queue", "locations", "product_families", *_INTERACTIONS)
+    root = _TomlTable(source, "", values, known, base)
+    families, families_per_supplier = _families(root.table("product_families", "number", "rho"))
+    interactions = {
+        number: interaction
+        for key, number in _INTERACTIONS.items()
+        if key in values and (interaction := _interaction(root, key, number)) is not None
+    }
+    locations = _locations(root.table("locations", *_LOCATIONS))
+    handlers_per_queue = root.count("handlers_per_queue", 1)
+    if base > 1 and not _grows(values):
+        raise WorkloadError(f"{source}: BASE {base}, but nothing grows with it; expected a {{ per_base = number }}")
+    try:
+        return Topology("freeform", base, locations, interactions, families, families_per_supplier, handlers_per_queue)
+    except WorkloadError as error:
+        raise WorkloadError(f"{source}: {error}") from None
+
+
+def _grows(value: Any) -> bool:
+    """Whether anything in a value is said per BASE."""
+    return isinstance(value, Mapping) and ("per_base" in value or any(map(_grows, value.values())))
+
+
+def _locations(table: _TomlTable) -> dict[Role, int]:
+    numbers = {role: table.count(key, 0) for key, role in _LOCATIONS.items()}
+    return {role: numbers[role] for role in Role}
+
+
+def _families(table: _TomlTable) -> tuple[int, int]:
+    """How many there are, and how many of them a supplier offers."""
+    number, rho = table.count("number", 0), table.number("rho", 0)
+    offered = round(rho * number)
+    if rho > 1 or abs(offered - rho * number) > _WHOLE_WITHIN:
+        raise table.refusal("rho", f"a share of the {number} families that is a whole number of them", float(rho))
+    return number, offered
+
+
+def _interaction(root: _TomlTable, key: str, number: int) -> Interaction | None:
+    """None where it is switched off; what stands in its table is read all the same."""
+    table = root.table(key, "enabled", "rate_per_s", "size", "messages")
+    enabled, rate_per_s = table.boolean("enabled", True), table.number("rate_per_s")
+    if not rate_per_s:
+        raise table.refusal("rate_per_s", "more than 0 (to switch it off: enabled = false)", 0)
+    size_law = _size_law(table, number)
+    script = INTERACTIONS[number]
+    modes = table.table("messages", *(step.message for step in script.steps))
+    steps = tuple(replace(step, mode=_mode(modes, step)) for step in script.steps)
+    for step in steps:
+        try:
+            size_law.body_bytes(step.message)
+        except WorkloadError as error:
+            raise WorkloadError(f"{table.source}: [{table.path}.size]: {error}") from None
+    return Interaction(replace(script, steps=steps), rate_per_s, size_law) if enabled else None
+
+
+#: What of an interaction's size can be set: no y but in 5, nothing of 3 ("cannot be changed by the user", section 3.1).
+_SIZE_KEYS = dict.fromkeys(INTERACTIONS, ("x", "probabilities")) | {3: (), 5: ("x", "y", "probabilities")}
+
+
+def _size_law(interaction: _TomlTable, number: int) -> SizeDistribution:
+    table, published = interaction.table("size", *_SIZE_KEYS[number]), SIZE_DISTRIBUTIONS[number]
+    probabilities = table.triple("probabilities", published.probabilities)
+    if sum(probabilities) != 1:
+        raise table.refusal("probabilities", "three numbers with the sum 1", [float(one) for one in probabilities])
+    return SizeDistribution(table.counts("x", published.x), table.counts("y", published.y), probabilities)
+
+
+def _mode(messages: _TomlTable, step: MessageType) -> DeliveryOptions:
+    table = messages.table(step.message, "persistent", "transacted", *(("durable",) if step.receiver.plural else ()))
+    return DeliveryOptions(
+        table.boolean("persistent", step.mode.persistent),
+        table.boolean("transacted", step.mode.transacted),
+        table.boolean("durable", step.mode.durable),
+    )

@@ -1,0 +1,242 @@
+"""What is written down of a topology and of a cell, and the way back: plain JSON values, exact, rates as "16/21".
+
+Whoever reads a record builds the very topology from it, also a user's own, and casts its executions again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from fractions import Fraction
+from typing import Any
+
+from workloads.capabilities import Transactions
+from workloads.errors import WorkloadError
+from workloads.scenario.model import Consumption, Scenario
+from workloads.scenario.periods import Lengths
+from workloads.supply_chain.interactions import INTERACTIONS, DeliveryOptions, MessageType, Role
+from workloads.supply_chain.sizes import COEFFICIENTS, PROBABILITIES, SIZE_DISTRIBUTIONS, SizeDistribution
+from workloads.supply_chain.topology import HORIZONTAL_PER_S, VERTICAL_PER_S, Interaction, Topology
+from workloads.throughput.load_shape import ArrivalProcess
+
+#: The experiment's name, of every cell of this workload.
+EXPERIMENT = "specjms2007"
+
+_FRACTION = re.compile(r"[0-9]{1,400}(/[1-9][0-9]{0,399})?", re.ASCII)
+
+
+def to_json(topology: Topology) -> dict[str, Any]:
+    """All that makes the topology, so that `from_json` returns an equal one."""
+    return {
+        "name": topology.name,
+        "base": topology.base,
+        "locations": {role.value: topology.locations[role] for role in Role},
+        "families": topology.families,
+        "families_per_supplier": topology.families_per_supplier,
+        "handlers_per_queue": topology.handlers_per_queue,
+        "interactions": [
+            {
+                "number": number,
+                "rate_per_s": str(interaction.rate_per_s),
+                "size": _size(interaction.size_law),
+                "modes": {step.message: asdict(step.mode) for step in interaction.script.steps},
+            }
+            for number, interaction in topology.interactions.items()
+        ],
+    }
+
+
+def from_json(record: Any) -> Topology:
+    """The topology that was described. Raises WorkloadError, naming the place, for what no `to_json` has written."""
+    name, base, places, families, per_supplier, handlers, rows = _values(
+        record,
+        "topology",
+        "name",
+        "base",
+        "locations",
+        "families",
+        "families_per_supplier",
+        "handlers_per_queue",
+        "interactions",
+    )
+    if not isinstance(name, str):
+        raise _refusal("topology.name", "a text", name)
+    counts = _values(places, "topology.locations", *Role)
+    interactions: dict[int, Interaction] = {}
+    for place, row in enumerate(_list(rows, "topology.interactions")):
+        number, interaction = _interaction(row, f"topology.interactions[{place}]")
+        if number in interactions:
+            raise _refusal(f"topology.interactions[{place}].number", "each interaction once", number)
+        interactions[number] = interaction
+    return Topology(
+        name,
+        _whole(base, "topology.base", least=1),
+        {role: _whole(count, f"topology.locations.{role}") for role, count in zip(Role, counts, strict=True)},
+        interactions,
+        _whole(families, "topology.families"),
+        _whole(per_supplier, "topology.families_per_supplier"),
+        _whole(handlers, "topology.handlers_per_queue"),
+    )
+
+
+def plan_entry(
+    topology: Topology,
+    scenario: Scenario,
+    cell: str,
+    *,
+    consumption: Consumption,
+    transactions: Transactions,
+    arrivals: ArrivalProcess,
+    seed: int,
+    length: str,
+    lengths: Lengths,
+    repeat: bool = False,
+    killed: bool = False,
+) -> dict[str, Any]:
+    """An entry of plan.json: what the audit needs of a cell, in plain JSON values.
+
+    scenario: compiled of this topology · transactions: those of the broker's row · length: the name of `lengths`, "own"
+    where a user set them.
+    """
+    return {
+        "experiment": EXPERIMENT,
+        "cell": cell,
+        "workload": EXPERIMENT,
+        "topology": to_json(topology),
+        "base": topology.base,
+        "consumption": consumption.value,
+        "transactions": transactions.value,
+        "arrivals": arrivals.value,
+        "seed": seed,
+        "lengths": {"name": length, **asdict(lengths)},
+        "repeat": repeat,
+        "killed": killed,
+        "steps": list(scenario.steps),
+        "destinations": [
+            {"kind": destination.kind.value, "name": destination.name, "copies": copies}
+            for destination, copies in zip(scenario.destinations, scenario.copies, strict=True)
+        ],
+        "handlers": [
+            {
+                "number": handler.number,
+                "place": handler.place,
+                "sender": handler.sender,
+                "step": handler.step,
+                "subscriptions": list(handler.subscriptions),
+                "transacted": handler.transacted,
+                "durable": handler.durable,
+            }
+            for handler in scenario.handlers
+        ],
+        "drivers": [
+            {
+                "number": driver.number,
+                "place": driver.place,
+                "sender": driver.sender,
+                "step": driver.outgoing.step,
+                "rate_per_s": driver.rate_per_s,
+            }
+            for driver in scenario.drivers
+        ],
+    }
+
+
+def tables() -> dict[str, Any]:
+    """The published tables as this package has them: steps, coefficients, sizing parameters, rates, probabilities."""
+    return {
+        "steps": [asdict(step) for script in INTERACTIONS.values() for step in script.steps],
+        "coefficients_bytes": {message: asdict(row) for message, row in COEFFICIENTS.items()},
+        "sizing_parameters": {number: _size(law) for number, law in SIZE_DISTRIBUTIONS.items()},
+        "horizontal_per_s": dict(HORIZONTAL_PER_S),
+        "vertical_per_s": dict(VERTICAL_PER_S),
+        "probabilities": list(PROBABILITIES),
+    }
+
+
+def digest() -> str:
+    """SHA-256 of the tables as JSON, keys sorted, without spaces: two runs with the same one had the same model."""
+    text = json.dumps(tables(), sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _size(law: SizeDistribution) -> dict[str, Any]:
+    return {"x": list(law.x), "y": list(law.y), "probabilities": list(map(str, law.probabilities))}
+
+
+def _interaction(row: Any, place: str) -> tuple[int, Interaction]:
+    number, rate_per_s, size, modes = _values(row, place, "number", "rate_per_s", "size", "modes")
+    if isinstance(number, bool) or not isinstance(number, int) or number not in INTERACTIONS:
+        raise _refusal(f"{place}.number", f"one of {', '.join(map(str, INTERACTIONS))}", number)
+    script = INTERACTIONS[number]
+    size_law = _size_law(size, f"{place}.size", script.steps)
+    values = _values(modes, f"{place}.modes", *(step.message for step in script.steps))
+    steps = tuple(
+        replace(step, mode=_mode(value, f"{place}.modes.{step.message}"))
+        for step, value in zip(script.steps, values, strict=True)
+    )
+    rate = _fraction(rate_per_s, f"{place}.rate_per_s")
+    return number, Interaction(replace(script, steps=steps), rate, size_law)
+
+
+def _size_law(record: Any, place: str, steps: tuple[MessageType, ...]) -> SizeDistribution:
+    x, y, probabilities = _values(record, place, "x", "y", "probabilities")
+    first, second, third = _list(probabilities, f"{place}.probabilities", 3)
+    shares = tuple(_fraction(one, f"{place}.probabilities") for one in (first, second, third))
+    if sum(shares) != 1:
+        raise _refusal(f"{place}.probabilities", "three fractions with the sum 1", probabilities)
+    law = SizeDistribution(_triple(x, f"{place}.x"), _triple(y, f"{place}.y"), (shares[0], shares[1], shares[2]))
+    for step in steps:
+        try:
+            law.body_bytes(step.message)
+        except WorkloadError as error:
+            raise WorkloadError(f"{place}: {error}") from None
+    return law
+
+
+def _mode(record: Any, place: str) -> DeliveryOptions:
+    names = ("persistent", "transacted", "durable")
+    values = _values(record, place, *names)
+    for name, value in zip(names, values, strict=True):
+        if not isinstance(value, bool):
+            raise _refusal(f"{place}.{name}", "true or false", value)
+    return DeliveryOptions(*values)
+
+
+def _triple(value: Any, place: str) -> tuple[int, int, int]:
+    first, second, third = (_whole(one, place) for one in _list(value, place, 3))
+    return first, second, third
+
+
+def _values(record: Any, place: str, *keys: str) -> list[Any]:
+    """The values of an object that has these keys and no others, in their order."""
+    if not isinstance(record, Mapping):
+        raise _refusal(place, "an object", record)
+    if set(record) != set(keys):
+        raise _refusal(place, f"the keys {', '.join(keys)}", ", ".join(map(str, record)))
+    return [record[key] for key in keys]
+
+
+def _list(value: Any, place: str, length: int | None = None) -> list[Any]:
+    if not isinstance(value, list) or length not in {None, len(value)}:
+        raise _refusal(place, "a list" if length is None else f"a list of {length}", value)
+    return value
+
+
+def _whole(value: Any, place: str, least: int = 0) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise _refusal(place, f"a whole number from {least} on", value)
+    return value
+
+
+def _fraction(value: Any, place: str) -> Fraction:
+    """As `to_json` writes it: in lowest terms."""
+    if isinstance(value, str) and _FRACTION.fullmatch(value) and str(Fraction(value)) == value:
+        return Fraction(value)
+    raise _refusal(place, 'a fraction from 0 on, such as "16/21"', value)
+
+
+def _refusal(place: str, expected: str, value: Any) -> WorkloadError:
+    return WorkloadError(f"{place}: expected {expected}, got {value!r}")

@@ -1,0 +1,387 @@
+"""The vocabulary of a plan: destinations, message templates, subscriptions, flows, lanes, profiles.
+
+A *lane* is one publisher and one message template, with a sequence of its own that starts at 0 in every
+cell. So each subscriber sees each lane that its filter matches unbroken, and no other lane at all: every
+loss, duplicate, reordering and wrong delivery is visible without sampling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from workloads.errors import WorkloadError
+from workloads.throughput.load_shape import LoadOverride, SyncPublishers
+from workloads.throughput.routing import check_keys, conditions
+from workloads.throughput.selectors import Selector
+
+
+class DestinationKind(StrEnum):
+    """On a topic a subscription's selector filters; where it is routed, the broker's bindings do what it says.
+
+    What can stand for a binding, by routing key or by headers: `workloads.throughput.routing`.
+    """
+
+    TOPIC = "topic"
+    QUEUE = "queue"
+    KEY = "key"
+    HEADERS = "headers"
+
+    @property
+    def routed(self) -> bool:
+        """Whether a selector stands for a binding, which the broker looks up instead of evaluating a filter."""
+        return self in (DestinationKind.KEY, DestinationKind.HEADERS)
+
+
+class AckMode(StrEnum):
+    """STOMP 1.2, SUBSCRIBE: `client` acknowledges cumulatively, `client-individual` every message by itself.
+
+    `transacted` acknowledges cumulatively inside a transaction, one per block of messages that was read.
+    """
+
+    AUTO = "auto"
+    CLIENT = "client"
+    CLIENT_INDIVIDUAL = "client-individual"
+    TRANSACTED = "transacted"
+
+    @property
+    def header(self) -> str:
+        """The value of SUBSCRIBE's `ack` header."""
+        return "client" if self is AckMode.TRANSACTED else self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How messages are sent and acknowledged; results of two profiles are never put in one fit."""
+
+    name: str
+    persistent: bool
+    receipts: bool
+    ack: AckMode
+
+
+#: `paper`: "persistent but non-durable", "explicitly acknowledged by the recipient" (Henjes et al. 2006,
+#: sections 2.1 and 4.1; the receipt stands for the synchronous JMS send of a persistent message).
+#: `today`: the leanest that STOMP has.
+PROFILES: Mapping[str, Profile] = {
+    profile.name: profile
+    for profile in (
+        Profile("today", persistent=False, receipts=False, ack=AckMode.AUTO),
+        Profile("paper", persistent=True, receipts=True, ack=AckMode.CLIENT),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    kind: DestinationKind
+    name: str
+
+
+#: By this name a selector sees the header `correlation-id` (JMS 1.1, section 3.4.5).
+CORRELATION_ID = "JMSCorrelationID"
+
+#: Stands at the head of the stamp that every message carries, and nowhere else in a message.
+STAMP_MARK = "~"
+
+
+#: The load reads and sends in blocks that hold a few frames of this size.
+MOST_BODY_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What all messages of a lane have in common: selectable properties, correlation id, size of the body."""
+
+    properties: tuple[tuple[str, str], ...] = ()
+    body_bytes: int = 0
+    correlation_id: str | None = None
+
+    @property
+    def selectable(self) -> dict[str, str]:
+        """What a selector can see of a message, by the name that it uses."""
+        correlation = {} if self.correlation_id is None else {CORRELATION_ID: self.correlation_id}
+        return dict(self.properties) | correlation
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.body_bytes <= MOST_BODY_BYTES:
+            raise WorkloadError(f"body: expected 0 to {MOST_BODY_BYTES} bytes, got {self.body_bytes}")
+        for name, value in self.selectable.items():
+            if STAMP_MARK in name + value:
+                raise WorkloadError(f"property {name}: {value!r} holds {STAMP_MARK!r}, which marks the load's stamps")
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """One subscription; a durable one has a name that outlives its connection, until the cell's end removes it."""
+
+    selector: Selector | None = None
+    durable: bool = False
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Publishers -> destination -> subscriptions; every publisher sends the templates in turn.
+
+    Each subscription has a connection of its own (the paper's test bed, section 3.1) unless `per_connection`
+    of them share one. The subscriptions of a queue compete: each message goes to exactly one of them, and they
+    have no filters (which of two matching filters gets a message is the broker's choice as well). Where messages are
+    routed, every subscription has a selector that can be a binding, and none is durable.
+    """
+
+    destination: Destination
+    publishers: int
+    templates: tuple[Template, ...]
+    subscriptions: tuple[Subscription, ...]
+    per_connection: int = 1
+
+    @property
+    def shared(self) -> bool:
+        """Whether the subscriptions compete for the messages."""
+        return self.destination.kind is DestinationKind.QUEUE
+
+    def __post_init__(self) -> None:
+        if self.per_connection < 1:
+            raise WorkloadError(f"subscriptions per connection: expected at least 1, got {self.per_connection}")
+        if self.shared and any(one.selector is not None or one.durable for one in self.subscriptions):
+            raise WorkloadError(f"queue {self.destination.name}: its subscriptions have no filter and are not durable")
+        if self.publishers < 1 or not self.templates:
+            raise WorkloadError(
+                f"flow to {self.destination.name}: needs at least one publisher and one template, "
+                f"got {self.publishers} and {len(self.templates)}"
+            )
+        if self.destination.kind.routed:
+            self._check_routing()
+
+    def _check_routing(self) -> None:
+        """What is routed has to mean to the broker what it means here."""
+        name = self.destination.name
+        if any(one.durable for one in self.subscriptions):
+            raise WorkloadError(f"{name}: where messages are routed, no subscription is durable")
+        if any(template.correlation_id is not None for template in self.templates):
+            raise WorkloadError(f"{name}: bindings see properties only; expected messages without a correlation id")
+        selectors = {one.selector for one in self.subscriptions}
+        if self.destination.kind is DestinationKind.KEY:
+            check_keys([template.properties for template in self.templates], selectors)
+        for selector in selectors if self.destination.kind is DestinationKind.HEADERS else ():
+            conditions(selector)
+
+    @cached_property
+    def receivers(self) -> tuple[tuple[int, ...], ...]:
+        """Per template, the indices of the subscriptions that must get each of its messages once."""
+        selectors = {subscription.selector for subscription in self.subscriptions}
+        verdicts = [
+            {selector: selector is None or selector.matches(template.selectable) for selector in selectors}
+            for template in self.templates
+        ]
+        return tuple(
+            tuple(index for index, subscription in enumerate(self.subscriptions) if matches[subscription.selector])
+            for matches in verdicts
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One publisher's messages of one template; `receivers` are the plan's subscription numbers.
+
+    Each receiver gets every message once; of a `shared` lane, exactly one receiver gets each message.
+    """
+
+    number: int
+    publisher: int
+    template: Template
+    destination: Destination
+    receivers: tuple[int, ...]
+    shared: bool = False
+
+    @property
+    def copies(self) -> int:
+        """Copies delivered of each message."""
+        return 1 if self.shared else len(self.receivers)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What should happen in one cell: its flows, under the profile of the run.
+
+    Publishers, subscriptions and lanes are numbered through all flows, in their order. Raises
+    WorkloadError where a template reaches nobody: there is then no delivery to give credit for, and
+    nothing to conserve.
+    """
+
+    experiment: str
+    cell: str
+    profile: Profile
+    flows: tuple[Flow, ...]
+
+    def __post_init__(self) -> None:
+        for flow in self.flows:
+            for template, receivers in zip(flow.templates, flow.receivers, strict=True):
+                if not receivers:
+                    raise WorkloadError(
+                        f"{self.experiment} {self.cell}: no subscription of {flow.destination.name} matches "
+                        f"{template.selectable}; r = 0 is not measured"
+                    )
+
+    @cached_property
+    def lanes(self) -> tuple[Lane, ...]:
+        lanes: list[Lane] = []
+        first_publisher = first_subscription = 0
+        for flow in self.flows:
+            for publisher in range(flow.publishers):
+                for template, receivers in zip(flow.templates, flow.receivers, strict=True):
+                    lanes.append(
+                        Lane(
+                            len(lanes),
+                            first_publisher + publisher,
+                            template,
+                            flow.destination,
+                            tuple(first_subscription + index for index in receivers),
+                            flow.shared,
+                        )
+                    )
+            first_publisher += flow.publishers
+            first_subscription += len(flow.subscriptions)
+        return tuple(lanes)
+
+    @property
+    def publishers(self) -> int:
+        return sum(flow.publishers for flow in self.flows)
+
+    @cached_property
+    def subscriptions(self) -> tuple[tuple[Destination, Subscription], ...]:
+        return tuple((flow.destination, subscription) for flow in self.flows for subscription in flow.subscriptions)
+
+    @cached_property
+    def sessions(self) -> tuple[range, ...]:
+        """The subscription numbers of each consuming connection."""
+        sessions: list[range] = []
+        first = 0
+        for flow in self.flows:
+            end = first + len(flow.subscriptions)
+            sessions += [
+                range(begin, min(begin + flow.per_connection, end)) for begin in range(first, end, flow.per_connection)
+            ]
+            first = end
+        return tuple(sessions)
+
+    @property
+    def connections(self) -> int:
+        return self.publishers + len(self.sessions)
+
+    @cached_property
+    def n_fltr(self) -> int:
+        """Filters installed, matching ones included (the paper's n_fltr, section 4.5); bindings are none."""
+        return sum(one.selector is not None and not destination.kind.routed for destination, one in self.subscriptions)
+
+    @cached_property
+    def replication(self) -> float:
+        """Copies delivered per message received, averaged over the lanes, which are sent in turn."""
+        return sum(lane.copies for lane in self.lanes) / len(self.lanes)
+
+
+Factor = int | str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting of an experiment's factors; the id is zero-padded and has no `=`, so that -k can select it."""
+
+    id: str
+    factors: Mapping[str, Factor]
+
+    def number(self, factor: str) -> int:
+        """The level of a factor that counts something."""
+        return int(self.factors[factor])
+
+
+def _as_run(_cell: Cell, profile: Profile) -> Profile:
+    return profile
+
+
+def _closed_loop(_cell: Cell) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One question of a throughput study: its grids by level, and the plan that a setting stands for.
+
+    label: format string of a cell's id over the factors · fits_model: n_fltr and r vary independently over the
+    cells, so that B = t_rcv + n_fltr t_fltr + r t_tx can be fitted on them, or B = t_rcv + r t_tx where r varies and
+    there are no filters · profile: what a cell changes of the
+    run's profile, where that is the question · pace: what a cell asks for instead of the run's closed loop ·
+    own_connections: its cells share no connections with other cells, because connections are its question or because
+    they pace themselves.
+    """
+
+    name: str
+    source: str
+    question: str
+    label: str
+    grids: Mapping[str, tuple[Cell, ...]]
+    flow: Callable[[Cell, str], Flow]
+    fits_model: bool = False
+    profile: Callable[[Cell, Profile], Profile] = _as_run
+    pace: Callable[[Cell], LoadOverride | None] = _closed_loop
+    own_connections: bool = False
+
+    def cells(self, grid: str) -> tuple[Cell, ...]:
+        try:
+            return self.grids[grid]
+        except KeyError:
+            raise WorkloadError(
+                f"experiment {self.name} has no grid {grid!r}; it has {', '.join(self.grids)}"
+            ) from None
+
+    def grid_of(self, levels: Mapping[str, Any]) -> tuple[Cell, ...]:
+        """A user's own grid: every combination of the levels given per factor.
+
+        Raises WorkloadError for a factor that the experiment does not have or that is missing, and for levels
+        of another kind than its own grids have.
+        """
+        known = self._factors
+        if unknown := sorted(set(levels) - set(known)):
+            raise WorkloadError(f"[{self.name}]: unknown key {unknown[0]!r}; its factors are {', '.join(known)}")
+        if missing := [name for name in known if name not in levels]:
+            raise WorkloadError(f"[{self.name}]: {missing[0]!r} is missing; its factors are {', '.join(known)}")
+        for name, texts in known.items():
+            given = levels[name]
+            if not isinstance(given, list) or not given or len(set(map(str, given))) < len(given):
+                raise WorkloadError(f"[{self.name}] {name}: expected a list of different levels, got {given!r}")
+            for level in given:
+                if texts and level not in texts:
+                    raise WorkloadError(f"[{self.name}] {name}: expected one of {', '.join(texts)}, got {level!r}")
+                if not texts and (type(level) is not int or level < 0):
+                    raise WorkloadError(f"[{self.name}] {name}: expected a whole number from 0 on, got {level!r}")
+        return factorial(self.label, **{name: tuple(levels[name]) for name in known})
+
+    @property
+    def _factors(self) -> dict[str, tuple[str, ...]]:
+        """The factors by name, with their levels where these are words."""
+        cells = [cell for grid in self.grids.values() for cell in grid]
+        return {
+            name: tuple(dict.fromkeys(level for cell in cells if isinstance(level := cell.factors[name], str)))
+            for name in cells[0].factors
+        }
+
+    def plan(self, cell: Cell, profile: Profile, destination: str | None = None) -> Plan:
+        """The plan of one cell, on a destination of its own so that cells cannot see each other's messages."""
+        name = destination or f"bench.{self.name}.{cell.id}"
+        own = self.profile(cell, profile)
+        if isinstance(self.pace(cell), SyncPublishers) and not own.receipts:
+            raise WorkloadError(
+                f"{self.name} {cell.id}: publishers that wait for receipts need a profile that has them"
+            )
+        return Plan(self.name, cell.id, own, (self.flow(cell, name),))
+
+
+def factorial(label: str, **factors: tuple[Factor, ...]) -> tuple[Cell, ...]:
+    """Every combination of the factors' levels; `label` is a format string over the factors' names."""
+    cells: list[dict[str, Factor]] = [{}]
+    for name, levels in factors.items():
+        cells = [{**cell, name: level} for cell in cells for level in levels]
+    return tuple(Cell(label.format(**cell), cell) for cell in cells)

@@ -1,0 +1,117 @@
+"""When a publisher may send: the one thing by which workloads differ in the load engine's loop.
+
+A rule is a value; the engine asks it nothing. Times are offsets from the start of the load, in ns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from workloads.errors import WorkloadError
+
+
+class CreditBy(StrEnum):
+    """What gives a closed loop its credit back."""
+
+    DELIVERY = "delivery"
+    RECEIPT = "receipt"
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedLoop:
+    """Closed loop: the load sends as fast as credit comes back, with at most `in_flight` messages under way.
+
+    By DELIVERY, publishers may send while the copies expected of what was sent, less those delivered or
+    known lost, stay below `in_flight` messages' worth of copies. This bounds the backlog inside any broker
+    without relying on the broker's own flow control. Where the profile has receipts, these must have come
+    back as well. By RECEIPT only they count, each publisher with its own equal share of the credit: the
+    form closest to synchronous publishers, which leaves the backlog to the broker.
+    """
+
+    in_flight: int
+    loop: CreditBy = CreditBy.DELIVERY
+
+    def __post_init__(self) -> None:
+        if self.in_flight < 1:
+            raise WorkloadError(f"messages in flight: expected at least 1, got {self.in_flight}")
+
+
+class ArrivalProcess(StrEnum):
+    """How the planned instants of an open loop lie in time."""
+
+    CONSTANT = "constant"
+    POISSON = "poisson"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLoop:
+    """Open loop: every message has a planned instant, whatever the broker does.
+
+    Constant arrivals: message i of the whole plan is due at i / rate; the publishers take turns, so that
+    publisher p of P sends messages p, p + P, p + 2P, ... Poisson arrivals: every publisher draws independent
+    exponential gaps of mean P / rate by `seed` and its number, so that all of them together are a Poisson
+    stream of the rate.
+    """
+
+    rate_per_s: float
+    arrivals: ArrivalProcess = ArrivalProcess.CONSTANT
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise WorkloadError(f"seed of the arrivals: expected 0 or more, got {self.seed}")
+        if not 0 < self.rate_per_s < 1e7:
+            raise WorkloadError(f"rate: expected messages per second above 0 and below 1e7, got {self.rate_per_s}")
+
+    @property
+    def gap_ns(self) -> float:
+        """Nanoseconds between two messages of the plan."""
+        return 1e9 / self.rate_per_s
+
+
+SendRule = ClosedLoop | OpenLoop
+
+
+@dataclass(frozen=True, slots=True)
+class SyncPublishers:
+    """The pace of synchronous publishers: each has at most `in_flight` messages under way, until their receipts.
+
+    The load then reads with a short pause only, which is part of every round trip.
+    """
+
+    in_flight: int
+
+    def __post_init__(self) -> None:
+        if self.in_flight < 1:
+            raise WorkloadError(f"messages in flight per publisher: expected at least 1, got {self.in_flight}")
+
+    def __str__(self) -> str:
+        return f"receipt, {self.in_flight} in flight per publisher"
+
+
+@dataclass(frozen=True, slots=True)
+class ShareOfCapacity:
+    """The pace of an open loop at a share of the capacity that the same flow has in the same start."""
+
+    percent: int
+    arrivals: ArrivalProcess
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.percent <= 99:
+            raise WorkloadError(f"utilisation: expected 1 to 99 % of the capacity, got {self.percent}")
+
+    def __str__(self) -> str:
+        return f"{self.percent} % of capacity, {self.arrivals} arrivals"
+
+
+@dataclass(frozen=True, slots=True)
+class AtCapacity:
+    """The pace of a closed loop whose rate is the capacity of an open loop's flow: messages are sent about singly."""
+
+    def __str__(self) -> str:
+        return "capacity, sent singly"
+
+
+#: What a cell asks for instead of the run's closed loop.
+LoadOverride = SyncPublishers | ShareOfCapacity | AtCapacity

@@ -1,0 +1,147 @@
+"""Which cells a run measures, in how many layouts, rounds and slices, unless its user says so; and what that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workloads.errors import WorkloadError
+from workloads.throughput.blocks import Block
+from workloads.throughput.flow import Cell, Experiment
+from workloads.throughput.load_shape import LoadOverride, ShareOfCapacity
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """Layouts of a start, rounds in each, and the measured part of a slice.
+
+    The warm-up takes warm_up_s at least and, in a start whose broker does not become warm, about warm_up_limit_s; none
+    at all where both are 0.
+    """
+
+    layouts: int
+    rounds: int
+    slice_s: float
+    warm_up_s: float
+    warm_up_limit_s: float
+
+
+PRESETS: Mapping[str, Preset] = {
+    "smoke": Preset(layouts=1, rounds=1, slice_s=0.1, warm_up_s=0.0, warm_up_limit_s=0.0),  # correctness only
+    "quick": Preset(layouts=8, rounds=2, slice_s=0.4, warm_up_s=20.0, warm_up_limit_s=50.0),
+    "today": Preset(layouts=8, rounds=3, slice_s=0.4, warm_up_s=40.0, warm_up_limit_s=180.0),
+    "paper": Preset(layouts=8, rounds=3, slice_s=0.4, warm_up_s=40.0, warm_up_limit_s=180.0),
+}
+
+#: Layouts of each start from which `--precision` tells how many it takes: 4 degrees of freedom cost a t quantile of 2.8
+#: in one start, and 2.3 in two.
+PILOT_LAYOUTS = 5
+
+#: Slices of cells that pace themselves, or that ask about connections, are longer by these factors: a synchronous
+#: publisher is far from the broker's capacity, and a percentile of an open loop needs messages.
+PACED_SLICE, OPEN_SLICE = 5.0, 12.5
+
+#: In front of its measured part a slice is under load for this share of it, at least and at most so long.
+RAMP_SHARE, RAMP_S = 0.25, (0.05, 1.0)
+
+#: Where a block is of such cells, a layout has this share of the rounds, at least one.
+PACED_ROUNDS = 0.5
+
+#: A layout begins with a round that is not counted: the broker's code meets new objects, and what connecting left
+#: behind is collected. So long in all, in a run that warms up at all.
+WARMING_S = 3.0
+
+
+def slice_s(level_slice_s: float, pace: LoadOverride | None, *, own_connections: bool) -> float:
+    """The measured part of a cell's slice; the engine makes it longer for a broker that takes few messages in it."""
+    if isinstance(pace, ShareOfCapacity):
+        return level_slice_s * OPEN_SLICE
+    return level_slice_s * PACED_SLICE if own_connections else level_slice_s
+
+
+def ramp_s(measured_s: float) -> float:
+    """What lies in front of the measured part of a slice."""
+    least, most = RAMP_S
+    return min(most, max(least, RAMP_SHARE * measured_s))
+
+
+def rounds_of(level: Preset, block: Block) -> int:
+    """Counted rounds of a block in each of its layouts."""
+    return max(1, round(level.rounds * PACED_ROUNDS)) if block.own_connections else level.rounds
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The cells of each experiment: those of a level, or a user's own factors by experiment."""
+
+    name: str
+    level: Preset
+    own: Mapping[str, Mapping[str, Any]] | None = None
+
+    def cells(self, experiment: Experiment) -> tuple[Cell, ...]:
+        """Raises WorkloadError where the experiment has no such grid, or not these factors."""
+        if self.own is None:
+            return experiment.cells(self.name)
+        levels = self.own.get(experiment.name)
+        return () if levels is None else experiment.grid_of(levels)
+
+
+def grid_of(name: str, table: Mapping[str, Any]) -> Grid:
+    """A grid from a user's table: `layouts`, `rounds`, `slice_seconds`, `warmup_seconds`, and a table of factors per
+    experiment.
+
+    What is not said is that of `quick`. Raises WorkloadError for any other key; whether the experiments exist is known
+    when they are collected.
+    """
+    quick = PRESETS["quick"]
+    times = {
+        "layouts": quick.layouts,
+        "rounds": quick.rounds,
+        "slice_seconds": quick.slice_s,
+        "warmup_seconds": quick.warm_up_s,
+    }
+    own: dict[str, Mapping[str, Any]] = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            own[key] = value
+        elif key not in times:
+            raise WorkloadError(
+                f"grid {name}: unknown key {key!r}; expected {', '.join(times)}, and a table of factors per experiment"
+            )
+        elif isinstance(value, bool) or not isinstance(value, type(times[key]) | int):
+            raise WorkloadError(f"grid {name}: {key}: expected a number, got {value!r}")
+        else:
+            times[key] = value
+    if not own:
+        raise WorkloadError(f"grid {name}: no experiment; expected a table such as [replication] with its factors")
+    warm_up_s = times["warmup_seconds"]
+    limit_s = max(warm_up_s, quick.warm_up_limit_s) if warm_up_s else 0.0
+    level = Preset(int(times["layouts"]), int(times["rounds"]), times["slice_seconds"], warm_up_s, limit_s)
+    return Grid(name, level, own)
+
+
+#: What a slice takes besides its ramp and its measured part, a connection and a subscription to be opened and ended,
+#: and a start besides its warm-up. Measured on ActiveMQ Classic 5.18.3 on 2 cores.
+DRAIN_S, CONNECTION_S, SUBSCRIPTION_S, START_S = 0.03, 0.0006, 0.00015, 7.0
+
+#: What a cell of a workload takes besides its periods: from two runs of ActiveMQ Classic 5.18.3 on 2 cores.
+CELL_S = 2.2
+
+#: A warm-up that ends by the data takes about so much of its limit.
+WARM_UP_SHARE = 0.8
+
+
+def estimate_s(blocks: Sequence[Block], level: Preset, starts: int) -> float:
+    """Seconds that all starts of one broker will take."""
+    pass_s = sum(layout_s(block, level) for block in blocks)
+    warm_up_s = max(level.warm_up_s, WARM_UP_SHARE * level.warm_up_limit_s)
+    return starts * (START_S + warm_up_s + level.layouts * pass_s)
+
+
+def layout_s(block: Block, level: Preset) -> float:
+    """Seconds that one layout of a block takes."""
+    slices_s = [slice_s(level.slice_s, cell.pace, own_connections=cell.own_connections) for cell in block.cells]
+    round_s = sum(measured + ramp_s(measured) + DRAIN_S for measured in slices_s)
+    opening_s = CONNECTION_S * block.connections + SUBSCRIPTION_S * block.subscriptions
+    return opening_s + (WARMING_S if level.warm_up_limit_s else 0.0) + rounds_of(level, block) * round_s

@@ -1,0 +1,71 @@
+"""Selectors as bindings: what a broker that routes is asked for, where another one evaluates a filter.
+
+Who gets which message stays what `matches` says. A binding can express less than a selector, so that what may stand
+for one is bounded here: then the two agree, and the audit checks the broker's routing as it checks filters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from workloads.errors import WorkloadError
+from workloads.throughput.selectors import And, Equals, Like, Selector
+
+Properties: TypeAlias = tuple[tuple[str, str], ...]
+
+_WORD = "[A-Za-z0-9-]+"
+_KEY = re.compile(rf"{_WORD}(\.{_WORD})*")
+_PATTERN = re.compile(rf"({_WORD}|%)(\.({_WORD}|%))*")
+
+
+def routing_key(properties: Properties) -> str:
+    """The key under which a message is sent: the value of its one property."""
+    ((_, key),) = properties
+    return key
+
+
+def binding_key(selector: Selector | None, any_word: str) -> str:
+    """The key by which a subscription is bound; `any_word` is how the broker spells what stands for one word."""
+    if isinstance(selector, Equals):
+        return selector.value
+    if isinstance(selector, Like):
+        return ".".join(any_word if word == "%" else word for word in selector.pattern.split("."))
+    raise WorkloadError(f"{selector}: only `name = 'key'` and `name LIKE 'word.%'` can be a binding key")
+
+
+def conditions(selector: Selector | None) -> dict[str, str]:
+    """The headers that a message must have, with these values, all of them."""
+    terms = selector.terms if isinstance(selector, And) else (selector,)
+    equal = [term for term in terms if isinstance(term, Equals)]
+    wanted = {term.name: term.value for term in equal}
+    if not len(wanted) == len(equal) == len(terms):
+        raise WorkloadError(f"{selector}: only `name = 'value'`, or several of different names joined by AND, can bind")
+    return wanted
+
+
+def check_keys(messages: Iterable[Properties], selectors: Iterable[Selector | None]) -> None:
+    """Raises WorkloadError unless every selector matches as its binding key does.
+
+    A message's key is its one property's value, which all selectors name. `%` may be any text and a wildcard is one
+    word: the two agree where `%` stands for a whole word, and all keys have as many words as the pattern.
+    """
+    names, counts = set(), set()
+    for properties in messages:
+        if len(properties) != 1 or not _KEY.fullmatch(properties[0][1]):
+            raise WorkloadError(f"{dict(properties)}: expected one property, whose value is words joined by `.`")
+        names.add(properties[0][0])
+        counts.add(_words(properties[0][1]))
+    for selector in selectors:
+        key = binding_key(selector, "%")
+        if not (_PATTERN if isinstance(selector, Like) else _KEY).fullmatch(key):
+            raise WorkloadError(f"{selector}: expected words joined by `.`, in LIKE also `%` for a whole word")
+        if {selector.name} != names:  # type: ignore[union-attr]  # binding_key takes no other selector
+            raise WorkloadError(f"{selector}: expected a condition on {', '.join(sorted(names))}, whose value routes")
+        if isinstance(selector, Like) and counts != {_words(key)}:
+            raise WorkloadError(f"{selector}: expected as many words as the keys of the messages have")
+
+
+def _words(key: str) -> int:
+    return key.count(".") + 1

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: bench test test-all check bench-engine bench-fit extras lock clean
+.PHONY: bench test test-brokers test-all check bench-engine bench-fit extras lock clean
 
 .venv: requirements.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
@@ -14,10 +14,15 @@ BIN := .venv/bin
 bench: .venv
 	$(BIN)/pytest microbench -k replication --grid quick --benchmark-quiet
 
-# Tests that measure need the machine for themselves; the others do not mind company.
+# Whatever is pure, the suite's own broker, one ActiveMQ, one Spark. Tests that measure (alone) need the machine for
+# themselves; the others do not mind company.
 test: .venv
-	$(BIN)/pytest -m "not slow and not alone" -n 3 --no-loadscope-reorder
-	$(BIN)/pytest -m "not slow and alone"
+	$(BIN)/pytest -m "not brokers and not slow" -n 3 --no-loadscope-reorder
+
+# Further brokers, clients and workers, containers, TLS, kills, and the calibration against known costs.
+test-brokers: .venv
+	$(BIN)/pytest -m "brokers and not slow and not alone" -n 3 --no-loadscope-reorder
+	$(BIN)/pytest -m "brokers and not slow and alone"
 
 test-all: .venv
 	$(BIN)/pytest

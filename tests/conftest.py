@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, settings
 
+from fixtures.load.group.job import Client
 from workloads.schema import TABLES, expected_pairs
 from workloads.throughput.lanes import LaneAudit, audit_lane, audit_shared_lane
 
@@ -34,6 +35,10 @@ ON_SPARK = ("tests/analysis/scenario/", "tests/analysis/")
 LONGEST = (
     "test_workload_faults.py",
     "test_throughput_run.py",
+    "test_wrong_brokers.py",
+    "test_broken_runs.py",
+    "test_precision_run.py",
+    "test_blocks_load.py",
     "test_lifecycle.py",
     "test_container.py",
     "test_rabbitmq.py",
@@ -47,8 +52,17 @@ settings.load_profile("busy")
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
+#: Parameters of a test that has the same meaning for the other values, which `make test` has.
+FURTHER = {"workers": 3, "client": Client.STOMP_PY}
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m is applied
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first, so that no worker of xdist is left with it at the end."""
+    for item in items:
+        varied = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        if any(varied.get(name) == value for name, value in FURTHER.items()):
+            item.add_marker(pytest.mark.brokers)
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: -1 if group_of(item.nodeid) in ON_SPARK else places.get(item.path.name, len(LONGEST)))
 

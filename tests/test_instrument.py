@@ -19,7 +19,7 @@ from tests.conftest import ROOT
 from tests.support.sessions import LIMIT_S, environment
 
 #: Costs come back only from a broker and a load that have their CPUs for themselves.
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.brokers]
 
 
 TIMES = {"t_rcv": 400e-6, "t_fltr": 6e-6, "t_tx": 60e-6}

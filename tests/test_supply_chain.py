@@ -10,7 +10,7 @@ from tests.support.load_bench import require_activemq
 from tests.support.sessions import PYTEST, command
 from workloads.status import VerdictKind
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone]
+pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.brokers]
 
 #: (topology, BASE, seconds of warm-up and of measurement): enough for 20 executions of the rarest interaction, for a
 #: trend, and for the level of the warm-up's last third.

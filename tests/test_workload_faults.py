@@ -19,6 +19,9 @@ from workloads.supply_chain.executions import Execution
 from workloads.supply_chain.interactions import INTERACTIONS
 from workloads.supply_chain.topology import Location
 
+#: Nine sessions of 24 s each, most of it waiting.
+pytestmark = pytest.mark.brokers
+
 #: Each supermarket has a distribution centre of its own, and starts an execution every other second: what is cut off in
 #: the last second of the measurement holds up nobody else. Of 288 executions five messages that nobody sends are 0.3 %;
 #: a busy host may hold back the rest for more than a second before the counts leave their 5 %.

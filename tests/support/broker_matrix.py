@@ -38,8 +38,17 @@ class Entry:
 
 
 def parameters() -> list[object]:
-    """Each product once, and the suite's own broker, also by its URL; all else takes too long for `make test`."""
-    return [pytest.param(entry, id=str(entry), marks=() if quick else pytest.mark.slow) for entry, quick in _entries()]
+    """Each product once, and the suite's own broker, also by its URL; all else takes too long for CI.
+
+    `make test` has the suite's own broker and ActiveMQ, `make test-brokers` the others.
+    """
+    return [pytest.param(entry, id=str(entry), marks=_marks(entry, quick=quick)) for entry, quick in _entries()]
+
+
+def _marks(entry: Entry, *, quick: bool) -> list[pytest.MarkDecorator]:
+    if not quick:
+        return [pytest.mark.slow, pytest.mark.brokers]
+    return [] if entry.text.startswith(("reference", "activemq")) else [pytest.mark.brokers]
 
 
 def _entries() -> Iterator[tuple[Entry, bool]]:

@@ -17,7 +17,8 @@ from analysis.report.figures import Picture, PlotGroup
 from analysis.report.rounds_figure import heat
 from analysis.report.tables import Table
 from analysis.results import JSON_SCHEMA, BrokerComparison, CellSummary, FitResult, RunResult, worst
-from analysis.throughput.console import Alike, alike, by_start, nowhere
+from analysis.text import Alike, alike
+from analysis.throughput.console import by_start, nowhere
 from analysis.throughput.glance import CELL_COLUMNS, Glance, glance
 from workloads.status import VerdictKind
 

@@ -17,7 +17,7 @@ from analysis.scenario.results import (
     Warnings,
     WorkloadResult,
 )
-from analysis.throughput.console import cut, findings, headline, table, verdict_line
+from analysis.text import cut, findings, headline, table, verdict_line
 from workloads.schema import Severity
 from workloads.specjms2007 import DISCLAIMER, rules
 from workloads.status import VerdictKind

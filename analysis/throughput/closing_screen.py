@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from analysis.throughput.console import verdict_line
+from analysis.text import verdict_line
 from analysis.throughput.glance import CELL_COLUMNS, SOURCE, ExperimentGlance, Glance, ModelGlance
 from workloads.status import VerdictKind
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-
-from tabulate import tabulate
 
 from analysis.results import (
     AuditResult,
@@ -14,7 +11,6 @@ from analysis.results import (
     CellAudit,
     CellSummary,
     Claim,
-    Finding,
     FitResult,
     Grade,
     HostUse,
@@ -29,6 +25,7 @@ from analysis.results import (
     formula,
     reasons,
 )
+from analysis.text import cut, findings, headline, table, verdict_line
 from analysis.throughput.fit import PAPER
 from workloads.limits import DISTURBED_LEVEL, GOOD, ROUGH
 from workloads.schema import PREPARATION
@@ -70,17 +67,9 @@ SCOPES = {
 
 _MIB = 2**20
 
-#: Columns of words are as wide as their header says here, and go on in the next line.
-_WIDTHS = {"claim": 32, "published": 26, "measured": 40, "why": 60, "worst at": 32}
 
 #: In the title of a table: a binding is looked up, a filter is evaluated.
 ROUTED = ", routing, not filtering"
-
-#: Lines of one kind beyond these are counted, not printed.
-MOST_LINES = 8
-
-#: Findings with one limit and one advice stand together from here on.
-ALIKE = 3
 
 
 def summary(results: Sequence[RunResult]) -> str:
@@ -127,10 +116,6 @@ def _run(result: RunResult, *, cells: bool) -> str:
     words = VERDICTS if result.measures else AUDIT_VERDICTS
     parts += [*findings(result.every_finding), f"{verdict_line(result.verdict, words)}\nrun directory: {result.path}"]
     return "\n\n".join(parts)
-
-
-def headline(text: str) -> str:
-    return f"{text}\n{'=' * len(text)}"
 
 
 def _cells(cells: Sequence[CellSummary], not_applicable: Sequence[NotApplicable]) -> Iterator[str]:
@@ -536,14 +521,6 @@ def chance(rows: Sequence[Ratio]) -> str:
     )
 
 
-def table(rows: Sequence[Sequence[object]], headers: Sequence[str], left: int) -> str:
-    """Text to the left in the first `left` columns and in those of words, numbers to the right."""
-    words = {"status", "verdict", "said", *_WIDTHS}
-    align = ["left" if place < left or title in words else "right" for place, title in enumerate(headers)]
-    widths = [_WIDTHS.get(title) for title in headers]
-    return str(tabulate(rows, headers, disable_numparse=True, colalign=align, maxcolwidths=widths))
-
-
 def _range_us(interval: Interval) -> str:
     if interval.low is None or interval.high is None:
         return "-"
@@ -579,55 +556,3 @@ def _host(host: Sequence[HostUse]) -> str:
         "broker switches/s",
     )
     return table(rows, headers, left=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Alike:
-    """Findings with the same limit, advice and consequence: `texts` say of each what was measured."""
-
-    limit: str
-    advice: str
-    consequence: VerdictKind
-    texts: tuple[str, ...]
-
-
-def alike(those: Iterable[Finding]) -> list[Alike]:
-    """Findings in groups, in the order of the first of each; groups of fewer than ALIKE are taken apart."""
-    found: dict[tuple[str, str, VerdictKind], list[str]] = {}
-    for finding in those:
-        texts = found.setdefault((finding.limit, finding.advice, finding.consequence), [])
-        texts.append(f"{finding.what}: {finding.measured}")
-    groups: list[Alike] = []
-    for (limit, advice, consequence), texts in found.items():
-        parts = [tuple(texts)] if len(texts) >= ALIKE else [(text,) for text in texts]
-        groups += [Alike(limit, advice, consequence, part) for part in parts]
-    return groups
-
-
-def findings(those: Iterable[Finding]) -> list[str]:
-    """One line each; those that differ in what was measured only stand under what they have in common."""
-    lines: list[str] = []
-    for group in alike(those):
-        rest = f" (limit: {group.limit}). {capital(group.advice)}." + (
-            "" if group.consequence == VerdictKind.VALID else f" [{group.consequence}]"
-        )
-        if len(group.texts) == 1:
-            lines.append(f"- {group.texts[0]}{rest}")
-        else:
-            lines += [f"- {len(group.texts)} alike{rest}"]
-            lines += cut([f"    {text}" for text in group.texts], "    findings")
-    return ["Findings\n" + "\n".join(lines)] if lines else []
-
-
-def cut(lines: list[str], what: str) -> list[str]:
-    """The first lines, and how many more there are."""
-    more = len(lines) - MOST_LINES
-    return lines if more < 1 else [*lines[:MOST_LINES], f"{what}: {more} more, which --json lists"]
-
-
-def capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def verdict_line(kind: VerdictKind, words: Mapping[VerdictKind, str]) -> str:
-    return f"verdict: {kind} - {words[kind]}"

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from analysis.results import Finding, HalfWidth, Interval, Scope, Variation
+from analysis.text import alike
 from analysis.throughput import console
 from tests.support import study_runs
 from workloads.status import VerdictKind
@@ -92,7 +93,7 @@ def test_alike_findings_stand_together():
     def finding(number, limit):
         return Finding(f"cell {number}", f"{number}%", limit, "measure again", VerdictKind.UNVERIFIED)
 
-    groups = console.alike([finding(1, "a"), finding(2, "b"), finding(3, "a"), finding(4, "b"), finding(5, "a")])
+    groups = alike([finding(1, "a"), finding(2, "b"), finding(3, "a"), finding(4, "b"), finding(5, "a")])
 
     assert [group.texts for group in groups] == [
         ("cell 1: 1%", "cell 3: 3%", "cell 5: 5%"),

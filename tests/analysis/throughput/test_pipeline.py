@@ -21,6 +21,7 @@ from analysis.results import (
     fit_json,
     summary_json,
 )
+from analysis.text import findings as text_findings
 from analysis.throughput import console, fit, pipeline
 from tests.support import run_directories as rd
 from workloads.histogram import bucket_of
@@ -466,7 +467,7 @@ def test_many_findings_stay_readable():
     alike = [Finding(f"cell {number} lies off the fit", f"{number} %", "5 %", "look at it") for number in range(40)]
     other = Finding("a loss", "1", "0", "nothing may be believed", VerdictKind.INVALID)
 
-    (text,) = console.findings([other, *alike])
+    (text,) = text_findings([other, *alike])
 
     assert "- a loss: 1 (limit: 0). Nothing may be believed. [invalid]" in text
     assert "- 40 alike (limit: 5 %). Look at it." in text

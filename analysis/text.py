@@ -1,0 +1,88 @@
+"""Blocks of text for a terminal that both kinds of runs print: headlines, tables, findings, verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tabulate import tabulate
+
+from analysis.results import (
+    Finding,
+)
+from workloads.status import VerdictKind
+
+#: Columns of words are as wide as their header says here, and go on in the next line.
+_WIDTHS = {"claim": 32, "published": 26, "measured": 40, "why": 60, "worst at": 32}
+
+
+#: Lines of one kind beyond these are counted, not printed.
+MOST_LINES = 8
+
+
+#: Findings with one limit and one advice stand together from here on.
+ALIKE = 3
+
+
+def headline(text: str) -> str:
+    return f"{text}\n{'=' * len(text)}"
+
+
+def table(rows: Sequence[Sequence[object]], headers: Sequence[str], left: int) -> str:
+    """Text to the left in the first `left` columns and in those of words, numbers to the right."""
+    words = {"status", "verdict", "said", *_WIDTHS}
+    align = ["left" if place < left or title in words else "right" for place, title in enumerate(headers)]
+    widths = [_WIDTHS.get(title) for title in headers]
+    return str(tabulate(rows, headers, disable_numparse=True, colalign=align, maxcolwidths=widths))
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Findings with the same limit, advice and consequence: `texts` say of each what was measured."""
+
+    limit: str
+    advice: str
+    consequence: VerdictKind
+    texts: tuple[str, ...]
+
+
+def alike(those: Iterable[Finding]) -> list[Alike]:
+    """Findings in groups, in the order of the first of each; groups of fewer than ALIKE are taken apart."""
+    found: dict[tuple[str, str, VerdictKind], list[str]] = {}
+    for finding in those:
+        texts = found.setdefault((finding.limit, finding.advice, finding.consequence), [])
+        texts.append(f"{finding.what}: {finding.measured}")
+    groups: list[Alike] = []
+    for (limit, advice, consequence), texts in found.items():
+        parts = [tuple(texts)] if len(texts) >= ALIKE else [(text,) for text in texts]
+        groups += [Alike(limit, advice, consequence, part) for part in parts]
+    return groups
+
+
+def findings(those: Iterable[Finding]) -> list[str]:
+    """One line each; those that differ in what was measured only stand under what they have in common."""
+    lines: list[str] = []
+    for group in alike(those):
+        rest = f" (limit: {group.limit}). {capital(group.advice)}." + (
+            "" if group.consequence == VerdictKind.VALID else f" [{group.consequence}]"
+        )
+        if len(group.texts) == 1:
+            lines.append(f"- {group.texts[0]}{rest}")
+        else:
+            lines += [f"- {len(group.texts)} alike{rest}"]
+            lines += cut([f"    {text}" for text in group.texts], "    findings")
+    return ["Findings\n" + "\n".join(lines)] if lines else []
+
+
+def cut(lines: list[str], what: str) -> list[str]:
+    """The first lines, and how many more there are."""
+    more = len(lines) - MOST_LINES
+    return lines if more < 1 else [*lines[:MOST_LINES], f"{what}: {more} more, which --json lists"]
+
+
+def verdict_line(kind: VerdictKind, words: Mapping[VerdictKind, str]) -> str:
+    return f"verdict: {kind} - {words[kind]}"
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

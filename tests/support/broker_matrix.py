@@ -22,7 +22,7 @@ from fixtures.brokers.spec import BrokerSpec, Provider, Running
 from fixtures.errors import BrokerError
 from fixtures.host import cpus
 from tests.support import container_engine
-from tests.support.extras import lacking
+from tests.support.requirements import extra_missing, missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +90,13 @@ def _prepare(spec: BrokerSpec) -> None:
     try:
         brokers.prepare(spec)
     except BrokerError as error:
-        lacking(str(error))
+        (extra_missing if spec.provider is Provider.HOME else missing)(str(error))
 
 
 def _image(product: str, stack: ExitStack) -> str:
     """An image of what this machine has, in a container engine of its own, which the environment then names."""
     if lacks := container_engine.lacks():
-        lacking(lacks)
+        extra_missing(lacks)
     _prepare(brokers.parse(product))
     address = stack.enter_context(container_engine.engine())
     stack.enter_context(pytest.MonkeyPatch.context()).setenv("DOCKER_HOST", address)

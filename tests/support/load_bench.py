@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -11,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-import pytest
 import trustme
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key, pkcs12
 from cryptography.x509 import load_pem_x509_certificate
@@ -35,6 +33,7 @@ from fixtures.load.throughput.layout_run import (
 )
 from fixtures.recording.run_directory import RunDirectory
 from fixtures.session.throughput_start import CellOutcome
+from tests.support.requirements import missing
 from workloads.schedule import Slot
 from workloads.schema import Window
 from workloads.status import WindowStatus
@@ -55,7 +54,7 @@ def require_activemq():
     try:
         brokers.prepare(brokers.parse("activemq"))
     except BrokerError as error:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
+        missing(str(error))
 
 
 def plan_of(profile: Profile, *, publishers=4, body_bytes=90, per_connection=1):

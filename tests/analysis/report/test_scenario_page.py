@@ -14,8 +14,8 @@ from analysis.report import scenario_figures, scenario_page, scenario_tables
 from analysis.report.heatmap import grid
 from analysis.scenario.results import Judgement, Recovery
 from tests.support import scenario_results as wr
-from tests.support.extras import lacking
 from tests.support.pages import Page
+from tests.support.requirements import extra_missing
 from workloads.scenario.periods import Period
 from workloads.specjms2007 import DISCLAIMER, rules
 from workloads.status import VerdictKind
@@ -324,7 +324,7 @@ def test_no_secret_and_the_same_bytes(monkeypatch):
 def test_a_real_browser(whole, tmp_path):
     """It is parsed as it was meant, and the console stays empty."""
     if CHROMIUM is None:
-        lacking("chromium is not installed: the page is not opened in a browser")
+        extra_missing("chromium is not installed: the page is not opened in a browser")
     page = tmp_path / "report.html"
     page.write_text(whole, encoding="utf-8")
     switches = (

@@ -14,8 +14,8 @@ from analysis.results import ClaimVerdict, Finding
 from analysis.throughput import pipeline
 from tests.support import run_directories as rd
 from tests.support import study_runs
-from tests.support.extras import lacking
 from tests.support.pages import Page
+from tests.support.requirements import extra_missing
 from workloads.status import CellStatus
 
 #: Figures 3 and 4 of one experiment, 5 to 8, cells against the model, what it leaves over, levels, slices, latency.
@@ -339,7 +339,7 @@ def test_real_run_directories(runs, tmp_path):
 def browser(whole, tmp_path_factory):
     """Opens the page in a real browser without a screen: `browser(*switches)` returns standard output and errors."""
     if CHROMIUM is None:
-        lacking("chromium is not installed: the report is not opened in a browser")
+        extra_missing("chromium is not installed: the report is not opened in a browser")
     folder = tmp_path_factory.mktemp("browser")
     (folder / "report.html").write_text(whole, encoding="utf-8")
 

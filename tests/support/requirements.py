@@ -1,0 +1,22 @@
+"""What a test needs of the machine: a test that misses it says so in the summary, or fails where it was promised."""
+
+from __future__ import annotations
+
+import os
+from typing import NoReturn
+
+import pytest
+
+
+def missing(what: str) -> NoReturn:
+    """Java, the network or a broker's files are missing: an error where `CI` is set, since a user needs them too."""
+    if os.environ.get("CI"):
+        pytest.fail(what)
+    pytest.skip(f"NOT tested: {what}")
+
+
+def extra_missing(what: str) -> NoReturn:
+    """Something that `make extras` installs is missing: an error where `EXTRAS=1` says that it was installed."""
+    if os.environ.get("EXTRAS") == "1":
+        pytest.fail(what)
+    pytest.skip(f"NOT tested: {what}; `make extras` installs what only some tests need")

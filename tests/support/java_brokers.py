@@ -6,6 +6,8 @@ import socket
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from fixtures import brokers
 from fixtures.brokers import ivy, os_process_provider
 from fixtures.errors import BrokerError
@@ -130,3 +132,12 @@ def installed(text, home, layout):
     for jar in ivy.class_path(os_process_provider.bundle(product, spec.version), print):
         (home / layout.folders[-1] / jar.name).symlink_to(jar)
     return home
+
+
+@pytest.fixture(scope="module")
+def jars():
+    """The default ActiveMQ in the user's own cache, so that only the first test run downloads it."""
+    try:
+        brokers.prepare(brokers.parse("activemq"))
+    except BrokerError as error:
+        missing(str(error))

@@ -33,6 +33,7 @@ from fixtures.load.throughput.layout_run import (
 )
 from fixtures.recording.run_directory import RunDirectory
 from fixtures.session.throughput_start import CellOutcome
+from tests.conftest import read_json
 from tests.support.requirements import missing
 from workloads.schedule import Slot
 from workloads.schema import Window
@@ -223,3 +224,18 @@ def activemq_with_tls(folder: Path, ca: trustme.CA, name: str):
         yield replace(login, port=int(found[1]))
     finally:
         started.stop()
+
+
+def truth_of(running):
+    """What the broker did in its whole life; it is over then."""
+    running.stop()
+    return read_json(running.log.parent / "truth.json")["messages"]
+
+
+def assert_nothing_complete(bench):
+    """Of a layout that failed no file is read as one that is whole."""
+    assert bench.rows("layouts") == bench.rows("windows") == bench.rows("sends") == bench.rows("deliveries") == []
+
+
+#: Far more than anything here takes, also beside other work.
+PATIENCE_S = 30.0

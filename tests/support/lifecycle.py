@@ -1,0 +1,78 @@
+"""Processes that a test starts and ends, and what must not be left of them."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import psutil
+import pytest
+
+from fixtures.brokers import provisioning, reaper, session_token
+from fixtures.brokers.product import Launch, Product, Program
+from fixtures.brokers.spec import Provider
+from fixtures.host import cpus
+from tests.conftest import ROOT
+from workloads.capabilities import Capabilities, Syntax
+from workloads.throughput.flow import DestinationKind
+
+CPUS = cpus.available_cpus()
+REFERENCE = (sys.executable, "-u", "-m", "fixtures.brokers.reference", "--truth", "truth.json", "--port")
+LISTENING = re.compile(r"^listening on 127\.0\.0\.1:(\d+)$", re.MULTILINE)
+
+
+@pytest.fixture
+def nothing_left(private):
+    """Behind the test there is no process of it, and no temporary file."""
+    before = {child.pid for child in psutil.Process().children(recursive=True)} | {
+        carrier.pid for carrier in carriers()
+    }
+    session_token.session()
+    yield
+    left = {carrier.pid for carrier in carriers()} - before
+    assert not left
+    assert not list(private.iterdir())
+
+
+def python(script):
+    return lambda port: (sys.executable, "-u", "-c", script, str(port))
+
+
+def product(command, *, port_chosen=False, steal=lambda _port: None):
+    """A product that is this command at a port; `steal` may do something with the port before it starts."""
+
+    def launch(_spec, _site, login):
+        steal(login.port)
+        listening = LISTENING if port_chosen else None
+        return Launch(command(login.port), {"settings": "x"}, "", listening, {"PYTHONPATH": str(ROOT)})
+
+    kinds = (DestinationKind.TOPIC, DestinationKind.QUEUE)
+    capabilities = Capabilities({kind: Syntax(f"/{kind}/{{name}}", f"/{kind}/{{name}}") for kind in kinds})
+    return Product(
+        name="own",
+        default_version=None,
+        lines=(),
+        seen="none",
+        options={},
+        capabilities=lambda _spec: capabilities,
+        launch=launch,
+        alarms=(),
+        home=lambda _path: Program(()),
+        port_chosen=port_chosen,
+        java=False,
+    )
+
+
+def start(made, folder, limit_s=20.0):
+    spec = provisioning.read(made, made.name, "", Provider.HOME)
+    return provisioning.start(made, spec, folder, frozenset(CPUS[-1:]), limit_s)
+
+
+def reference(port):
+    return (*REFERENCE, str(port))
+
+
+def carriers(token=None):
+    """The processes of a session; without a token of this one."""
+    mark = token or session_token.session()
+    return [one for one in psutil.process_iter() if reaper.carries(mark, one.pid)]

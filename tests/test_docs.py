@@ -246,7 +246,7 @@ def test_examples_that_measure(name, collected):
     code, output = collected[name,]
 
     assert code == 0, output
-    assert Path(name).name in output
+    assert f"::{Path(name).stem}[" in output
 
 
 def test_example_of_a_broker(tmp_path):

@@ -1,0 +1,270 @@
+"""README and docs say what there is, and every command line in them is accepted."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+import trustme
+
+from analysis import __main__ as analysis_command
+from fixtures.brokers import PRODUCTS, Provider
+from fixtures.brokers.product import PROVIDER_OPTIONS, Product, Program, Site
+from fixtures.brokers.spec import BrokerSpec, Endpoint
+from fixtures.session.options import OPTIONS
+from tests.conftest import ROOT
+from tests.support.experiments import EXPERIMENTS
+from tests.support.sessions import command, side_by_side
+from workloads.specjms2007 import __main__ as workload_command
+
+#: Of the README: lines, and characters of a line.
+MOST_LINES, MOST_COLUMNS = 150, 120
+
+DOCS = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in DOCS}
+README, BROKERS, ALL_OPTIONS = (TEXTS[name] for name in ("README.md", "docs/brokers.md", "docs/options.md"))
+
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+INDENTED = re.compile(r"(?:^ {4}.*\n)+", re.MULTILINE)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+#: By the first words of a command line, which part of the suite it is for.
+PARSERS = {"analysis": analysis_command._parser, "workloads.specjms2007": workload_command._parser}
+
+#: Collects by one command line after the other in one process, as starting one takes longer than what it does here.
+COLLECT = """
+import contextlib, io, json, sys
+import pytest
+
+found = []
+for words in json.load(open(sys.argv[1], encoding="utf-8")):
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
+        code = int(pytest.main([*words, "--co", "-q", "-p", "no:cacheprovider"]))
+    found.append([code, out.getvalue()])
+json.dump(found, open(sys.argv[2], "w", encoding="utf-8"))
+"""
+
+
+def commands_of(text: str) -> list[tuple[str, ...]]:
+    """The command lines of all code blocks, as words, without their comments."""
+    blocks = [block for _, block in FENCED.findall(text)] + INDENTED.findall(FENCED.sub("", text))
+    lines = [line.strip() for block in blocks for line in block.splitlines()]
+    return [
+        tuple(shlex.split(line, comments=True))
+        for line in lines
+        if re.match(r"\.venv/bin/|make\b|pytest\b|python -m\b", line)
+    ]
+
+
+COMMANDS = list(dict.fromkeys(words for text in TEXTS.values() for words in commands_of(text)))
+OF_PYTEST = [words for words in COMMANDS if Path(words[0]).name == "pytest"]
+
+
+def block_of(name: str, language: str) -> str:
+    """The only code block of a language in a document."""
+    (block,) = [text for kind, text in FENCED.findall(TEXTS[name]) if kind == language]
+    return block
+
+
+#: The complete examples of how to extend the suite: by file, its text.
+EXAMPLES = {
+    first.removeprefix("# "): rest
+    for kind, block in FENCED.findall(TEXTS["docs/extending.md"])
+    if kind == "python" and (first := block.partition("\n")[0]).endswith(".py")
+    for rest in [block.partition("\n")[2]]
+}
+
+
+def test_the_readme_is_short():
+    lines = README.splitlines()
+
+    assert len(lines) <= MOST_LINES
+    assert [line for line in lines if len(line) > MOST_COLUMNS] == []
+
+
+OF_BROKERS = [(product.name, name, option) for product in PRODUCTS for name, option in product.options.items()]
+OF_PROVIDERS = [("all of these", name, option) for name, option in PROVIDER_OPTIONS.items()]
+
+
+@pytest.mark.parametrize(("owner", "name", "option"), OF_BROKERS + OF_PROVIDERS, ids=lambda one: str(one)[:20])
+def test_options_of_brokers(owner, name, option):
+    """Each option of a broker or a provider has a row, with its default and its meaning."""
+    shown = f"`{option.default}`" if option.default else "none"
+    (row,) = [line for line in BROKERS.splitlines() if line.startswith(f"| {quoted(owner)} | `{name}` |")]
+
+    assert row.startswith(f"| {quoted(owner)} | `{name}` | {shown} | {option.meaning}")
+
+
+def quoted(owner: str) -> str:
+    return owner if " " in owner else f"`{owner}`"
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_of_the_session(name):
+    """Each option of a measurement has a row, with its default, its meaning and its choices."""
+    option = OPTIONS[name]
+    default = " ".join(option.default) if option.repeated else option.default
+    shown = "-" if default is None or isinstance(default, bool) else f"`{default}`"
+    (row,) = [line for line in ALL_OPTIONS.splitlines() if re.match(rf"\| `--{name}`[ :]", line)]
+    named, default_shown, meaning = row.strip("| ").split(" | ")
+
+    assert default_shown == shown
+    assert meaning == option.meaning.replace("%%", "%")
+    assert not isinstance(option.kind, tuple) or all(f"`{choice}`" in named for choice in option.kind)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_experiments(name):
+    """Each experiment stands in the README's table with its question."""
+    assert any(f"`{name}`" in line.split(" | ")[0] for line in README.splitlines() if line.startswith("|"))
+
+
+@pytest.mark.parametrize("product", PRODUCTS, ids=lambda product: product.name)
+def test_brokers(product):
+    """Each broker stands in the README with the providers that can run it, its default first, and in its own page."""
+    (row,) = [line for line in README.splitlines() if line.startswith(f"| `{product.name}`") and "default)" in line]
+    _, _, providers, _, _ = row.split("|")
+
+    assert f"`{product.providers[0]}` (default)" in providers
+    assert all(f"`{provider}`" in providers for provider in product.providers)
+    assert f"| `{product.name}` | " in BROKERS
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_links(name):
+    """Each link leads to a file that is there, and to a heading in it."""
+    text = FENCED.sub("", TEXTS[name])
+    for target in LINK.findall(text):
+        if target.startswith(("http://", "https://")):
+            continue
+        path, _, heading = target.partition("#")
+        found = (ROOT / name).parent / path if path else ROOT / name
+
+        assert found.exists(), target
+        assert not heading or heading in headings(found.read_text(encoding="utf-8")), target
+
+
+def headings(text: str) -> set[str]:
+    """The anchors of a text, as they are made of its headings."""
+    titles = re.findall(r"^#+ (.*)$", FENCED.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
+
+
+def test_every_document_is_linked():
+    linked = {target.partition("#")[0] for target in LINK.findall(README)}
+
+    assert {name for name in TEXTS if name != "README.md"} <= linked
+
+
+def test_there_are_commands():
+    """Nothing is shown below by there being nothing."""
+    assert {Path(words[0]).name for words in COMMANDS} == {"make", "pytest", "python"}
+    assert set(EXAMPLES) > {"fixtures/brokers/toy.py"}
+
+
+@pytest.mark.parametrize("words", [words for words in COMMANDS if words not in OF_PYTEST], ids=" ".join)
+def test_commands(words):
+    """What is to be made has a rule, and what is to be run as a module takes these arguments."""
+    if words[0] == "make":
+        rules = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+        assert set(words[1:]) <= rules
+    else:
+        assert words[1] == "-m"
+        PARSERS[words[2]]().parse_args(words[3:])
+
+
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory):
+    """By command line: exit code and output of pytest where it only collects."""
+    folder = tmp_path_factory.mktemp("docs")
+    files = written_files(folder)
+    wanted: dict[tuple[str, ...], list[str]] = {words: [] for words in OF_PYTEST}
+    for words in OF_PYTEST:
+        previous = ""
+        for word in words[1:]:
+            wanted[words].append(files.get((previous, word), word))
+            previous = word
+    for name, text in EXAMPLES.items():
+        if name.startswith(("microbench/", "workloads/")):
+            path = folder / name
+            path.parent.mkdir(parents=True)
+            path.write_text(text, encoding="utf-8")
+            # The directory of the suite's own is named as well, so that its conftest.py is read.
+            options = ["-c", "pyproject.toml", "--rootdir", ".", "-k", path.stem.removeprefix("test_")]
+            wanted[name,] = [Path(name).parts[0], str(path), *options]
+    keys = list(wanted)
+    halves = {number: keys[number::2] for number in range(2)}
+    calls = {
+        number: lambda number=number, half=half: collect(folder, number, [wanted[key] for key in half])
+        for number, half in halves.items()
+    }
+    answers = side_by_side(calls)
+    return {key: answer for number, half in halves.items() for key, answer in zip(half, answers[number], strict=True)}
+
+
+def collect(folder: Path, number: int, lines: list[list[str]]) -> list[tuple[int, str]]:
+    asked, answered = folder / f"asked-{number}.json", folder / f"answered-{number}.json"
+    asked.write_text(json.dumps(lines), encoding="utf-8")
+    ended = command(sys.executable, "-c", COLLECT, str(asked), str(answered))
+
+    assert ended.code == 0, ended.output
+    return [(code, output) for code, output in json.loads(answered.read_text(encoding="utf-8"))]
+
+
+def written_files(folder: Path) -> dict[tuple[str, str], str]:
+    """The files that the documents name, with the texts that these have for them: by option and name, the path."""
+    grid, topology, login, authorities = (folder / name for name in ("grid.toml", "own.toml", "login.txt", "ca.pem"))
+    grid.write_text(block_of("docs/options.md", "toml"), encoding="utf-8")
+    topology.write_text(block_of("docs/workloads.md", "toml"), encoding="utf-8")
+    login.touch(mode=0o600)
+    login.write_text("user:secret\n", encoding="utf-8")
+    trustme.CA().cert_pem.write_to_path(authorities)
+    return {
+        ("--grid", "mine.toml"): str(grid),
+        ("--freeform", "mine.toml"): str(topology),
+        ("--credentials", "login.txt"): str(login),
+        ("--ca-file", "authorities.pem"): str(authorities),
+    }
+
+
+@pytest.mark.parametrize("words", OF_PYTEST, ids=" ".join)
+def test_commands_of_pytest(words, collected):
+    """Each is accepted, and selects something."""
+    code, output = collected[words]
+
+    assert code == 0, output
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if "/test_" in name])
+def test_examples_that_measure(name, collected):
+    """Each complete example is collected beside the suite's own."""
+    code, output = collected[name,]
+
+    assert code == 0, output
+    assert f"::{Path(name).stem}[" in output
+
+
+def test_example_of_a_broker(tmp_path):
+    """It is a product, with a launch that needs nothing but what it is given."""
+    path = tmp_path / "toy.py"
+    path.write_text(EXAMPLES["fixtures/brokers/toy.py"], encoding="utf-8")
+    found = importlib.util.spec_from_file_location("toy", path)
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    product = module.PRODUCT
+    options = {name: option.default for name, option in product.options.items()}
+    launch = product.launch(
+        BrokerSpec("toy", "toy", provider=Provider.HOME, options=options),
+        Site(Program(("python",)), tmp_path, tmp_path),
+        Endpoint("127.0.0.1", 0, "user", "secret"),
+    )
+
+    assert isinstance(product, Product)
+    assert product.providers == (Provider.HOME,)
+    assert launch.listening.search("listening on 127.0.0.1:61613\n")[1] == "61613"
+    assert list(launch.command)[:2] == ["python", "-u"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from fixtures.host import cpus
 from tests.conftest import (
@@ -39,13 +40,13 @@ def listed(output: str) -> list[str]:
     return [line for line in output.splitlines() if line.startswith("microbench/") and "::" in line]
 
 
-def item_of(slot: dict[str, object]) -> str:
+def item_of(slot: dict[str, Any]) -> str:
     """The item that measures a slot of the schedule."""
     name = f"test_{slot['experiment']}"
     return f"microbench/{name}.py::{name}[{slot['broker']}-s{slot['start']}-{slot['cell']}]"
 
 
-def check_complete(run: Path, *, cells: int) -> dict[str, object]:
+def check_complete(run: Path, *, cells: int) -> dict[str, Any]:
     """A run directory from which nothing is missing; returns its manifest."""
     manifest = read_json(run / "manifest.json")
     assert manifest["schema"] == SCHEMA_VERSION
@@ -84,7 +85,7 @@ def check_complete(run: Path, *, cells: int) -> dict[str, object]:
 PACED = {name for name, experiment in EXPERIMENTS.items() if experiment.own_connections}
 
 
-def check_layouts(run: Path) -> list[dict[str, object]]:
+def check_layouts(run: Path) -> list[dict[str, Any]]:
     """Every layout that has its row is whole; returns the windows of all that have.
 
     In every round each cell of the block has one slice, and all are in turn. What was sent came, and is recorded.

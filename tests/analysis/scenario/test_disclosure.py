@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from analysis.errors import DataError
-from analysis.scenario import disclosure as room
 from analysis.scenario.disclosure import NAME, disclosure, storage, withheld, write
 from analysis.scenario.results import Recovery
 from tests.support import scenario_results as wr
@@ -196,7 +195,7 @@ def test_whole_or_not_at_all(tmp_path, monkeypatch):
     def broken(self: Path, _target: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(room.Path, "replace", broken)
+    monkeypatch.setattr(Path, "replace", broken)
     with pytest.raises(DataError, match="No space left on device"):
         write([wr.result(path=tmp_path)])
     assert not list(tmp_path.iterdir())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.errors import DataError
-from analysis.results import CellAudit
+from analysis.results import CellAudit, Interval
 from analysis.run_directory import frames
 from analysis.throughput import aggregate
 from analysis.throughput.reader import open_runs
@@ -633,7 +633,7 @@ def test_levels_of_rounds(tmp_path):
 
 def test_an_interval_of_b_that_reaches_0_leaves_its_rates_open():
     """A time that may be 0 has no upper bound of a rate."""
-    rate = aggregate._rate(2.0, aggregate.Interval(1e-3, -1e-4, 2.1e-3))
+    rate = aggregate._rate(2.0, Interval(1e-3, -1e-4, 2.1e-3))
 
     assert (rate.estimate, rate.low, rate.high) == (2000, pytest.approx(2.0 / 2.1e-3), None)
 

@@ -183,7 +183,8 @@ def test_what_nobody_could_read_is_not_0(tmp_path):
         row.update(dict.fromkeys(("broker_context_switches", "broker_disk_written_bytes")))
     (result,) = pipeline.analysed([run.write(tmp_path / "unknown")], master="local[2]")
 
-    assert {(one.gc_share, one.compiler_share) for one in (*result.cells, *result.rounds)} == {(None, None)}
+    for those in (result.cells, result.rounds):
+        assert {(one.gc_share, one.compiler_share) for one in those} == {(None, None)}
     (use,) = result.host
     assert (use.broker_context_switches_per_s, use.broker_disk_bytes_per_s) == (None, None)
     assert summary_json([result])["cells"][0]["gc_share"] is None

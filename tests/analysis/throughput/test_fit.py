@@ -11,12 +11,12 @@ from analysis.intervals import jackknife, jackknife_covariance, mean_interval
 from analysis.results import Grade, Interval, Scope
 from analysis.throughput.fit import PAPER, PARAMETERS, fit, fits, ols_as_in_paper, processing_time_s, variation
 from analysis.throughput.linear_model import iterated_wls
-from analysis.throughput.precision import PILOT_LAYOUTS
 from tests.bench_fit import GRIDS, capped_cells, coverage, from_directories, simulated, with_cap
 from tests.support.fit_cells import cell, start_of, summaries
 from tests.support.run_directories import CELLS, TIMES
 from workloads.limits import GOOD, PRECISION, ROUGH
 from workloads.status import CellStatus, VerdictKind
+from workloads.throughput.presets import PILOT_LAYOUTS
 
 #: Section 4.5 of the paper: r and the additional subscribers.
 PAPER_GRID = [(further, r) for further in (5, 10, 20, 40, 60, 80, 160) for r in (1, 2, 5, 10, 20, 40)]

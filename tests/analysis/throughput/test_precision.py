@@ -9,12 +9,13 @@ from analysis.errors import DataError
 from analysis.intervals import jackknife_covariance, t_quantile
 from analysis.throughput.fit import PARAMETERS, fit
 from analysis.throughput.linear_model import iterated_wls
-from analysis.throughput.precision import AIM, PILOT_LAYOUTS, layouts_needed
+from analysis.throughput.precision import AIM, layouts_needed
 from analysis.throughput.rotation import estimate
 from tests.bench_fit import GRIDS, HOSTS, SCHEMES, Host, start_slices
 from tests.support.fit_cells import summary
 from tests.support.run_directories import TIMES
 from workloads.status import VerdictKind
+from workloads.throughput.presets import PILOT_LAYOUTS
 
 GRID = GRIDS["quick"]
 

@@ -43,14 +43,14 @@ def schedule(cells: Sequence[tuple[str, str]], brokers: Sequence[str], starts: i
 
 
 def round_orders(cells: int, seed: str) -> Iterator[tuple[int, ...]]:
-    """The order of the cells 0, 1, ... in each round, without end.
+    """The order of the cells 0, 1, ... in each round, an endless iterator.
 
-    The rows of a Latin square that is balanced for carry-over, in random order and under random names: over as many
+    The rows of a Latin square that is balanced for carry-over, in random order and with relabelled cells: over as many
     rounds as there are cells (twice as many where that number is odd) each cell follows each other cell equally often
     (Williams, Australian Journal of Scientific Research A 2, 1949, pages 149-168).
     """
     rng = random.Random(seed)  # noqa: S311 - an order, not a secret
-    zigzag = [place // 2 if place % 2 else -(place // 2) for place in range(1, cells + 1)]
+    zigzag = [index // 2 if index % 2 else -(index // 2) for index in range(1, cells + 1)]
     while True:
         names = rng.sample(range(cells), cells)
         rows = [[names[(shift + step) % cells] for step in zigzag] for shift in range(cells)]

@@ -12,7 +12,7 @@ from analysis.results import (
 )
 from workloads.status import VerdictKind
 
-#: Columns of words are as wide as their header says here, and go on in the next line.
+#: Width of text columns by header; longer text is wrapped.
 _WIDTHS = {"claim": 32, "published": 26, "measured": 40, "why": 60, "worst at": 32}
 
 
@@ -20,7 +20,7 @@ _WIDTHS = {"claim": 32, "published": 26, "measured": 40, "why": 60, "worst at": 
 MOST_LINES = 8
 
 
-#: Findings with one limit and one advice stand together from here on.
+#: Smallest number of findings with the same limit and advice that are grouped.
 ALIKE = 3
 
 
@@ -29,25 +29,26 @@ def headline(text: str) -> str:
 
 
 def table(rows: Sequence[Sequence[object]], headers: Sequence[str], left: int) -> str:
-    """Text to the left in the first `left` columns and in those of words, numbers to the right."""
-    words = {"status", "verdict", "said", *_WIDTHS}
-    align = ["left" if place < left or title in words else "right" for place, title in enumerate(headers)]
+    """A table: the first `left` columns and text columns are left-aligned, numbers right-aligned."""
+    words = {"status", "verdict", "conclusion", *_WIDTHS}
+    align = ["left" if index < left or title in words else "right" for index, title in enumerate(headers)]
     widths = [_WIDTHS.get(title) for title in headers]
     return str(tabulate(rows, headers, disable_numparse=True, colalign=align, maxcolwidths=widths))
 
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Findings with the same limit, advice and consequence: `texts` say of each what was measured."""
+    """Findings with the same limit, advice and consequence."""
 
     limit: str
     advice: str
     consequence: VerdictKind
+    #: what was measured, for each finding
     texts: tuple[str, ...]
 
 
 def alike(those: Iterable[Finding]) -> list[Alike]:
-    """Findings in groups, in the order of the first of each; groups of fewer than ALIKE are taken apart."""
+    """Findings in groups, ordered by the first finding of each; groups of fewer than ALIKE are split."""
     found: dict[tuple[str, str, VerdictKind], list[str]] = {}
     for finding in those:
         texts = found.setdefault((finding.limit, finding.advice, finding.consequence), [])
@@ -60,7 +61,7 @@ def alike(those: Iterable[Finding]) -> list[Alike]:
 
 
 def findings(those: Iterable[Finding]) -> list[str]:
-    """One line each; those that differ in what was measured only stand under what they have in common."""
+    """A line per finding; findings that differ only in what was measured are listed under their common part."""
     lines: list[str] = []
     for group in alike(those):
         rest = f" (limit: {group.limit}). {capital(group.advice)}." + (

@@ -144,7 +144,7 @@ def test_one_model_in_full():
         "Henjes et al. 2006, ActiveMQ 4.0 on a 3.2 GHz CPU",
         "So 100,000 copies/s take",
         "verdict: valid - the numbers may be believed",
-        "because all 17,640,000 copies came once, in order; every interval is within +-15%",
+        "because all 17,640,000 copies arrived once, in order; every interval is within +-15%",
         "model: good - no cell is known to be more than 5% off (16 cells)",
         "largest deviation",
         "next: ask what your own load takes",
@@ -294,7 +294,7 @@ def test_several_models_are_compact():
     for broker in ("activemq:5.18.3", "artemis"):
         assert f"replication on {broker}; model: good, largest deviation " in text
     assert text.count("t_rcv 3") + text.count("t_rcv 2") == 2
-    assert "artemis beside activemq:5.18.3, replication: t_rcv slower by 30.0%, t_fltr slower by 30.0%, t_tx" in text
+    assert "artemis compared with activemq:5.18.3, replication: t_rcv slower by 30.0%, t_fltr slower by 30.0%, t_tx" in text
 
 
 def test_what_does_not_fit_is_counted():
@@ -359,8 +359,8 @@ def test_a_smoke_grid_has_its_audit_only():
     """What came, and no number."""
     text = screen(smoke())
 
-    assert "verdict: valid - every copy came once, in order, to the right subscriber" in text
-    assert "because all 17,640,000 copies came once, in order" in text
+    assert "verdict: valid - every copy arrived once, in order, at the right subscriber" in text
+    assert "because all 17,640,000 copies arrived once, in order" in text
     assert " us" not in text
 
 

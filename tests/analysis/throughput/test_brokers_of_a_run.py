@@ -334,7 +334,7 @@ def test_the_report_of_three_brokers(result):
     assert len(ids) == len(set(ids))
     assert set(re.findall(r'href="#([^"]*)"', html)) <= set(ids)
     assert "Brokers side by side" in html
-    assert f"Times beside those of {FIRST}" in html
+    assert f"Times relative to {FIRST}" in html
     assert "no filters on subscriptions (2 cells)" in html
     assert "Brokers, as they were started" in html
     assert "STOMP 1.2; destinations: none; no filters on subscriptions" in html
@@ -368,7 +368,7 @@ def test_a_constant_above_300_that_is_in_doubt():
 
     (row,) = [claim for claim in claims("run", cells, ()) if "above 300" in claim.claim]
     assert row.reason == (
-        "two numbers of equal filters above 300 are needed (correlation); measured beyond doubt: 1, in doubt: "
+        "two numbers of equal filters above 300 are needed (correlation); usable: 1, in doubt: "
         "filter_activation correlation-m500"
     )
 

@@ -156,7 +156,7 @@ def test_measured_and_not_applicable_contradict(tmp_path):
         {"broker": "activemq", "experiment": "replication", "cell": "f0000-r001", "reason": NO_FILTERS}
     ]
 
-    with pytest.raises(DataError, match="not applicable on activemq, says the manifest, but it was recorded"):
+    with pytest.raises(DataError, match="not applicable on activemq by the manifest, but it was recorded"):
         pipeline.analysed([run.write(tmp_path / "both")], master="local[2]")
 
 

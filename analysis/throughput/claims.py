@@ -645,8 +645,8 @@ def _criterion(row: ClaimRow, first: ClaimComparison, votes: Counter[ClaimVerdic
 
 
 def _scope(compared: Sequence[ClaimComparison]) -> str:
-    """What the intervals are over, from the fewest starts to the most."""
-    starts = [one.estimate.starts for one in compared]
+    """The unit of the intervals, with the smallest and the largest number of starts."""
+    starts = [comparison.estimate.starts for comparison in compared]
     over = [number for number in starts if number >= STARTS_AS_UNIT]
     words = [f"t intervals over {_range(over)} starts"] if over else []
     if within := [number for number in starts if number < STARTS_AS_UNIT]:

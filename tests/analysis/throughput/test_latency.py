@@ -245,7 +245,7 @@ def test_a_model_that_does_not_carry_the_load_predicts_nothing(spark, tmp_path):
     result = analysed(spark, run, tmp_path / "run")[0]["u70-poisson"]
 
     assert result.predicted_waiting_s is None
-    assert "the queue grows without end" in result.model
+    assert "the queue grows without bound" in result.model
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ def _parser() -> argparse.ArgumentParser:
         "--output", type=Path, metavar="FILE", help="the HTML file, by default report.html in the (first) run directory"
     )
     verbs.choices["report"].add_argument(
-        "--archive", action="store_true", help="pack each run directory, report included, into RUN.tar.gz beside it"
+        "--archive", action="store_true", help="pack each run directory, report included, into RUN.tar.gz next to it"
     )
     return parser
 

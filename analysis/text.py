@@ -16,7 +16,7 @@ from workloads.status import VerdictKind
 _WIDTHS = {"claim": 32, "published": 26, "measured": 40, "why": 60, "worst at": 32}
 
 
-#: Lines of one kind beyond these are counted, not printed.
+#: Largest number of lines of a kind that are printed; the others are counted.
 MOST_LINES = 8
 
 

@@ -93,7 +93,7 @@ CARRY_OVER = Rule(
     "carry-over",
     0.01,
     "of B: standard deviation of what the preceding cell adds to a slice, where significant at 1 %",
-    "an effect of this size is negligible beside the intervals; a larger one means that the ramp is too short",
+    "an effect of this size is negligible compared with the intervals; a larger one means that the ramp is too short",
 )
 ROBUST_MEAN = Rule(
     "mean and robust value",

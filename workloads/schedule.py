@@ -1,7 +1,7 @@
 """The order of a run, as a pure function of what was asked for and a seed.
 
 The brokers of a run are started in turn, forth and back (A B C C B A), so that drift of the host does not alias with a
-broker. Within a start every round has each cell once, in an order of its own.
+broker. Within a start every round has each cell once, in a different order.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from workloads.errors import WorkloadError
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One measurement: a cell of an experiment, in one life (start) of a broker process. Starts count from 1."""
+    """A measurement: a cell of an experiment, in a start of a broker process. Starts count from 1."""
 
     broker: str
     start: int

@@ -1,4 +1,4 @@
-"""The run directory: the columns of every recorded table, and the plan and manifest beside them.
+"""The run directory: the columns of every recorded table, and its plan and manifest.
 
     results/<UTC time>-<label>/
         manifest.json     `kind`, what ran where, with which options; `outcome` once it ended; `not_applicable`: a

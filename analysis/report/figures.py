@@ -282,7 +282,7 @@ def latency(results: Sequence[LatencyResult], broker: str, profile: str) -> Pict
 
 
 def coefficients(results: Sequence[RunResult]) -> Picture | None:
-    """The fitted times of all models side by side; None with fewer than two models."""
+    """Comparison of the fitted times of all models; None with fewer than two models."""
     fits = [fit for result in results for fit in result.fits]
     if len(fits) < 2:
         return None
@@ -313,11 +313,11 @@ def coefficients(results: Sequence[RunResult]) -> Picture | None:
     )
     return Picture(
         "coefficients",
-        "Coefficients side by side",
+        "Comparison of coefficients",
         "Fitted times with their 95 % intervals, one row per model. Hollow: the verdict of the model is invalid. "
         "Absolute values of two runs are not comparable, since the state of the host, and often the host, differs. "
         "Ratios within a run are.",
-        "Interval plot of the fitted times per message, per filter and per copy; the table beside it has the numbers.",
+        "Interval plot of the fitted times per message, per filter and per copy; the table below has the numbers.",
         panels,
         tuple(row for row, fit in zip(rows, fits, strict=True) if fit.verdict == VerdictKind.INVALID),
     )

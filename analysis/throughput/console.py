@@ -497,7 +497,7 @@ def _compared(comparison: BrokerComparison, *, cells: bool) -> str:
 
 def compared_title(comparison: BrokerComparison) -> str:
     return (
-        f"Comparison of brokers, {comparison.experiment}{ROUTED if comparison.routed else ''}, "
+        f"Comparison of brokers in {comparison.experiment}{ROUTED if comparison.routed else ''}, "
         f"profile {comparison.profile}: ratios to {comparison.against}, 95 % intervals {SCOPES[comparison.scope]}; "
         "slower and faster in per cent of its time"
     )

@@ -333,7 +333,7 @@ def test_the_report_of_three_brokers(result):
 
     assert len(ids) == len(set(ids))
     assert set(re.findall(r'href="#([^"]*)"', html)) <= set(ids)
-    assert "Brokers side by side" in html
+    assert "Comparison of brokers" in html
     assert f"Times relative to {FIRST}" in html
     assert "no filters on subscriptions (2 cells)" in html
     assert "Brokers, as they were started" in html

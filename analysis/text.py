@@ -47,10 +47,10 @@ class Alike:
     texts: tuple[str, ...]
 
 
-def alike(those: Iterable[Finding]) -> list[Alike]:
+def alike(all_findings: Iterable[Finding]) -> list[Alike]:
     """Findings in groups, ordered by the first finding of each; groups of fewer than ALIKE are split."""
     found: dict[tuple[str, str, VerdictKind], list[str]] = {}
-    for finding in those:
+    for finding in all_findings:
         texts = found.setdefault((finding.limit, finding.advice, finding.consequence), [])
         texts.append(f"{finding.what}: {finding.measured}")
     groups: list[Alike] = []
@@ -60,10 +60,10 @@ def alike(those: Iterable[Finding]) -> list[Alike]:
     return groups
 
 
-def findings(those: Iterable[Finding]) -> list[str]:
+def findings(all_findings: Iterable[Finding]) -> list[str]:
     """A line per finding; findings that differ only in what was measured are listed under their common part."""
     lines: list[str] = []
-    for group in alike(those):
+    for group in alike(all_findings):
         rest = f" (limit: {group.limit}). {capital(group.advice)}." + (
             "" if group.consequence == VerdictKind.VALID else f" [{group.consequence}]"
         )

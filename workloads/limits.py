@@ -173,7 +173,7 @@ CAPACITY_DROP = Rule(
     0.10,
     "of the median over the start's rounds, below it: the open loops of that round are left out",
     "an open loop is a share of the capacity; measured on a shared host: rounds scatter by 2 to 4 %, and are 20 to "
-    "30 % slower while a neighbour is busy, where a load of 90 % is an overload",
+    "30 % slower while another guest is busy, where a load of 90 % is an overload",
 )
 ROOFLINE = Rule(
     "transmission cap",

@@ -103,7 +103,7 @@ KEYS = (
     Column(
         "broker", ColumnType.STRING, "the broker as the user named it, without credentials; its role where two compare"
     ),
-    Column("start", ColumnType.INT32, "which life of the broker's process, from 1"),
+    Column("start", ColumnType.INT32, "number of the start of the broker's process, from 1"),
     Column("experiment", ColumnType.STRING, f"file of microbench, {ANCHOR!r} or {CAPACITY!r}"),
     Column("cell", ColumnType.STRING, "setting of the experiment's factors"),
 )

@@ -96,8 +96,8 @@ def _draw(axes: Axes, panel: Panel, legend_columns: int) -> None:
     for level in panel.levels:
         across = axes.axvline if panel.rows else axes.axhline
         across(level, color=INK, linewidth=0.8, linestyle="-" if level == 0 else (0, (1, 3)))
-    for place, series in enumerate(panel.series):
-        _draw_series(axes, series, place, sideways=bool(panel.rows))
+    for index, series in enumerate(panel.series):
+        _draw_series(axes, series, index, sideways=bool(panel.rows))
     if panel.rows:
         _name_rows(axes, panel)
     else:
@@ -127,21 +127,21 @@ def _draw_borders(axes: Axes, panel: Panel) -> None:
         bottom, top = axes.get_ylim()
         axes.set_ylim(bottom, bottom + (top - bottom) * _HEADROOM)
     lower, before = 0, low - (high - low)
-    for place, name in panel.borders:
-        axes.axvline(place, color=INK, linewidth=0.6, linestyle=(0, (1, 3)))
+    for x, name in panel.borders:
+        axes.axvline(x, color=INK, linewidth=0.6, linestyle=(0, (1, 3)))
         if name:
-            lower = lower + 1 if place - before < _CLOSE * (high - low) else 0
-            before = place
+            lower = lower + 1 if x - before < _CLOSE * (high - low) else 0
+            before = x
             at = (3, -2 - 10 * lower)
-            axes.annotate(name, (place, 1), at, ("data", "axes fraction"), "offset points", va="top", fontsize=8)
+            axes.annotate(name, (x, 1), at, ("data", "axes fraction"), "offset points", va="top", fontsize=8)
 
 
-def _draw_series(axes: Axes, series: Series, place: int, *, sideways: bool) -> None:
-    colour, marker = SERIES[place % len(SERIES)], _MARKERS[place % len(_MARKERS)]
+def _draw_series(axes: Axes, series: Series, index: int, *, sideways: bool) -> None:
+    colour, marker = SERIES[index % len(SERIES)], _MARKERS[index % len(_MARKERS)]
     if series.model:
         axes.plot(*zip(*series.model, strict=True), color=colour, linewidth=1.1, linestyle=(0, (4, 2)), zorder=2)
     if series.line:
-        axes.plot(*zip(*series.line, strict=True), color=colour, linewidth=1.2, linestyle=_dashes(place), zorder=2)
+        axes.plot(*zip(*series.line, strict=True), color=colour, linewidth=1.2, linestyle=_dashes(index), zorder=2)
     if series.joined:
         for start in sorted({point.start for point in series.points}):
             line = [(point.x, point.y.estimate) for point in series.points if point.start == start]
@@ -180,17 +180,17 @@ def _draw_points(
 def _handles(axes: Axes, panel: Panel) -> tuple[list[Artist], list[str]]:
     """The legend entry of each series, whether or not it has a filled point."""
     handles: list[Artist] = []
-    for place, series in enumerate(panel.series):
-        colour, marker = SERIES[place % len(SERIES)], _MARKERS[place % len(_MARKERS)]
+    for index, series in enumerate(panel.series):
+        colour, marker = SERIES[index % len(SERIES)], _MARKERS[index % len(_MARKERS)]
         style = (0, (4, 2)) if series.model else "-" if series.joined else "none"
         if series.line:
-            marker, style = "", _dashes(place)
+            marker, style = "", _dashes(index)
         handles += axes.plot([], [], color=colour, marker=marker, linestyle=style, linewidth=1.0)
     return handles, [series.label for series in panel.series]
 
 
-def _dashes(place: int) -> Any:
-    return _DASHES[place % len(_DASHES)]
+def _dashes(index: int) -> Any:
+    return _DASHES[index % len(_DASHES)]
 
 
 def _name_rows(axes: Axes, panel: Panel) -> None:

@@ -1,1 +1,1 @@
-"""The only statistics: reads run directories, never a socket; Spark reduces them, statsmodels fits what is left."""
+"""All statistics of the suite: reads run directories, never a socket; Spark aggregates them, statsmodels fits."""

@@ -1,6 +1,6 @@
-"""`python -m analysis VERB [RUN ...]`: run directories again, without a broker.
+"""`python -m analysis VERB [RUN ...]`: analyses existing run directories, without a broker.
 
-Spark and statsmodels are imported when a verb needs them, so that `--help` and a usage error are instant.
+Spark and statsmodels are imported only when a verb needs them, so that `--help` and usage errors are instant.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from workloads.status import VerdictKind
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit code: 0 computed, whatever the verdict; 1 with --strict and a verdict other than `valid`; 2 refused."""
+    """Returns the exit code: 0 computed, with any verdict; 1 with --strict if the verdict is not `valid`; 2 refused."""
     options = _parser().parse_args(arguments)
     try:
         text, kind = _answer(options)
@@ -33,23 +33,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _answer(options: argparse.Namespace) -> tuple[str, VerdictKind]:
-    """The text, or the JSON object that was asked for, and the verdict."""
+    """The text or JSON object that was asked for, and the verdict."""
     from analysis import run_directory  # noqa: PLC0415 - Spark and statsmodels: not for --help and usage errors
 
     kind = run_directory.kind_of(options.run)
     verbs = (_throughput if kind is RunKind.THROUGHPUT else _workload)(options)
     if options.verb not in verbs:
         raise DataError(
-            f"{options.verb}: a run of a business workload has no model of a broker's times; its verbs are "
+            f"{options.verb}: a run of a business workload has no model of broker times; its verbs are "
             f"{', '.join(verbs)}"
         )
     analyse, text, record = verbs[options.verb]
     results = analyse(options.run, master=options.spark_master, partial=options.partial)
-    said = json.dumps(record(results), indent=2, allow_nan=False) if options.json else text(results)
-    return said, worst(result.verdict for result in results)
+    answer = json.dumps(record(results), indent=2, allow_nan=False) if options.json else text(results)
+    return answer, worst(result.verdict for result in results)
 
 
-#: By verb: what analyses the runs, says it in words, and as a JSON object.
+#: By verb: the functions that analyse the runs, format the results as text, and as a JSON object.
 Verbs: TypeAlias = Mapping[str, tuple[Callable[..., Any], Callable[[Any], str], Callable[[Any], dict[str, Any]]]]
 
 
@@ -88,7 +88,7 @@ def _workload(options: argparse.Namespace) -> Verbs:
 
 
 def _pages(results: Sequence[Any], options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
-    """The report of a workload and its disclosure as files; what to say of them, in words and as an object."""
+    """Writes the report of a workload and its disclosure; returns their paths as text and as a JSON object."""
     from analysis.report import scenario_page  # noqa: PLC0415 - matplotlib
     from analysis.scenario import disclosure  # noqa: PLC0415
 
@@ -99,7 +99,7 @@ def _pages(results: Sequence[Any], options: argparse.Namespace) -> tuple[str, di
 
 
 def _written(results: Sequence[RunResult], options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
-    """The report as a file; what to say of it, in words and as an object."""
+    """Writes the report; returns its path as text and as a JSON object."""
     from analysis.report import throughput_page  # noqa: PLC0415 - matplotlib
 
     path = throughput_page.write(results, options.output)
@@ -109,7 +109,7 @@ def _written(results: Sequence[RunResult], options: argparse.Namespace) -> tuple
 def _with_archives(
     text: str, record: dict[str, Any], results: Sequence[Any], options: argparse.Namespace
 ) -> tuple[str, dict[str, Any]]:
-    """Behind the report, which is then in them: each run directory as one file, where that was asked for."""
+    """Packs each run directory where --archive asks for it; called after the report was written, to include it."""
     if not options.archive:
         return text, record
     paths = [archive.pack(path) for path in dict.fromkeys(Path(result.path) for result in results)]
@@ -118,16 +118,16 @@ def _with_archives(
 
 _HELP = {
     "summary": "all tables: cells, rounds, audit, models, claims, host, findings and verdict",
-    "audit": "what became of every message, per cell",
+    "audit": "the delivery audit: every message, per cell",
     "fit": "the model B = t_rcv + n_fltr t_fltr + r t_tx with its intervals",
-    "predict": "what the fitted model says about filters, copies and a rate that were not measured",
-    "report": "one HTML file with everything: the result at a glance, findings, tables and pictures",
+    "predict": "predictions of the fitted model for filters, copies and a rate that were not measured",
+    "report": "one HTML file with everything: the result at a glance, findings, tables and figures",
 }
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m analysis", description="What run directories say, and whether to believe it."
+        prog="python -m analysis", description="Results of run directories, and a verdict on their validity."
     )
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for verb, text in _HELP.items():
@@ -139,12 +139,12 @@ def _parser() -> argparse.ArgumentParser:
             nargs="*",
             type=Path,
             metavar="RUN",
-            help="run directory, by default results/latest; several stand side by side and are never mixed",
+            help="run directory, by default results/latest; several are analysed separately, never pooled",
         )
         options.add_argument("--json", action="store_true", help="print one JSON object")
         options.add_argument("--strict", action="store_true", help="exit with 1 when a verdict is not `valid`")
         options.add_argument(
-            "--partial", action="store_true", help="read the complete cells of a run that did not end well"
+            "--partial", action="store_true", help="read the complete cells of a run that did not finish"
         )
         options.add_argument(
             "--spark-master", default="local[*]", metavar="URL", help="where Spark runs (default: %(default)s)"
@@ -153,7 +153,7 @@ def _parser() -> argparse.ArgumentParser:
         "--output", type=Path, metavar="FILE", help="the HTML file, by default report.html in the (first) run directory"
     )
     verbs.choices["report"].add_argument(
-        "--archive", action="store_true", help="pack each run directory, report included, into RUN.tar.gz beside it"
+        "--archive", action="store_true", help="pack each run directory, report included, into RUN.tar.gz next to it"
     )
     return parser
 
@@ -164,7 +164,7 @@ def _ask(options: argparse.ArgumentParser) -> None:
         type=_amount,
         required=True,
         metavar="N",
-        help="filters installed in all, those that match included",
+        help="filters installed in total, including those that match",
     )
     options.add_argument(
         "--replication", type=_amount, required=True, metavar="R", help="copies delivered of every message"
@@ -172,13 +172,13 @@ def _ask(options: argparse.ArgumentParser) -> None:
     options.add_argument(
         "--rate", type=_amount, metavar="X", help="messages/s that arrive, for utilisation and mean waiting time"
     )
-    options.add_argument("--extrapolate", action="store_true", help="answer far outside the measured cells as well")
+    options.add_argument("--extrapolate", action="store_true", help="predict far outside the measured cells as well")
 
 
 def _amount(text: str) -> float:
     value = float(text)
     if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 0 on")
+        raise argparse.ArgumentTypeError(f"{text} is not a number >= 0")
     return value
 
 

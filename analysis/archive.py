@@ -1,6 +1,6 @@
-"""A run directory as one file, for whoever is to check or repeat the run: `<run directory>.tar.gz` beside it.
+"""A run directory as a single file, for checking or repeating the run elsewhere: `<run directory>.tar.gz` next to it.
 
-Everything that the run has left behind is in it: options and host (manifest), plan, configuration and log of each
+It contains everything that the run recorded: options and host (manifest), plan, configuration and log of each
 broker, console output, tables of all periods, disclosure and report. The same directory gives the same bytes.
 """
 
@@ -15,16 +15,16 @@ from typing import IO
 from analysis.atomic import written_whole
 from analysis.errors import DataError
 
-#: The tables are compressed already, and are by far the most of it.
+#: Compression level; the tables are compressed already, and are by far the largest part.
 _LEVEL = 1
 
 
 def pack(run: Path) -> Path:
-    """Packs a run directory whole, or leaves nothing; returns the archive's path.
+    """Packs a run directory completely, or leaves no file; returns the archive's path.
 
-    Not in it: links, and unfinished files (their names begin with a dot, or end in `.partial`). Names in it begin with
-    the directory's own; owners are not told. No secret is in it, since none is ever in a run directory. Raises
-    DataError where `run` is no run directory, or where the archive cannot be written.
+    Excluded are links, and unfinished files (their names begin with a dot, or end in `.partial`). Member names begin
+    with the name of the directory; owners are not recorded. It contains no secrets, since a run directory never does.
+    Raises DataError where `run` is not a run directory, or where the archive cannot be written.
     """
     folder = run.resolve()
     if not (folder / "manifest.json").is_file():
@@ -35,7 +35,7 @@ def pack(run: Path) -> Path:
             _write(file, folder)
     except OSError as error:
         raise DataError(
-            f"{target}: the archive cannot be written: {error.strerror}; make room beside the run directory"
+            f"{target}: the archive cannot be written: {error.strerror}; make room next to the run directory"
         ) from error
     return target
 
@@ -51,7 +51,7 @@ def _write(file: IO[bytes], folder: Path) -> None:
 
 def _files(folder: Path) -> Iterator[Path]:
     """In the order of their names."""
-    for path in sorted(folder.rglob("*"), key=lambda one: one.relative_to(folder).parts):
+    for path in sorted(folder.rglob("*"), key=lambda path: path.relative_to(folder).parts):
         inside = path.relative_to(folder).parts
         unfinished = any(name.startswith(".") for name in inside) or path.suffix == ".partial"
         if path.is_file() and not path.is_symlink() and not unfinished:
@@ -59,7 +59,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Without what is this machine's own: names and numbers of owners, permissions, fractions of seconds."""
+    """The entry without machine-specific metadata: names and ids of owners, permissions, fractions of seconds."""
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = ""
     entry.mode = 0o644

@@ -12,9 +12,9 @@ from typing import IO, cast
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[IO[bytes]]:
-    """What is written takes the path's place at the end: who reads meanwhile sees the old file, or none.
+    """A file that replaces `path` at the end of the block; until then, readers see the old file, or none.
 
-    Where it is left by an error nothing stays. Raises OSError where the folder cannot be written.
+    An error inside the block leaves no new file. Raises OSError where the folder cannot be written.
     """
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         try:

@@ -1,5 +1,5 @@
-"""The one error of this layer."""
+"""The error of this layer."""
 
 
 class DataError(Exception):
-    """The data cannot support what was asked of them; the message says what is missing and which command comes next."""
+    """The data cannot support the requested analysis; the message says what is missing and which command to run."""

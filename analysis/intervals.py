@@ -1,4 +1,4 @@
-"""Confidence intervals: Student's t, always 95 %, never wider or narrower to please."""
+"""Confidence intervals: Student's t, always at 95 %."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def t_quantile(degrees: float) -> float:
 
 
 def around(estimate: float, standard_error: float, degrees: float) -> Interval:
-    """estimate +- t s; without ends where there are no degrees of freedom, or no standard error."""
+    """estimate +- t s; the ends are None without degrees of freedom, or without a standard error."""
     if degrees < 1 or not np.isfinite(standard_error):
         return Interval(float(estimate))
     half = t_quantile(degrees) * standard_error
@@ -40,7 +40,7 @@ def mean_interval(values: Sequence[float]) -> Interval:
 
 
 def jackknife_covariance(replicates: Matrix) -> Matrix:
-    """Of estimates from replicates x quantities, each replicate with one unit of the sample left out.
+    """Covariance of estimates from an array of replicates x quantities, each replicate with one sample unit left out.
 
     (n - 1) / n times the sum of the squared deviations from the replicates' mean (Tukey 1958; Efron and Stein,
     Ann. Stat. 9, 1981): on a linear model it is the cluster-robust covariance CV3 (MacKinnon, Nielsen and Webb 2023).
@@ -53,7 +53,7 @@ def jackknife_covariance(replicates: Matrix) -> Matrix:
 def jackknife(estimate: float, replicates: Sequence[float] | Vector) -> Interval:
     """The interval of any smooth function of a start's cells, from its values with one layout left out.
 
-    Without ends where there are fewer than two replicates, or one of them is not a number.
+    The ends are None where there are fewer than two replicates, or one of them is NaN.
     """
     return stratified([estimate], [replicates])
 
@@ -61,11 +61,11 @@ def jackknife(estimate: float, replicates: Sequence[float] | Vector) -> Interval
 def stratified(
     estimates_by_start: Sequence[float], replicates_by_start: Sequence[Sequence[float] | Vector]
 ) -> Interval:
-    """The mean of the starts' estimates with its interval over their layouts: it holds for these starts.
+    """The mean of the starts' estimates with its interval over their layouts, which is valid for these starts only.
 
-    The starts' variances add up. Their degrees of freedom do as well, as starts of one broker scatter alike: simulated
-    with 2 to 4 starts of 4 to 8 layouts, that covers 95.0 to 95.1 % (Satterthwaite's degrees: 95.2 to 95.9 %), and
-    94.0 % or more where variances differ fourfold. Without ends where a start has no replicates.
+    The starts' variances add up. Their degrees of freedom do as well, since starts of the same broker have equal
+    scatter: simulated with 2 to 4 starts of 4 to 8 layouts, coverage is 95.0 to 95.1 % (Satterthwaite's degrees: 95.2
+    to 95.9 %), and 94.0 % or more where variances differ fourfold. The ends are None where a start has no replicates.
     """
     starts = len(estimates_by_start)
     mean = float(np.mean(estimates_by_start))
@@ -80,6 +80,6 @@ def stratified(
 
 
 def welch_degrees(variances: Vector, degrees: Vector) -> float:
-    """Of a sum of independent terms with these variances and degrees of freedom (Welch 1947); 1 at least."""
+    """Degrees of freedom of a sum of independent terms with these variances and degrees (Welch 1947); at least 1."""
     total = float(variances.sum())
     return max(1.0, total**2 / float((variances**2 / degrees).sum())) if total else 1.0

@@ -1,8 +1,8 @@
-"""The half of the pytest plugin that judges: one last item, `verdict[run]`, the closing screen and the report.
+"""The analysing half of the pytest plugin: a last item, `verdict[run]`, the closing screen and the report.
 
-It meets the measuring half in one place only: the plugin registered under the name `measurement`, whose
-`run_directory` is the finished directory of this session, or None. Spark and statsmodels are imported when the
-item runs, after the last broker has stopped; never while tests are collected or something is measured.
+Its only link to the measuring half is the plugin registered under the name `measurement`, whose `run_directory` is
+the finished directory of this session, or None. Spark and statsmodels are imported when the item runs, after the last
+broker has stopped; never during collection or measurement.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from analysis.results import Finding, worst
 from workloads.schema import RunKind
 from workloads.status import VerdictKind
 
-#: The options of both halves stand in one group of `--help`.
+#: Group of `--help` for the options of both halves.
 GROUP = "brokerbench"
 
 #: The name under which the measuring half is registered.
 MEASUREMENT = "measurement"
 
-#: The name under which the measuring half finds who says how many layouts a precision takes.
+#: The name under which the measuring half finds the plugin that computes the number of layouts for a precision.
 PLANNER = "layouts-planner"
 
-#: Of the items that measure: the throughput study's and those of a business workload.
+#: Markers of the items that measure: throughput study and business workloads.
 MARKERS = ("experiment", "workload")
 
 _TEXT = pytest.StashKey[str]()
 
-#: A run directory to be packed when the last word is said.
+#: A run directory to be packed at the very end.
 _PACKED = pytest.StashKey[Path]()
 
 
 class LayoutsPlanner:
-    """What the measuring half asks for `--precision`, under the name by which it looks for it."""
+    """Computes the number of layouts for `--precision`; called by the measuring half."""
 
     def layouts_needed(self, *args: Any, **kwargs: Any) -> int:
-        """As `analysis.throughput.planner`, which is imported when somebody asks."""
+        """As in `analysis.throughput.planner`, which is imported on the first call."""
         from analysis.throughput import planner  # noqa: PLC0415 - numpy and scipy, in no other session
 
         return planner.layouts_needed(*args, **kwargs)
@@ -55,11 +55,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class VerdictError(Exception):
-    """The run may not be believed, and --strict asks for that to be a failure; the message has the reasons."""
+    """The verdict is not `valid`, which --strict turns into a failure; the message has the reasons."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """pytest's own --strict (and its ini key `strict`) covers the verdict; --strict-verdict covers nothing else."""
+    """pytest's own --strict (and its ini key `strict`) includes the verdict; --strict-verdict is the verdict only."""
     group = parser.getgroup(GROUP, "message broker benchmarks")
     for name, text in (
         ("strict-verdict", "fail the last item where the run's verdict is not `valid`; --strict includes it"),
@@ -73,7 +73,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None, None, None]:
-    """After everybody else has selected and ordered: what was measured is judged last, whatever -k says."""
+    """Appends the verdict after all other plugins have selected and ordered items, so that -k does not affect it."""
     yield
     measured = any(item.get_closest_marker(name) for item in items for name in MARKERS)
     if measured and not _flag(config, "no_analysis"):
@@ -91,10 +91,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @dataclass(frozen=True, slots=True)
 class RunVerdict:
-    """What the last item has to know: failed: of a workload, a test of its audit did, which no option forgives."""
+    """The verdict on a run, as the last item needs it."""
 
     verdict: VerdictKind
     findings: tuple[Finding, ...]
+    #: a test of a workload's audit failed, which is a failure with any options
     failed: bool = False
 
 
@@ -113,7 +114,7 @@ class VerdictItem(pytest.Item):
             raise VerdictError(_reasons(judged, folder))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """A refusal or a verdict is no crash: its message is enough."""
+        """A refusal or a verdict is shown by its message, without a traceback."""
         if isinstance(excinfo.value, (DataError, VerdictError)):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
@@ -128,11 +129,11 @@ def _flag(config: pytest.Config, name: str) -> bool:
 
 
 def _judged(folder: Path, stash: pytest.Stash) -> RunVerdict:
-    """What is said is in the stash before the report is written, which closes them with its path."""
-    # The suite turns warnings into errors; those of the libraries below are about their own future, not about the run.
+    """Analyses the run. The text is put into the stash before the report is written, and once more with its path."""
+    # The suite turns warnings into errors; deprecation warnings of the libraries below do not concern the run.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        # Spark and matplotlib: only once nothing is measured any more.
+        # Spark and matplotlib: imported only after all measurements.
         from analysis.run_directory import kind_of  # noqa: PLC0415
 
         return _KINDS[kind_of([folder])](folder, stash)
@@ -147,9 +148,9 @@ def _throughput(folder: Path, stash: pytest.Stash) -> RunVerdict:
 
     (result,) = pipeline.analysed([folder], master=spark.DEFAULT_MASTER)
     shown, run = _near(folder), "" if LATEST.resolve() == folder.resolve() else _near(folder)
-    said = partial(closing_screen.text, glance(result), folder=shown, run=run, prefix=_programs())
-    stash[_TEXT] = said(report=None)
-    stash[_TEXT] = said(report=_near(throughput_page.write([result])))
+    screen = partial(closing_screen.text, glance(result), folder=shown, run=run, prefix=_programs())
+    stash[_TEXT] = screen(report=None)
+    stash[_TEXT] = screen(report=_near(throughput_page.write([result])))
     return RunVerdict(result.verdict, tuple(result.every_finding))
 
 
@@ -171,12 +172,13 @@ def _workload(folder: Path, stash: pytest.Stash) -> RunVerdict:
 
 
 def _near(path: Path) -> str:
-    """As its user would name it: from here, where it is below."""
+    """The path relative to the working directory, where it is below it."""
     return str(path.resolve().relative_to(Path.cwd()) if path.resolve().is_relative_to(Path.cwd()) else path)
 
 
 def _programs() -> str:
-    """What stands before `python` and `pytest` in a command: the directory of this Python, where it is below."""
+    """Prefix of `python` and `pytest` in a command: the directory of this interpreter, where it is below the working
+    directory."""
     folder = Path(sys.executable).parent
     return f"{folder.relative_to(Path.cwd())}/" if folder.is_relative_to(Path.cwd()) else ""
 
@@ -185,7 +187,7 @@ _KINDS = {RunKind.THROUGHPUT: _throughput, RunKind.WORKLOAD: _workload}
 
 
 def _packed(folder: Path) -> str:
-    """Packed behind the last word, so that it is in the archive as well; in words where it cannot be."""
+    """Packs the run after the last output, which the archive includes; returns its path, or why it was not written."""
     from analysis import archive  # noqa: PLC0415
 
     try:

@@ -1,7 +1,7 @@
-"""What an analysis says, as plain values and as JSON. Nothing here computes a statistic or reads a file.
+"""Results of an analysis, as plain values and as JSON. Nothing here computes a statistic or reads a file.
 
 Units are in the names. The JSON objects are the interface for scripts: their keys are fixed, and `schema`
-counts up when one of them changes its meaning.
+is increased when the meaning of a key changes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SEVERITY = (VerdictKind.VALID, VerdictKind.UNVERIFIED, VerdictKind.INVALID)
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate and its 95 % confidence interval; without ends where the data give none."""
+    """An estimate and its 95 % confidence interval; an end is None where the data do not determine it."""
 
     estimate: float
     low: float | None = None
@@ -47,21 +47,20 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that makes a number doubtful: what was measured, the limit, and what to do about it.
-
-    `consequence` is what the verdict becomes at least; `broker` limits the finding to one broker of the run.
-    """
+    """A reason to doubt a number: what was measured, the limit, and what to do about it."""
 
     what: str
     measured: str
     limit: str
     advice: str
+    #: the verdict is this one or a worse one
     consequence: VerdictKind = VerdictKind.VALID
+    #: the only broker of the run that is affected; None where all are
     broker: str | None = None
 
 
 def worst(kinds: Iterable[VerdictKind]) -> VerdictKind:
-    """The verdict that covers all of these; `valid` when there are none."""
+    """The worst of these verdicts; `valid` when there are none."""
     return max(kinds, key=_SEVERITY.index, default=VerdictKind.VALID)
 
 
@@ -71,7 +70,7 @@ def verdict(findings: Iterable[Finding]) -> VerdictKind:
 
 @dataclass(frozen=True, slots=True, order=True)
 class CellKey:
-    """One measurement of one cell. Nothing is ever averaged over two runs or two brokers."""
+    """One measurement of one cell. Nothing is ever averaged over several runs or brokers."""
 
     run: str
     broker: str
@@ -85,46 +84,54 @@ class CellKey:
 
 @dataclass(frozen=True, slots=True)
 class CellSummary:
-    """A cell in numbers. Rates and times are over its counted slices; None where there is none.
-
-    processing_s: B, seconds per message received at the median round, pauses for garbage collection included; its
-    interval is over the layouts of the start · replicates_s: the same estimate with one layout left out, in the order
-    of the start's layouts; empty where there is no interval · mean_processing_s: time over messages of all counted
-    slices, which no round's level is taken from · received_per_s, dispatched_per_s, overall_per_s: messages into the
-    broker, copies out of it, their sum, all three from processing_s · broker_cpu: fraction of its CPU set, None where
-    unknown · gc_share, compiler_share: fraction of the time that its JVM paused for garbage collection, and of the
-    broker's CPU time that the JVM's compiler took, None where that is unknown · routed: bindings decide what a
-    subscription gets, and no filter · load_cpu: of a core, per worker · conservation: dispatched / expected over all
-    counted slices · layouts: how many of the start have the cell · pace: what the cell asked for instead of the run's
-    closed loop, in words · reason: why the status is not `ok`, or what else to know · pilot_s: as replicates_s, of the
-    estimate from the pilot's layouts alone; empty where no pilot decided on the number of layouts.
-    """
+    """The numbers of one cell; rates and times are over its counted slices, None where there is no counted slice."""
 
     key: CellKey
     profile: str
     factors: Mapping[str, Factor]
+    #: the load shape that the cell asked for; None for the closed loop of the run
     pace: str | None
     connections: int
     n_fltr: int
+    #: bindings, not filters, decide which messages a subscription gets
     routed: bool
     replication: float
     fits_model: bool
+    #: messages into the broker per second, from `processing_s`
     received_per_s: Interval | None
+    #: copies out of the broker per second, from `processing_s`
     dispatched_per_s: Interval | None
+    #: sum of the two
     overall_per_s: Interval | None
+    #: B, seconds per message received at the median round, pauses for garbage collection included; its interval is
+    #: over the layouts of the start
     processing_s: Interval | None
+    #: the same estimate, in s, with one layout left out, in the order of the start's layouts; empty where there is no
+    #: interval
     replicates_s: tuple[float, ...]
+    #: time divided by messages over all counted slices, in s, not adjusted for the levels of the rounds
     mean_processing_s: float | None
+    #: CPU time of the broker as a fraction of its CPU set; None where unknown
     broker_cpu: float | None
+    #: fraction of the time for which the broker's JVM paused for garbage collection; None where unknown
     gc_share: float | None
+    #: fraction of the broker's CPU time used by the JVM's compiler; None where unknown
     compiler_share: float | None
+    #: CPU time per worker as a fraction of a core
     load_cpu: float | None
+    #: CPU time of the load per copy delivered, in us
     load_us_per_delivery: float | None
+    #: dispatched / expected over all counted slices
     conservation: float | None
+    #: the counted slices
     windows: tuple[Window, ...]
+    #: number of the start's layouts that have the cell
     layouts: int
     status: CellStatus
+    #: why the status is not `ok`, or a remark
     reason: str = ""
+    #: as `replicates_s`, of the estimate from the pilot's layouts only; empty where no pilot determined the number of
+    #: layouts
     pilot_s: tuple[float, ...] = ()
 
     @property
@@ -139,7 +146,7 @@ class CellSummary:
 
 @dataclass(frozen=True, slots=True, order=True)
 class NotApplicable:
-    """A cell that a broker cannot do, so that it was not measured; `reason` in words. It is no measurement of 0."""
+    """A cell that was not measured because the broker lacks what it needs. It is not a measurement of 0."""
 
     run: str
     broker: str
@@ -151,7 +158,7 @@ class NotApplicable:
 
 def reasons(group: Sequence[NotApplicable]) -> str:
     """`not applicable, no filters on subscriptions (6 cells)`."""
-    count = Counter(one.reason for one in group)
+    count = Counter(cell.reason for cell in group)
     return "not applicable, " + "; ".join(
         f"{reason} ({number} cell{'s' * (number != 1)})" for reason, number in count.items()
     )
@@ -159,16 +166,18 @@ def reasons(group: Sequence[NotApplicable]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CellAudit:
-    """What became of the messages of one cell: `sent` messages, and their copies."""
+    """Delivery audit of one cell."""
 
     key: CellKey
+    #: messages sent
     sent: int
+    #: counts of their copies
     copies: LaneAudit
 
 
 @dataclass(frozen=True, slots=True)
 class AuditResult:
-    """The audit of one run: every cell, warm-up included."""
+    """Delivery audit of one run: every cell, warm-up included."""
 
     run: str
     cells: tuple[CellAudit, ...]
@@ -189,11 +198,7 @@ class AuditResult:
 
 @dataclass(frozen=True, slots=True)
 class RoundLevel:
-    """How much slower all cells of a round were than in the median round of their start.
-
-    level: factor - 1 · disturbed: whether it is beyond the limit of `workloads.limits.DISTURBED_LEVEL` · begin_s: from
-    the start's first counted slice · gc_share, compiler_share: as in CellSummary, over the round's slices.
-    """
+    """How much slower all cells of a round were than in the median round of their start."""
 
     run: str
     broker: str
@@ -201,22 +206,27 @@ class RoundLevel:
     layout: int
     block: int
     round: int
+    #: seconds since the begin of the start's first counted slice
     begin_s: float
+    #: ratio to the median round, less 1
     level: float
+    #: whether the level exceeds `workloads.limits.DISTURBED_LEVEL`
     disturbed: bool
+    #: as in CellSummary, over the round's slices
     gc_share: float | None
+    #: as in CellSummary, over the round's slices
     compiler_share: float | None
 
 
 class Scope(StrEnum):
-    """What an interval of the model covers: the lives that were measured, or the next one as well."""
+    """What an interval of the model covers: the broker starts that were measured, or a further start as well."""
 
     THESE_STARTS = "these starts"
     BETWEEN_STARTS = "between starts"
 
 
 class Grade(StrEnum):
-    """How well the plane describes the cells; a result about the model, whatever the numbers are worth."""
+    """How well the plane describes the cells; a result about the model, independent of the verdict."""
 
     GOOD = "good"
     ROUGH = "rough"
@@ -225,149 +235,165 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """A cell's measured / plane - 1, with its interval."""
+    """The deviation of a cell from the plane."""
 
     cell: str
+    #: measured / plane - 1
     deviation: Interval
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """How well the plane describes the cells: the limits are on the near end of each deviation's interval.
-
-    worst: the cells that decided the grade, largest deviation first; the largest one where all are good · rms: root
-    mean square of all cells' deviations.
-    """
+    """How well the plane describes the cells: the limits apply to the end of each deviation's interval nearer to 0."""
 
     grade: Grade
+    #: the cells that determined the grade, largest deviation first; only the largest where all are good
     worst: tuple[Deviation, ...]
+    #: root mean square of all cells' relative deviations
     rms: float
 
 
 @dataclass(frozen=True, slots=True)
 class HalfWidth:
-    """Half-width of a coefficient's 95 % interval beside its limit: relative to the estimate, or, where the interval
-    covers 0, relative to the smallest B of the cells. half_width is None without an interval."""
+    """Half-width of a coefficient's 95 % interval and its limit, relative to the estimate, or, where the interval
+    covers 0, relative to the smallest B of the cells."""
 
+    #: None without an interval
     half_width: float | None
     limit: float
+    #: the half-width is within the limit
     holds: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Excluded:
-    """A cell that was left out of a fit; `start` 0 stands for all starts."""
+    """A cell that was left out of a fit."""
 
     cell: str
+    #: 0 for all starts
     start: int
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class LackOfFit:
-    """F test of the cells' deviations from the plane against the scatter of the layouts; None where it has no degrees
-    of freedom. max_relative_deviation: largest |measured mean / fitted - 1| of a cell that was used."""
+    """F test of the cells' deviations from the plane against the scatter of the layouts."""
 
+    #: F statistic; None without degrees of freedom
     f: float | None
+    #: None without degrees of freedom
     p: float | None
+    #: largest |measured mean / fitted - 1| of a cell that was used
     max_relative_deviation: float
 
 
 @dataclass(frozen=True, slots=True)
 class FittedCell:
-    """A cell that entered a fit: B measured (mean over the starts; its interval as the fit's scope says), B fitted,
-    and the first divided by the second, less 1."""
+    """A cell that entered a fit."""
 
     cell: str
     n_fltr: int
     replication: float
+    #: measured B in s, mean over the starts; the interval covers the scope of the fit
     measured_s: Interval
+    #: B of the model, in s
     fitted_s: float
+    #: measured_s / fitted_s - 1
     deviation: Interval
 
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
-    """The alternative B = max(t_rcv + n_fltr t_fltr + r t_tx, r t_sat), for a cap on transmission.
+    """The alternative model B = max(t_rcv + n_fltr t_fltr + r t_tx, r t_sat), for a cap on transmission."""
 
-    delta_aicc: AICc of the plane less that of the roofline; preferred: whether the roofline is the better description
-    (by the limit in `workloads.limits`) · capped: the cells in the regime of the cap · parameters: of the plane on the
-    other cells, so that their intervals hold given these regimes · points: the capped cells with B measured and
-    r t_sat.
-    """
-
+    #: of the plane fitted to the cells that are not capped, in s; the intervals are conditional on this split
     parameters: Mapping[str, Interval]
+    #: seconds per copy at the cap
     t_sat_s: Interval
+    #: the cells in the regime of the cap
     capped: tuple[str, ...]
+    #: AICc of the plane less that of the roofline
     delta_aicc: float
+    #: delta_aicc exceeds `workloads.limits.ROOFLINE`: the roofline is the better description
     preferred: bool
+    #: the capped cells with measured B and r t_sat
     points: tuple[FittedCell, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Constrained:
-    """The fit with no parameter below 0, beside the free one where t_rcv's interval covers 0; `t_rcv_at_most_s` is
-    the one-sided 95 % bound of a cost that is not negative."""
+    """The fit with non-negative parameters, reported beside the unconstrained fit where t_rcv's interval covers 0."""
 
+    #: estimates in s
     parameters: Mapping[str, float]
+    #: one-sided upper 95 % bound of t_rcv, given that it is not negative
     t_rcv_at_most_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class LeaveOneOut:
-    """Relative error of B predicted for each cell from all others: median and largest absolute value, and its cell."""
+    """Relative error of B, in absolute value, when each cell is predicted from all others."""
 
     median: float
     largest: float
+    #: the cell with the largest error
     cell: str
 
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """Relative standard deviation of B, pooled over the cells: of the slices of a cell within its layout, less the
-    level of their rounds; of the layouts beyond that; of the starts beyond that. reason: why `between_starts` is None,
-    as with one start; empty where it is not."""
+    """Components of the relative standard deviation of B, pooled over the cells."""
 
+    #: of the slices of a cell within its layout, after removing the levels of their rounds
     slices: float | None
+    #: of the layouts, beyond what the slices explain
     layouts: float | None
+    #: of the starts, beyond what slices and layouts explain
     between_starts: float | None
+    #: why `between_starts` is None, for example a single start; empty where it is not None
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FitResult:
-    """B = t_rcv + n_fltr t_fltr + r t_tx on the cells of one (run, broker, experiment, profile); times in s.
+    """The fit of B = t_rcv + n_fltr t_fltr + r t_tx to the cells of one (run, broker, experiment, profile).
 
-    parameters: those that the cells identify; without filters in the experiment there is no t_fltr · per_start: the
-    estimates of each start · covariance: of the parameters in s^2, both in the order of `parameters`, the latter for
-    predictions (None where the scope gives none) · degrees: of freedom of their t intervals · ols_as_in_paper:
-    least squares on r in {1, 2, 5, 10} as the paper did it, None where the cells do not allow it · roofline: None
-    where no split of the cells allows one; where it is preferred, its capped cells are in cells_excluded, and
-    parameters, points, lack_of_fit and leave_one_out are about the others.
+    Where the roofline is preferred, its capped cells are in `cells_excluded`, and parameters, points, lack_of_fit and
+    leave_one_out refer to the other cells.
     """
 
     run: str
     broker: str
     experiment: str
     profile: str
+    #: number of broker starts
     starts: int
+    #: what the intervals cover
     scope: Scope
+    #: estimates in s of the parameters that the cells identify; without filters in the experiment there is no t_fltr
     parameters: Mapping[str, Interval]
+    #: by start: estimates in s, in the order of `parameters`
     per_start: Mapping[int, tuple[float, ...]]
+    #: least squares on r in {1, 2, 5, 10} as in the paper, in s; None where the cells do not allow it
     ols_as_in_paper: Mapping[str, float] | None
     cells_used: tuple[str, ...]
     cells_excluded: tuple[Excluded, ...]
     lack_of_fit: LackOfFit
     findings: tuple[Finding, ...]
     points: tuple[FittedCell, ...] = ()
+    #: of the parameters, in s^2, in the order of `parameters`, for predictions; None where the scope gives none
     covariance: tuple[tuple[float, ...], ...] | None = None
+    #: degrees of freedom of the t intervals
     degrees: int = 0
+    #: None where no split of the cells allows one
     roofline: Roofline | None = None
     constrained: Constrained | None = None
     leave_one_out: LeaveOneOut | None = None
     variation: Variation = Variation(None, None, None)
     description: Description | None = None
+    #: by parameter
     precision: Mapping[str, HalfWidth] = field(default_factory=dict)
+    #: number of layouts
     layouts: int = 0
 
     @property
@@ -375,12 +401,12 @@ class FitResult:
         return verdict(self.findings)
 
     def also(self, findings: Iterable[Finding]) -> FitResult:
-        """The same fit, judged by further findings as well."""
+        """The same fit with further findings."""
         return replace(self, findings=(*findings, *self.findings))
 
 
 def formula(parameters: Iterable[str]) -> str:
-    """The model with these parameters, as it is written."""
+    """The equation of the model with these parameters."""
     return "B = " + " + ".join(_TERMS[name] for name in parameters)
 
 
@@ -389,26 +415,27 @@ _TERMS = {"t_rcv": "t_rcv", "t_fltr": "n_fltr t_fltr", "t_tx": "r t_tx"}
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A coefficient or a cell of one broker, and its time divided by that of the first broker of the comparison.
+    """A coefficient or a cell of one broker, and its time divided by that of the first broker of the comparison."""
 
-    what: `t_rcv`, `t_fltr`, `t_tx`, or a cell's id · value_s: the time itself (a cell: B, the mean over its starts) ·
-    ratio: None for the first broker, and where there is none · p, p_holm: of the test that the ratio is 1, and
-    adjusted for its whole table · words: what may be said of it · reason: why there is no ratio, or why nothing is
-    said of it.
-    """
-
+    #: `t_rcv`, `t_fltr`, `t_tx`, or a cell's id
     what: str
     broker: str
+    #: the time in s (of a cell: B, the mean over its starts)
     value_s: Interval | None
+    #: None for the first broker, and where there is no ratio
     ratio: Interval | None
+    #: of the test that the ratio is 1
     p: float | None = None
+    #: the same, Holm-adjusted for the whole table
     p_holm: float | None = None
+    #: the conclusion
     words: str = ""
+    #: why there is no ratio, or no conclusion
     reason: str = ""
 
     @property
     def received(self) -> Interval | None:
-        """The ratio of the received rates: a rate is the reciprocal of its time, and the ends change places."""
+        """The ratio of the received rates: a rate is the reciprocal of its time, which swaps the interval's ends."""
         return None if self.ratio is None else _reciprocal(self.ratio)
 
     @property
@@ -417,7 +444,7 @@ class Ratio:
 
 
 def _reciprocal(interval: Interval) -> Interval:
-    """Of something positive."""
+    """The reciprocal of a positive quantity."""
     if interval.low is None or interval.high is None:
         return Interval(1 / interval.estimate)
     return Interval(1 / interval.estimate, 1 / interval.high, 1 / interval.low if interval.low > 0 else None)
@@ -425,11 +452,12 @@ def _reciprocal(interval: Interval) -> Interval:
 
 @dataclass(frozen=True, slots=True)
 class BrokerComparison:
-    """Brokers of one run beside each other in one experiment: all divided by `against`, the first of them."""
+    """Comparison of the brokers of one run in one experiment."""
 
     run: str
     experiment: str
     profile: str
+    #: the first broker, by which all others are divided
     against: str
     scope: Scope
     routed: bool
@@ -447,35 +475,35 @@ class ClaimVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim of Henjes et al. 2006 beside what was measured on one broker under one profile.
-
-    published, measured: in words, with units; `measured` has intervals and absolute values, or is empty ·
-    reason: by which comparison the verdict was reached, or what is missing · cells: what it rests on.
-    """
+    """A claim of Henjes et al. 2006 and what was measured on one broker under one profile."""
 
     run: str
     broker: str
     profile: str
+    #: of the paper
     section: str
     claim: str
+    #: text with units
     published: str
+    #: text with units, intervals and absolute values; may be empty
     measured: str
     verdict: ClaimVerdict
+    #: the comparison that the verdict is based on, or what is missing
     reason: str
+    #: the cells that the verdict is based on
     cells: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Percentile:
-    """A percentile of the latency and of the generator's lateness; greyed where the lateness dominates it.
+    """A percentile of the latency and of the generator's lateness; greyed out where lateness dominates it."""
 
-    rank: 50, 90, 99, 99.9 · latency_s: an end of its interval is None where too few copies lie beyond the percentile
-    · reason: why it is greyed, empty where it is not.
-    """
-
+    #: 50, 90, 99 or 99.9
     rank: float
+    #: an end of its interval is None where too few copies lie beyond the percentile
     latency_s: Interval
     lateness_s: float
+    #: why it is greyed out; empty where it is not
     reason: str
 
     @property
@@ -485,40 +513,45 @@ class Percentile:
 
 @dataclass(frozen=True, slots=True)
 class LatencyResult:
-    """Latency of one open-loop cell, from the planned instant to the read, over its counted slices; times in s.
-
-    planned_per_s: the rate asked for, `percent` of capacity_per_s, which the same flow had in the same start ·
-    copies: measured copies · negative: copies with a negative latency, which are counted and kept · mean_s: with an
-    interval over the slices · waiting_s: mean latency less the least latency seen · predicted_waiting_s: mean waiting
-    time of M/GI/1 at this load, None where the arrivals are not Poisson or the model does not carry the load · model:
-    where the service time of that prediction comes from, empty where there is none · status: of the cell,
-    generator-bound where the generator was too late.
-    """
+    """Latency of one open-loop cell, from the planned instant to the read, over its counted slices."""
 
     key: CellKey
     profile: str
+    #: kind of the arrival process
     arrivals: str
+    #: planned rate in percent of the capacity
     percent: int
+    #: messages per second asked for: `percent` of `capacity_per_s`
     planned_per_s: float
+    #: messages per second that the broker received
     received_per_s: float
+    #: messages per second of the same flow in a closed loop in the same start
     capacity_per_s: float
+    #: measured copies
     copies: int
+    #: copies with a negative latency, which are counted and kept
     negative: int
+    #: mean latency with an interval over the slices
     mean_s: Interval
     percentiles: tuple[Percentile, ...]
+    #: mean latency less the smallest latency observed
     waiting_s: float
+    #: mean waiting time of M/GI/1 at this load; None where the arrivals are not Poisson or the load exceeds the
+    #: capacity of the model
     predicted_waiting_s: float | None
+    #: source of the service time of that prediction; empty where there is none
     model: str
+    #: of the cell; generator-bound where the generator was too late
     status: CellStatus
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class HostUse:
-    """What a start took of the host while it was loaded; None where nothing was sampled.
+    """Host resources used by a start while it was loaded; None where nothing was sampled.
 
     Rates are means from the first sample to the last, over all disks and interfaces of the host; those of the broker
-    are of its own processes.
+    are over its own processes.
     """
 
     run: str
@@ -537,28 +570,29 @@ class HostUse:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """All that is said about one run.
-
-    measures: False for a smoke grid, whose numbers mean nothing · rounds: the levels of all counted rounds · refused:
-    why there is no model where one was to be fitted · not_applicable: what a broker of the run cannot do ·
-    comparisons: of its brokers with the first one · manifest: as the run directory has it, to be shown.
-    """
+    """The complete analysis of one run."""
 
     run: str
     path: str
     title: tuple[str, ...]
+    #: False for a smoke grid, whose numbers mean nothing
     measures: bool
     audit: AuditResult
     cells: tuple[CellSummary, ...]
     fits: tuple[FitResult, ...]
     host: tuple[HostUse, ...]
     findings: tuple[Finding, ...]
+    #: the levels of all counted rounds
     rounds: tuple[RoundLevel, ...] = ()
+    #: why there is no model where one was to be fitted
     refused: tuple[str, ...] = field(default=())
     claims: tuple[Claim, ...] = ()
     latency: tuple[LatencyResult, ...] = ()
+    #: cells that a broker of the run cannot do
     not_applicable: tuple[NotApplicable, ...] = ()
+    #: of the run's brokers with the first of them
     comparisons: tuple[BrokerComparison, ...] = ()
+    #: content of manifest.json, for display
     manifest: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -567,7 +601,7 @@ class RunResult:
 
     @property
     def every_finding(self) -> tuple[Finding, ...]:
-        """Those of the run and of its models, each once, the gravest first."""
+        """Findings of the run and of its models, without duplicates, the most severe first."""
         found = dict.fromkeys([*self.findings, *(finding for fit in self.fits for finding in fit.findings)])
         return tuple(sorted(found, key=lambda finding: -_SEVERITY.index(finding.consequence)))
 
@@ -576,7 +610,7 @@ def summary_json(results: Sequence[RunResult]) -> dict[str, Any]:
     """`summary`: the cells of all runs, the levels of their rounds, their latencies, the paper's claims, the hosts, and
     the worst verdict.
 
-    A cell that is not applicable to its broker has no start and no number, and stands behind the measured ones.
+    A cell that is not applicable to its broker has no start and no numbers, and is listed after the measured cells.
     """
     return {
         "schema": JSON_SCHEMA,
@@ -597,7 +631,7 @@ def summary_json(results: Sequence[RunResult]) -> dict[str, Any]:
 
 
 def audit_json(results: Sequence[AuditResult]) -> dict[str, Any]:
-    """`audit`: messages and copies in all, then per cell."""
+    """`audit`: messages and copies in total, then per cell."""
     total = sum((result.copies for result in results), LaneAudit())
     return {
         "schema": JSON_SCHEMA,
@@ -613,7 +647,7 @@ def audit_json(results: Sequence[AuditResult]) -> dict[str, Any]:
 
 
 def fit_json(results: Sequence[RunResult]) -> dict[str, Any]:
-    """`fit`: one entry per (run, broker, experiment, profile)."""
+    """`fit`: an entry per (run, broker, experiment, profile)."""
     return {
         "schema": JSON_SCHEMA,
         "fits": [_fit(fit) for result in results for fit in result.fits],
@@ -657,17 +691,17 @@ _NUMBERS = ("mean_processing_s", "broker_cpu", "gc_share", "compiler_share", "lo
 
 
 def _layouts(rounds: Iterable[RoundLevel]) -> Iterator[dict[str, Any]]:
-    """One record per layout of a start, with its rounds in the order in which they were measured."""
+    """A record per layout of a start, with its rounds in the order in which they were measured."""
     found: dict[tuple[str, str, int, int], list[RoundLevel]] = {}
-    for one in sorted(rounds, key=lambda one: (one.broker, one.start, one.layout, one.begin_s)):
-        found.setdefault((one.run, one.broker, one.start, one.layout), []).append(one)
+    for level in sorted(rounds, key=lambda level: (level.broker, level.start, level.layout, level.begin_s)):
+        found.setdefault((level.run, level.broker, level.start, level.layout), []).append(level)
     for (run, broker, start, layout), of_layout in found.items():
         yield {
             "run": run,
             "broker": broker,
             "start": start,
             "layout": layout,
-            "rounds": [{name: getattr(one, name) for name in _OF_ROUND} for one in of_layout],
+            "rounds": [{name: getattr(level, name) for name in _OF_ROUND} for level in of_layout],
         }
 
 
@@ -675,7 +709,7 @@ _OF_ROUND = ("block", "round", "level", "disturbed", "gc_share", "compiler_share
 
 
 def _latency(cell: LatencyResult) -> dict[str, Any]:
-    """An interval of a percentile may have one end only: where too few copies lie beyond it, the upper one is null."""
+    """The interval of a percentile may have a lower end only: the upper end is null where too few copies exceed it."""
     record = {name: getattr(cell, name) for name in LatencyResult.__slots__ if name not in _LATENCY_PARTS}
     return {
         **asdict(cell.key),
@@ -683,14 +717,14 @@ def _latency(cell: LatencyResult) -> dict[str, Any]:
         "mean": _seconds(cell.mean_s),
         "percentiles": [
             {
-                "rank": one.rank,
-                "estimate_s": one.latency_s.estimate,
-                "ci95_s": [one.latency_s.low, one.latency_s.high],
-                "lateness_s": one.lateness_s,
-                "greyed": one.greyed,
-                "reason": one.reason,
+                "rank": percentile.rank,
+                "estimate_s": percentile.latency_s.estimate,
+                "ci95_s": [percentile.latency_s.low, percentile.latency_s.high],
+                "lateness_s": percentile.lateness_s,
+                "greyed": percentile.greyed,
+                "reason": percentile.reason,
             }
-            for one in cell.percentiles
+            for percentile in cell.percentiles
         ],
     }
 
@@ -785,7 +819,7 @@ def _description(found: Description | None) -> dict[str, Any]:
     if found is None:
         return {"grade": None, "worst": [], "rms": None}
     worst_cells = [
-        {"cell": one.cell, "deviation": one.deviation.estimate, "ci95": one.deviation.ci95} for one in found.worst
+        {"cell": cell.cell, "deviation": cell.deviation.estimate, "ci95": cell.deviation.ci95} for cell in found.worst
     ]
     return {"grade": found.grade, "worst": worst_cells, "rms": found.rms}
 

@@ -1,7 +1,7 @@
-"""What run directories of every kind have in common: who reads one, what it must have, and its tables as data frames.
+"""Reading of run directories, common to all kinds: checks of their content, and their tables as data frames.
 
-Decides what may be read, and computes nothing. Everything that can be refused is refused from the JSON files,
-the footers of the Parquet files and the small tables, before Spark starts.
+Decides what may be read, and computes nothing. All checks that need only the JSON files, the footers of the Parquet
+files and the small tables are made before Spark starts.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ from workloads.schema import (
 )
 from workloads.status import VerdictKind, WindowStatus
 
-#: Where the newest run is found when none is named.
+#: The run that is read when none is named.
 LATEST = Path("results/latest")
 
-#: What the manifest says of a broker whose certificate was not verified.
+#: Value of `tls` in the manifest for a broker whose certificate was not verified.
 INSECURE = "insecure"
 
-#: The number of a row whose cell is in no plan.
+#: The `cell_id` of a row that matches no planned cell.
 STRANGER = -1
 
 KEY_NAMES = [column.name for column in KEYS]
 
-#: What tells one layout from another within a run, in this order.
+#: The columns that identify a layout within a run, in this order.
 LAYOUT_NAMES = [column.name for column in (*KEYS[:2], *LAYOUT_KEYS)]
 
 _ARROW = {
@@ -73,45 +73,44 @@ _SPARK = {
 #: Broker, start, layout, block.
 LayoutKey: TypeAlias = tuple[str, int, int, int]
 
-#: The table that has rows of every cell that was measured.
+#: The table that has rows of every measured cell.
 _MEASURED = {RunKind.THROUGHPUT: "windows", RunKind.WORKLOAD: "periods"}
 
-#: What a killed run leaves complete.
+#: The unit in which a killed run is complete.
 _COMPLETED = {RunKind.THROUGHPUT: "layout", RunKind.WORKLOAD: "cell"}
 
-#: In a sentence.
+#: Names of the kinds in messages.
 _WHAT = {RunKind.THROUGHPUT: "the throughput study", RunKind.WORKLOAD: "a business workload"}
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerRecord:
-    """A broker of a run.
-
-    title: product, version and provider, as far as they are known · cpus: the size of its CPU set, None where its CPU
-    time or its set is not known · certified: False where nobody checked who answered.
-    """
+    """A broker of a run."""
 
     label: str
+    #: product, version and provider, as far as they are known
     title: str
+    #: number of CPUs in its CPU set; None where its CPU time or its set is unknown
     cpus: int | None
+    #: False where its certificate was not verified
     certified: bool
 
 
 @dataclass(frozen=True, slots=True)
 class StartRecord:
-    """One life of a broker, as its warm-up left it.
-
-    idle_cpu: a fraction of its CPU set before any load · warm_up_s: how long it lasted · warm: whether the cells'
-    contrasts stood still and the compiler was idle, as `workloads.limits` says · contrast_change, compiler_share: of
-    its last rounds; None where too few rounds tell, and where no JVM is known.
-    """
+    """A start of a broker, after its warm-up."""
 
     broker: str
     start: int
+    #: fraction of its CPU set used before any load
     idle_cpu: float | None
+    #: duration of the warm-up, s
     warm_up_s: float | None
+    #: the cells' contrasts were stable and the compiler was idle, by the limits of `workloads.limits`
     warm: bool
+    #: of the last rounds of the warm-up; None where there were too few rounds
     contrast_change: float | None
+    #: of the last rounds of the warm-up; None where there were too few rounds, or no JVM is known
     compiler_share: float | None
 
 
@@ -139,25 +138,27 @@ class LayoutRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A run directory that may be read. `cells` are those with something measured in what is complete, anchors and
-    capacities included.
-
-    plans: entries of plan.json · laid_out: the complete layouts, that of the warm-up included; a workload has none ·
-    findings: that it is not complete, where it is read all the same · manifest: all of it, to be shown.
-    """
+    """A run directory that may be read."""
 
     kind: RunKind
     name: str
     path: Path
+    #: an interrupted run, of which the complete part is read
     partial: bool
     brokers: Mapping[str, BrokerRecord]
     starts: tuple[StartRecord, ...]
+    #: entries of plan.json by (experiment, cell)
     plans: Mapping[tuple[str, str], Mapping[str, Any]]
+    #: the cells measured in complete layouts, anchors and capacities included
     cells: tuple[CellKey, ...]
+    #: the complete layouts, that of the warm-up included; none for a workload
     laid_out: tuple[LayoutRecord, ...]
+    #: Parquet files by table
     files: Mapping[str, tuple[Path, ...]]
+    #: a finding that the run is not complete, where it is read in part
     findings: tuple[Finding, ...]
     not_applicable: tuple[NotApplicable, ...]
+    #: content of manifest.json, for display
     manifest: Mapping[str, Any]
 
     def plan(self, key: CellKey) -> Mapping[str, Any]:
@@ -166,16 +167,17 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """The tables of all runs whose rows are about a cell. Each carries `cell_id`, its place in `keys`, or STRANGER."""
+    """The tables of all runs whose rows belong to cells."""
 
     keys: tuple[CellKey, ...]
+    #: by name; the column `cell_id` is an index of `keys`, or STRANGER
     tables: Mapping[str, DataFrame]
 
 
 def resolve_runs(paths: Sequence[Path]) -> tuple[tuple[Path, Path, str], ...]:
-    """(folder, as its user named it, name of the run) of the named run directories, or of the newest.
+    """(folder, path as given by the user, name of the run) of the named run directories, or of the newest.
 
-    Raises DataError where one is named twice.
+    Raises DataError where a directory is named twice.
     """
     shown = list(paths) or [LATEST]
     folders = [path.resolve() for path in shown]
@@ -191,11 +193,11 @@ def resolve_runs(paths: Sequence[Path]) -> tuple[tuple[Path, Path, str], ...]:
 
 
 def kind_of(paths: Sequence[Path]) -> RunKind:
-    """The one kind of these run directories. Raises DataError where they differ, or one is none."""
+    """The kind of these run directories. Raises DataError where their kinds differ, or one is not a run directory."""
     kinds = {path: _kind(_manifest(folder, path), path) for folder, path, _ in resolve_runs(paths)}
     if len(set(kinds.values())) > 1:
         texts = "; ".join(f"{path} is of {_WHAT[kind]}" for path, kind in kinds.items())
-        raise DataError(f"runs of two kinds are not put side by side: {texts}; name runs of one kind")
+        raise DataError(f"cannot combine throughput and workload runs: {texts}; name runs of one kind")
     return next(iter(kinds.values()))
 
 
@@ -208,18 +210,21 @@ def read_run(
     *,
     partial: bool,
 ) -> RunRecord:
-    """A run directory of this kind; `shown` is how its user named it, for messages.
+    """Reads a run directory. Raises DataError where it cannot support an analysis.
 
-    plan_keys: what an entry of plan.json must have. With `partial` an interrupted run is read as far as its layouts
-    (of a workload: its cells) are complete, and a finding says so. Raises DataError where the directory cannot support
-    an analysis.
+    folder: the directory
+    shown: its path as given by the user, for messages
+    name: name of the run
+    kind: the expected kind
+    plan_keys: the required keys of an entry of plan.json, with their types
+    partial: read an interrupted run as far as its layouts (of a workload: its cells) are complete, with a finding
     """
     manifest = _manifest(folder, shown)
     found = _kind(manifest, shown)
     if found is not kind:
         raise DataError(
             f"{shown}: a run of {_WHAT[found]}, expected one of {_WHAT[kind]}; `python -m analysis summary {shown}` "
-            "shows what it says"
+            "shows its results"
         )
     _check_outcome(manifest, shown, kind, partial=partial)
     place = f"{shown}/manifest.json"
@@ -277,11 +282,11 @@ def read_run(
 
 
 def frames(spark: SparkSession, runs: Sequence[RunRecord]) -> Frames:
-    """All tables of all runs, which are of one kind, every row with the number of its cell.
+    """All tables of all runs, which must be of the same kind, every row with the number of its cell.
 
-    A cell's number is looked up by the whole key, so that rows of two runs, brokers or starts never meet. Of a
-    partial run the rows of incomplete layouts (of a workload: cells) are left out; elsewhere a row that no plan
-    explains is a STRANGER.
+    A cell's number is looked up by the full key, so that rows of different runs, brokers or starts are never mixed. Of
+    a partial run the rows of incomplete layouts (of a workload: cells) are left out; otherwise a row that matches no
+    planned cell has the number STRANGER.
     """
     keys = tuple(key for run in runs for key in _known(run))
     numbered = spark.createDataFrame(
@@ -304,27 +309,27 @@ def certificates(run: RunRecord) -> Iterator[Finding]:
         if not broker.certified:
             yield Finding(
                 what=f"the certificate of {broker.label} was not verified",
-                measured="encrypted, but with whoever answered",
-                limit="a certificate of an authority that the load trusts",
-                advice="give the authority's certificate instead of --insecure",
+                measured="encrypted, but the peer is not authenticated",
+                limit="a certificate issued by a trusted authority",
+                advice="pass the authority's certificate instead of --insecure",
                 consequence=VerdictKind.UNVERIFIED,
                 broker=broker.label,
             )
 
 
 def refuse_strangers(table: DataFrame, name: str) -> None:
-    """Raises DataError that names the cells of rows without a plan. Called where the audit has met some."""
+    """Raises DataError that names the cells of rows without a plan; called where there are such rows."""
     rows = table.where(F.col("cell_id") == STRANGER).select("run", *KEY_NAMES).distinct().limit(3).collect()
     cells = ", ".join(str(CellKey(*row)) for row in rows)
     raise DataError(
-        f"{name}: rows of {cells} stand in no plan or belong to no start of the manifest; the run directory was "
-        "changed after it was written, or put together from two runs: measure again"
+        f"{name}: rows of {cells} match no planned cell and no recorded start; the run directory was changed after it "
+        "was written, or combined from two runs: measure again"
     )
 
 
 @contextmanager
 def reading(runs: Sequence[RunRecord]) -> Iterator[None]:
-    """Turns what Spark says about unreadable data into a DataError."""
+    """Turns Spark's errors about unreadable data into a DataError."""
     try:
         yield
     except (PySparkException, Py4JError) as error:
@@ -343,9 +348,9 @@ def _field(column: Column) -> StructField:
 
 
 def _known(run: RunRecord) -> tuple[CellKey, ...]:
-    """What a row of the run may belong to: every planned cell of every start; of a partial workload its complete cells.
+    """The cells that a row may belong to: every planned cell of every start; of a partial workload its complete cells.
 
-    A run that was killed may not have noted its last start, which its layouts know.
+    The manifest of a killed run may lack the last start, which is then taken from its layouts.
     """
     if run.partial and run.kind is RunKind.WORKLOAD:
         return run.cells
@@ -360,7 +365,7 @@ def _known(run: RunRecord) -> tuple[CellKey, ...]:
 
 
 def _address(file: Path) -> str:
-    """A file for Spark, which reads no URI but a pattern: what would be one in a name is escaped."""
+    """The address of a file for Spark, which interprets it as a glob pattern: special characters are escaped."""
     return "file://" + re.sub(r"([\\{}\[\]*?])", r"\\\1", str(file))
 
 
@@ -393,13 +398,12 @@ def _manifest(folder: Path, shown: Path) -> Mapping[str, Any]:
 
 
 def _kind(manifest: Mapping[str, Any], shown: Path) -> RunKind:
-    """Runs of the throughput study may do without the word."""
+    """The kind of a run; it may be missing in runs of the throughput study."""
     kind = manifest.get("kind", RunKind.THROUGHPUT)
     if kind not in tuple(RunKind):
         raise DataError(
             f"{shown}/manifest.json: kind {kind!r} is none of {', '.join(RunKind)}; a newer version of the suite "
-            "measured "
-            "it: use that one"
+            "measured it: use that version"
         )
     return RunKind(kind)
 
@@ -410,7 +414,7 @@ def _json(file: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise DataError(f"{file}: cannot be read: {error}; the run directory is damaged, measure again") from error
     if not isinstance(content, dict):
-        raise DataError(f"{file}: holds a {type(content).__name__}, expected an object; this is no run directory")
+        raise DataError(f"{file}: holds a {type(content).__name__}, expected an object; this is not a run directory")
     return content
 
 
@@ -422,7 +426,7 @@ def _check_schema(content: Mapping[str, Any], file: Path) -> None:
     if isinstance(schema, int) and schema < SCHEMA_VERSION:
         advice = (
             "an older version of the suite measured it, without what this one needs: analyse it with that version "
-            "(its checkout reads it as it stands), or measure again"
+            "(its checkout reads it unchanged), or measure again"
         )
     raise DataError(f"{file}: schema {schema!r}, this analysis reads {SCHEMA_VERSION}; {advice}")
 
@@ -433,21 +437,21 @@ def _check_outcome(manifest: Mapping[str, Any], shown: Path, kind: RunKind, *, p
         return
     if outcome not in (*RunOutcome, None):
         raise DataError(
-            f"{shown}: outcome {outcome!r} is none of {', '.join(RunOutcome)}; this is no run directory of this suite"
+            f"{shown}: outcome {outcome!r} is none of {', '.join(RunOutcome)}; not a run directory of this suite"
         )
     state = {
-        None: "has no outcome: it still runs, or was killed",
+        None: "has no outcome: it is still running, or was killed",
         RunOutcome.INTERRUPTED: "was interrupted",
         RunOutcome.FAILED: f"failed: {manifest.get('error') or 'no error was recorded'}",
     }[outcome]
     raise DataError(
-        f"{shown}: the run {state}; what comes after its last complete {_COMPLETED[kind]} is missing. "
+        f"{shown}: the run {state}; everything after its last complete {_COMPLETED[kind]} is missing. "
         f"`python -m analysis summary --partial {shown}` reads the complete {_COMPLETED[kind]}s"
     )
 
 
 def require(record: Any, key: str, kind: type | tuple[type, ...], place: str) -> Any:
-    """record[key], of this kind; JSON has no types, and a script may have changed the file."""
+    """record[key], checked for its type, since JSON is untyped and the file may have been edited."""
     value = record.get(key) if isinstance(record, dict) else None
     present = isinstance(record, dict) and key in record
     if not present or not isinstance(value, kind):
@@ -480,13 +484,13 @@ def _check_not_applicable(entries: Sequence[NotApplicable], cells: Sequence[Cell
     for entry in entries:
         if (entry.broker, entry.experiment, entry.cell) in measured:
             raise DataError(
-                f"{shown}: {entry.experiment} {entry.cell} is not applicable on {entry.broker}, says the manifest, but "
-                "it was recorded; the run directory was put together from two runs: measure again"
+                f"{shown}: {entry.experiment} {entry.cell} is not applicable on {entry.broker} by the manifest, but "
+                "it was recorded; the run directory was combined from two runs: measure again"
             )
 
 
 def _start(record: Any, place: str, kind: RunKind) -> StartRecord:
-    """A workload has its own warm-up, a period of each cell: nothing is known of a start but that there was one."""
+    """A start from the manifest. A workload warms up in a period of each cell, so its starts have no such data."""
     at = require(record, "broker", str, place), require(record, "start", int, place)
     number = (float, int, NoneType)
     if kind is RunKind.WORKLOAD:
@@ -505,7 +509,7 @@ def _plans(
     folder: Path, shown: Path, keys: Mapping[str, type | tuple[type, ...]]
 ) -> dict[tuple[str, str], Mapping[str, Any]]:
     if not (folder / "plan.json").is_file():
-        raise DataError(f"{shown}: plan.json is missing, so nobody knows what should have happened; measure again")
+        raise DataError(f"{shown}: plan.json is missing, so the expected deliveries are unknown; measure again")
     content = _json(folder / "plan.json")
     place = f"{shown}/plan.json"
     _check_schema(content, shown / "plan.json")
@@ -518,13 +522,13 @@ def _plans(
 
 
 def _footer(file: Path, columns: Sequence[Column], shown: Path) -> int:
-    """The number of rows of a Parquet file whose columns are those declared."""
+    """The number of rows of a Parquet file, after a check of its columns."""
     try:
         with pq.ParquetFile(file) as parquet:
             schema, rows = parquet.schema_arrow, int(parquet.metadata.num_rows)
     except (OSError, pa.ArrowException) as error:
         raise DataError(
-            f"{shown}: {file.parent.name}/{file.name} cannot be read, it is damaged or cut short ({error}); "
+            f"{shown}: {file.parent.name}/{file.name} cannot be read, it is damaged or truncated ({error}); "
             "copy the run directory again, or measure again"
         ) from error
     for column in columns:
@@ -548,7 +552,7 @@ def _check_rows(found: Mapping[str, int], stated: Mapping[str, Any], shown: Path
 
 
 def _rows(file: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Of a small file."""
+    """All rows of a small file."""
     with _parquet(file) as parquet:
         rows: list[dict[str, Any]] = parquet.read(columns=list(columns)).to_pylist()
     return rows
@@ -568,11 +572,11 @@ def _parquet(file: Path) -> Iterator[pq.ParquetFile]:
 def _laid_out(files: Sequence[Path]) -> tuple[LayoutRecord, ...]:
     """The complete layouts. Raises DataError where one is recorded twice."""
     found = sorted(LayoutRecord(**row) for file in files for row in _rows(file, [column.name for column in LAYOUTS]))
-    for one, following in pairwise(found):
-        if one.key == following.key:
+    for layout, following in pairwise(found):
+        if layout.key == following.key:
             raise DataError(
-                f"{files[0].parent}: layout {one.layout}, block {one.block} of {one.broker} (start {one.start}) stands "
-                "there twice; the run directory was put together from two runs: measure again"
+                f"{files[0].parent}: layout {layout.layout}, block {layout.block} of {layout.broker} (start "
+                f"{layout.start}) is recorded twice; the run directory was combined from two runs: measure again"
             )
     return tuple(found)
 
@@ -580,9 +584,9 @@ def _laid_out(files: Sequence[Path]) -> tuple[LayoutRecord, ...]:
 def _measured_cells(
     run: str, files: Sequence[Path], complete: Container[LayoutKey], kind: RunKind
 ) -> dict[CellKey, set[int]]:
-    """Cells with rows in what is complete, and the numbers of the layouts in which they have counted ones.
+    """Cells with rows in complete layouts, and the numbers of the layouts in which they have counted rows.
 
-    A workload's cells are complete where they have a row at all; they have one number.
+    A workload's cell is complete if it has a row at all; it has a single number.
     """
     names = KEY_NAMES if kind is RunKind.WORKLOAD else [*KEY_NAMES, *(column.name for column in LAYOUT_KEYS), "status"]
     found: dict[CellKey, set[int]] = {}
@@ -595,15 +599,15 @@ def _measured_cells(
 
 
 def _layouts_in(file: Path) -> set[LayoutKey]:
-    """The layouts that a file has rows of; its footer tells them where, as usual, each of its parts has one."""
+    """The layouts that a file has rows of; read from its footer if, as usual, each row group has a single layout."""
     found: set[LayoutKey] = set()
     with _parquet(file) as parquet:
         at = [parquet.schema_arrow.get_field_index(name) for name in LAYOUT_NAMES]
         for number in range(parquet.num_row_groups):
             group = parquet.metadata.row_group(number)
-            known = [group.column(place).statistics for place in at]
-            if all(one is not None and one.has_min_max and not one.null_count and one.min == one.max for one in known):
-                found.add(tuple(one.min for one in known))
+            known = [group.column(index).statistics for index in at]
+            if all(s is not None and s.has_min_max and not s.null_count and s.min == s.max for s in known):
+                found.add(tuple(statistics.min for statistics in known))
             else:
                 rows = parquet.read_row_group(number, columns=LAYOUT_NAMES).group_by(LAYOUT_NAMES).aggregate([])
                 found |= {tuple(row[name] for name in LAYOUT_NAMES) for row in rows.to_pylist()}
@@ -611,7 +615,7 @@ def _layouts_in(file: Path) -> set[LayoutKey]:
 
 
 def _check_laid_out(files: Mapping[str, Sequence[Path]], complete: Container[LayoutKey], shown: Path) -> None:
-    """Nothing was recorded of a layout that was not completed."""
+    """Raises DataError where there are rows of a layout that was not completed."""
     for table, of_table in files.items():
         for file in of_table:
             for broker, start, layout, block in sorted(_layouts_in(file)):
@@ -631,9 +635,9 @@ def _check_passes(
     *,
     partial: bool,
 ) -> tuple[int, int]:
-    """Whole passes, which have all scheduled cells of their start, and how many there should be at least.
+    """The number of complete passes, which have all scheduled cells of their start, and the least number expected.
 
-    Raises DataError where a pass is missing, or not whole, in a run that is not read in parts.
+    Raises DataError where a pass is missing or incomplete, unless the run is read in part.
     """
     asked = require(manifest["options"], "layouts", int, f"{shown}/manifest.json, options")
     starts: dict[tuple[str, int], list[CellKey]] = {}
@@ -649,7 +653,7 @@ def _check_passes(
                 lacking = ", ".join(map(str, sorted(expected - layouts)))
                 raise DataError(
                     f"{shown}: {key} of {key.broker} was not measured in layout {lacking} of {len(expected)}; "
-                    f"`python -m analysis summary --partial {shown}` reads what there is"
+                    f"`python -m analysis summary --partial {shown}` reads the others"
                 )
     return whole, asked * len(starts)
 
@@ -661,7 +665,7 @@ def _check_cells(
     plans: Mapping[tuple[str, str], Any],
     shown: Path,
 ) -> None:
-    """Every recorded cell is explained; a run that was cut short may not have noted its last start yet."""
+    """Raises DataError where a recorded cell has no plan or start; of an interrupted run, starts are not checked."""
     known = None if starts is None else {(start.broker, start.start) for start in starts}
     for key in cells:
         if (key.experiment, key.cell) not in plans:
@@ -692,7 +696,10 @@ def _partial_finding(
     missing: Sequence[CellKey],
     passes: tuple[int, int] | None,
 ) -> tuple[Finding, ...]:
-    """passes: whole ones and those asked for, where the run has any."""
+    """A finding where the run is not complete.
+
+    passes: complete ones and those asked for; None for a workload
+    """
     whole = passes is None or passes[0] >= passes[1]
     if manifest.get("outcome") == RunOutcome.COMPLETE and not missing and whole:
         return ()
@@ -704,7 +711,7 @@ def _partial_finding(
             measured=f"{measured} of {measured + len(missing)} cells, {layouts}outcome "
             f"{manifest.get('outcome') or 'absent'}",
             limit="every scheduled cell, and all traffic audited",
-            advice=f"measure again; what came after the last complete {'cell' if passes is None else 'layout'} is "
+            advice=f"measure again; everything after the last complete {'cell' if passes is None else 'layout'} is "
             "neither audited nor counted",
             consequence=VerdictKind.UNVERIFIED,
         ),

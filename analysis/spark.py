@@ -1,4 +1,4 @@
-"""One Spark session, small and quiet: nothing listens beyond loopback, nothing is left on disk."""
+"""A small local Spark session: nothing listens beyond loopback, nothing is left on disk."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from analysis.errors import DataError
 
 DEFAULT_MASTER = "local[*]"
 
-#: Rows of a batch that crosses into Python: large, so that numpy has something to chew on.
+#: Rows per batch passed to Python; large, so that numpy is efficient.
 BATCH_ROWS = 1_000_000
 
-#: Spark's own log level comes too late for what the JVM says while it starts.
+#: Log configuration for the JVM's start, to which Spark's log level does not apply yet.
 LOG4J = """\
 rootLogger.level = error
 rootLogger.appenderRef.console.ref = console
@@ -34,7 +34,7 @@ logger.gateway.level = error
 
 
 def options(folder: Path) -> dict[str, str]:
-    """The settings of every session; `folder` takes the scratch files."""
+    """The settings of every session; scratch files are written to `folder`."""
     log4j = folder / "log4j2.properties"
     log4j.write_text(LOG4J, encoding="utf-8")
     return {
@@ -46,18 +46,18 @@ def options(folder: Path) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
-        # The functions that run in Spark's Python processes are found where this package was found.
+        # Functions that run in Spark's Python processes are imported from the same place as this package.
         "spark.executorEnv.PYTHONPATH": str(Path(__file__).resolve().parents[1]),
     }
 
 
 def local_options() -> dict[str, str]:
-    """What holds on one machine only: a cluster must reach the driver, and has its own idea of partitions."""
+    """Settings for a local master only: a cluster must reach the driver, and has its own partitioning."""
     return {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2",
-        # Re-planning between stages costs more here than it can save: a few cores, and little left to shuffle.
+        # Adaptive re-planning costs more than it saves here: few cores, and little data to shuffle.
         "spark.sql.adaptive.enabled": "false",
     }
 
@@ -72,7 +72,7 @@ def session(master: str = DEFAULT_MASTER) -> Iterator[SparkSession]:
     if active is not None:
         yield active
         return
-    # Spark starts its Python processes by this name; the default is whatever `python3` is on the path.
+    # The interpreter of Spark's Python processes; the default is the first `python3` on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with tempfile.TemporaryDirectory(prefix="analysis-", ignore_cleanup_errors=True) as folder:
         spark = _start(master, Path(folder))

@@ -12,15 +12,15 @@ from analysis.results import (
 )
 from workloads.status import VerdictKind
 
-#: Columns of words are as wide as their header says here, and go on in the next line.
+#: Width of text columns by header; longer text is wrapped.
 _WIDTHS = {"claim": 32, "published": 26, "measured": 40, "why": 60, "worst at": 32}
 
 
-#: Lines of one kind beyond these are counted, not printed.
+#: Largest number of lines of a kind that are printed; the others are counted.
 MOST_LINES = 8
 
 
-#: Findings with one limit and one advice stand together from here on.
+#: Smallest number of findings with the same limit and advice that are grouped.
 ALIKE = 3
 
 
@@ -29,27 +29,28 @@ def headline(text: str) -> str:
 
 
 def table(rows: Sequence[Sequence[object]], headers: Sequence[str], left: int) -> str:
-    """Text to the left in the first `left` columns and in those of words, numbers to the right."""
-    words = {"status", "verdict", "said", *_WIDTHS}
-    align = ["left" if place < left or title in words else "right" for place, title in enumerate(headers)]
+    """A table: the first `left` columns and text columns are left-aligned, numbers right-aligned."""
+    words = {"status", "verdict", "conclusion", *_WIDTHS}
+    align = ["left" if index < left or title in words else "right" for index, title in enumerate(headers)]
     widths = [_WIDTHS.get(title) for title in headers]
     return str(tabulate(rows, headers, disable_numparse=True, colalign=align, maxcolwidths=widths))
 
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Findings with the same limit, advice and consequence: `texts` say of each what was measured."""
+    """Findings with the same limit, advice and consequence."""
 
     limit: str
     advice: str
     consequence: VerdictKind
+    #: what was measured, for each finding
     texts: tuple[str, ...]
 
 
-def alike(those: Iterable[Finding]) -> list[Alike]:
-    """Findings in groups, in the order of the first of each; groups of fewer than ALIKE are taken apart."""
+def alike(all_findings: Iterable[Finding]) -> list[Alike]:
+    """Findings in groups, ordered by the first finding of each; groups of fewer than ALIKE are split."""
     found: dict[tuple[str, str, VerdictKind], list[str]] = {}
-    for finding in those:
+    for finding in all_findings:
         texts = found.setdefault((finding.limit, finding.advice, finding.consequence), [])
         texts.append(f"{finding.what}: {finding.measured}")
     groups: list[Alike] = []
@@ -59,10 +60,10 @@ def alike(those: Iterable[Finding]) -> list[Alike]:
     return groups
 
 
-def findings(those: Iterable[Finding]) -> list[str]:
-    """One line each; those that differ in what was measured only stand under what they have in common."""
+def findings(all_findings: Iterable[Finding]) -> list[str]:
+    """A line per finding; findings that differ only in what was measured are listed under their common part."""
     lines: list[str] = []
-    for group in alike(those):
+    for group in alike(all_findings):
         rest = f" (limit: {group.limit}). {capital(group.advice)}." + (
             "" if group.consequence == VerdictKind.VALID else f" [{group.consequence}]"
         )

@@ -1,1 +1,1 @@
-"""The throughput study of Henjes et al. 2006, one question per file; brokers and figures come by pytest fixture."""
+"""The throughput study of Henjes et al. 2006, an experiment per file; pytest fixtures supply broker and measurement."""

@@ -1,6 +1,6 @@
-"""The two ways in which the study filters for a message's id, and messages that carry it in both places.
+"""The two ways in which the study filters for a message's id, and messages that carry the id in both places.
 
-All series of one experiment send equal messages in this way, so that only the filter differs between them.
+With these, all series of an experiment send identical messages, so that they differ only in the filter.
 """
 
 from collections.abc import Mapping

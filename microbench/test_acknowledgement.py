@@ -1,7 +1,6 @@
-"""What does it cost that subscribers acknowledge?
+"""What is the cost of acknowledgement by subscribers?
 
-Not at all (auto), cumulatively, each message by itself, or cumulatively in transactions; of the rest of the
-profile nothing changes.
+None (auto), cumulative, individual, or cumulative in transactions; the rest of the profile is unchanged.
 """
 
 from dataclasses import replace
@@ -60,7 +59,7 @@ EXPERIMENT = Experiment(
 
 @pytest.mark.experiment(EXPERIMENT)
 def test_acknowledgement(run):
-    """However it is acknowledged, every message reaches every subscriber once and in order."""
+    """In every acknowledgement mode, every message reaches every subscriber once and in order."""
     outcome = run()
 
     assert outcome.exact, outcome.explain()

@@ -1,9 +1,9 @@
 """What does the length of an AND filter cost, and does it matter which component rejects? (section 4.4)
 
 Ten subscribers filter on n of the 25 properties that every message carries. A filter rejects a message
-meant for another subscriber at its first component (series 1), half way (series 2) or at its last (series 3).
+meant for another subscriber at its first component (series 1), in the middle (series 2) or at its last (series 3).
 
-For even n, subscribers j <= m / 2 have their own value at place n / 2 and the others at n / 2 + 1. The
+For even n, the specific component of subscribers j <= m / 2 has index n / 2, that of the others n / 2 + 1. The
 paper prints j <= n / 2 for the condition; with that all subscribers would fall into the first case from
 n = 20 on and only one for n = 2, which contradicts "half of the components".
 """
@@ -38,7 +38,7 @@ GRIDS = {
 
 
 def place(series: int, length: int, subscriber: int) -> int:
-    """Which component, from 1, is the subscriber's own."""
+    """The index, from 1, of the component whose value is specific to the subscriber."""
     if series == 1:
         return 1
     if series == 3:
@@ -79,7 +79,7 @@ EXPERIMENT = Experiment(
 
 @pytest.mark.experiment(EXPERIMENT)
 def test_and_filters(run):
-    """Messages sent in turn to ten filters reach exactly the one subscriber that each is meant for."""
+    """Messages for ten filters, sent in turn, each reach exactly the subscriber that they are meant for."""
     outcome = run()
 
     assert outcome.exact, outcome.explain()

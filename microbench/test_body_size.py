@@ -1,7 +1,7 @@
 """What does a byte of the body cost?
 
-One subscriber without a filter, so that each message is read once and written once. The paper does not say how
-large its messages are; all other experiments send empty ones.
+A single subscriber without a filter, so that the broker reads and writes each message once. The paper does not state
+the size of its messages; all other experiments send empty bodies.
 """
 
 import pytest

@@ -1,7 +1,7 @@
 """What do one message and one copy cost, without any filter?
 
-Each of r subscribers takes all messages. On brokers without filters these cells are what t_rcv and t_tx are fitted
-on; on the others they show what a filter that always matches adds, beside the same r in `replication`.
+Each of r subscribers receives all messages. On brokers without filters, t_rcv and t_tx are fitted to these cells; on
+others, a comparison with the same r in `replication` shows the cost of a filter that always matches.
 """
 
 import pytest

@@ -1,7 +1,7 @@
-"""Do filters and copies cost the same where the filters ask for the correlation id? (section 4.5)
+"""Do filters and copies cost the same where the filters are on the correlation id? (section 4.5)
 
-The cells of `replication` with the id in the header of the message instead of a property: a message has one
-header more than its fixed ones in both.
+The cells of `replication` with the id in the correlation-id header instead of a property: in both, a message has one
+header in addition to its fixed ones.
 """
 
 import pytest
@@ -47,7 +47,7 @@ EXPERIMENT = Experiment(
 
 @pytest.mark.experiment(EXPERIMENT)
 def test_correlation_filters(run):
-    """Every subscriber that asks for the messages' correlation id gets each of them once, and no other does."""
+    """Every subscriber that filters for the messages' correlation id gets each message once, and no other gets any."""
     outcome = run()
 
     assert outcome.exact, outcome.explain()

@@ -1,9 +1,9 @@
-"""What does it cost that messages are persistent, and that they are stored?
+"""What is the cost of persistent messages, and of storing them?
 
 A persistent message to a topic without durable subscribers need not be stored, and some brokers do not store it:
-only the durable subscribers, which are owed the messages while they are away, make the broker write. Persistent
-messages are sent with receipts, which stand for the synchronous send of JMS; of the rest of the profile nothing
-changes.
+only durable subscribers, which must receive messages sent while they are disconnected, force the broker to write.
+Persistent messages are sent with receipts, which correspond to the synchronous send of JMS; the rest of the profile is
+unchanged.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,10 @@ PUBLISHERS = 20
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """Persistent messages are sent with receipts; durable subscribers outlive their connection."""
+    """A combination of persistence and durability.
+
+    Persistent messages are sent with receipts; durable subscriptions survive their connection.
+    """
 
     persistent: bool
     durable: bool

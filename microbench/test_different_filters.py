@@ -1,7 +1,7 @@
 """Does it matter whether the filters that do not match are equal? (section 4.5)
 
-The cells of `replication`, but every further subscriber filters for an id of its own: #1, #2, #3 and so on. A
-broker that indexes its filters, or evaluates equal ones once, tells the two apart.
+The cells of `replication`, but every further subscriber filters for a different id: #1, #2, #3 and so on. Results
+differ for a broker that indexes its filters, or evaluates equal filters only once.
 """
 
 import pytest

@@ -1,7 +1,6 @@
 """What does it cost that subscribers filter at all, by correlation id or by property? (section 4.2)
 
-All messages carry #0 and all filters ask for it: every one of m subscribers gets every message, with a filter
-or without one.
+All messages carry #0 and all filters match it: each of m subscribers gets every message, with or without a filter.
 """
 
 import pytest
@@ -15,7 +14,7 @@ PUBLISHERS = 20
 LABEL = "{filter}-m{subscribers:03d}"
 SERIES = ("none", *FILTERS)
 
-#: The paper's curve is flat from 300 filters on; the text gives no values between.
+#: The paper's curve is flat from 300 filters on; its text gives no values in between.
 GRIDS = {
     "smoke": factorial(LABEL, filter=SERIES, subscribers=(3,)),
     "quick": factorial(LABEL, filter=SERIES, subscribers=(10, 320, 500)),
@@ -47,7 +46,7 @@ EXPERIMENT = Experiment(
 
 @pytest.mark.experiment(EXPERIMENT)
 def test_filter_activation(run):
-    """Filters that all messages match withhold none: every subscriber gets every message once and in order."""
+    """Filters that match all messages withhold none: every subscriber gets every message once and in order."""
     outcome = run()
 
     assert outcome.exact, outcome.explain()

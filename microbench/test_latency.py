@@ -1,8 +1,8 @@
-"""How long does a message take at a given load?
+"""What is the latency of a message at a given load?
 
 An open loop at a share of the capacity that the same flow has in the same start: every message has a planned
-instant, whatever the broker does. The flow is that of section 4.5 with one copy per message and no filter, which
-every broker can run; the fitted model gives its mean service time.
+instant, independent of the broker. The flow is that of section 4.5 with one copy per message and no filter, which
+every broker supports; the fitted model gives its mean service time.
 """
 
 import pytest
@@ -22,7 +22,7 @@ from workloads.throughput.load_shape import ArrivalProcess, ShareOfCapacity
 PUBLISHERS = 20
 
 LABEL = "u{percent:02d}-{arrivals}"
-ARRIVALS = tuple(one.value for one in ArrivalProcess)
+ARRIVALS = tuple(process.value for process in ArrivalProcess)
 
 GRIDS = {
     "smoke": factorial(LABEL, percent=(20,), arrivals=ARRIVALS),

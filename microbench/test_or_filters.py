@@ -1,8 +1,8 @@
 """Is one subscriber with an OR filter cheaper than several with a simple filter each? (section 4.3)
 
-The publishers send the ids #1 to #n in turn. Either each id has a subscriber of its own, or five subscribers
-share the ids, n / 5 alternatives in each one's filter; in both cases r = 1. With n no multiple of 5, the last
-ids would reach nobody.
+The publishers send the ids #1 to #n in turn. Either each id has a separate subscriber, or five subscribers share the
+ids, with n / 5 alternatives in each filter; in both cases r = 1. If n were not a multiple of 5, no subscriber would
+match the last ids.
 """
 
 import pytest
@@ -18,7 +18,7 @@ OR_SUBSCRIBERS = 5
 LABEL = "{kind}-{filter}-n{ids:03d}"
 KINDS = ("simple", "or")
 
-#: The text gives no range for n.
+#: The paper's text gives no range for n.
 GRIDS = {
     "smoke": factorial(LABEL, kind=KINDS, filter=tuple(FILTERS), ids=(10,)),
     "quick": factorial(LABEL, kind=KINDS, filter=tuple(FILTERS), ids=(20, 100)),
@@ -32,7 +32,7 @@ def _one_of(filters: list[Equals]) -> Selector:
 
 
 def flow(cell: Cell, destination: str) -> Flow:
-    """Raises WorkloadError where the number of ids cannot be shared by the five."""
+    """Raises WorkloadError where the number of ids is not a multiple of OR_SUBSCRIBERS."""
     count = cell.number("ids")
     if count < 1 or count % OR_SUBSCRIBERS:
         raise WorkloadError(f"[or_filters] ids: expected a multiple of {OR_SUBSCRIBERS} above 0, got {count}")
@@ -41,7 +41,7 @@ def flow(cell: Cell, destination: str) -> Flow:
     return Flow(
         Destination(DestinationKind.TOPIC, destination),
         PUBLISHERS,
-        tuple(message(one.value) for one in filters),
+        tuple(message(condition.value) for condition in filters),
         tuple(Subscription(_one_of(filters[first : first + share])) for first in range(0, count, share)),
     )
 
@@ -58,7 +58,7 @@ EXPERIMENT = Experiment(
 
 @pytest.mark.experiment(EXPERIMENT)
 def test_or_filters(run):
-    """Each id reaches exactly the one subscriber that asks for it, alone or among others."""
+    """Each id reaches exactly the one subscriber whose filter has it, alone or among others."""
     outcome = run()
 
     assert outcome.exact, outcome.explain()

@@ -1,8 +1,8 @@
 """How many publishers and subscribers does it take to load the broker? (section 4.1)
 
-No filters, so that r is the number of subscribers. The publishers are synchronous, each with one message under
-way until its receipt: with credit shared by all, one publisher alone would load the broker and the question
-would answer itself. The broker's CPU below its limit is therefore a result here, not a fault of the cell.
+No filters, so that r is the number of subscribers. The publishers are synchronous, each with at most one message
+without a receipt: with credit shared by all, a single publisher would load the broker and the question would be moot.
+A broker CPU below its limit is therefore a result here, not a fault of the cell.
 """
 
 from dataclasses import replace
@@ -24,8 +24,8 @@ from workloads.throughput.load_shape import SyncPublishers
 
 LABEL = "p{publishers:02d}-s{subscribers:03d}"
 
-#: The third series, over the subscribers, meets the other two at 20 publishers. Of the values between the ends the
-#: paper's text names 10 and 16 publishers and 10 subscribers.
+#: The third series, over the subscribers, intersects the other two at 20 publishers. Of the intermediate values, the
+#: paper's text mentions 10 and 16 publishers and 10 subscribers.
 GRIDS = {
     "smoke": factorial(LABEL, publishers=(1, 4), subscribers=(1,))
     + factorial(LABEL, publishers=(4,), subscribers=(3,)),

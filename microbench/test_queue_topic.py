@@ -1,8 +1,8 @@
 """What does it cost to divide messages among consumers, by a queue or by a topic with filters?
 
-Each message reaches one of the consumers in both: those of a queue compete for it; those of a topic have a filter
-each, for one of the ids that the publishers send in turn. So connections, messages, copies and each consumer's
-share are equal, and the topic's filters are its way of dividing, paid for in its cell.
+In both cases each message reaches one of the consumers: those of a queue compete for it; those of a topic each have a
+filter for one of the ids that the publishers send in turn. Connections, messages, copies and each consumer's share are
+therefore equal, and the cost of the topic's filters is part of its result.
 """
 
 import pytest
@@ -56,7 +56,7 @@ EXPERIMENT = Experiment(
 
 @pytest.mark.experiment(EXPERIMENT)
 def test_queue_topic(run):
-    """Each message reaches exactly one consumer: whichever competes for it first, or the one that filters for it."""
+    """Each message reaches exactly one consumer: any of the competing ones, or the one whose filter matches."""
     outcome = run()
 
     assert outcome.exact, outcome.explain()

@@ -1,7 +1,7 @@
-"""How do the number of filters and the replication grade share in the cost of a message? (section 4.5)
+"""How do the number of filters and the replication grade contribute to the cost of a message? (section 4.5)
 
 All messages carry ID #0; r subscribers filter for #0 and get every message, the further subscribers
-filter for #1 and get none. These are the cells on which t_rcv, t_fltr and t_tx are fitted.
+filter for #1 and get none. t_rcv, t_fltr and t_tx are fitted to these cells.
 """
 
 import pytest
@@ -22,7 +22,7 @@ PUBLISHERS = 20  # section 4.5
 
 LABEL = "f{further:04d}-r{replication:03d}"
 
-#: Today's filters are so cheap that the paper's 200 do not show t_fltr: up to n_fltr = 5000.
+#: Filters have become so cheap that t_fltr is not measurable with the paper's 200: hence up to n_fltr = 5000.
 TODAY = {"further": (0, 160, 640, 2560, 4960), "replication": (1, 2, 5, 10, 20, 40)}
 PAPER = {"further": (5, 10, 20, 40, 60, 80, 160), "replication": (1, 2, 5, 10, 20, 40)}
 
@@ -35,7 +35,7 @@ GRIDS = {
 
 
 def variant_grids(label: str) -> dict[str, tuple[Cell, ...]]:
-    """Grids of an experiment whose cells are each compared with the same setting of this one, at the same level."""
+    """Grids of an experiment whose cells are each compared with the same setting of this experiment, by level."""
     return {
         "smoke": factorial(label, further=(5,), replication=(1, 3)),
         "quick": factorial(label, further=(640, 2560), replication=(1, 10))

@@ -1,9 +1,9 @@
 """What do bindings cost, where a broker routes instead of filtering?
 
-All messages have the same key; r subscriptions are bound so that they get every message, the further ones, each in
-a way of its own, so that they get none. By routing key, exact or with a wildcard, or by a header. These are no
-filters: a broker looks bindings up, it evaluates nothing per subscription, so that the results stand beside no
-experiment on filters and enter no model.
+All messages have the same key; r subscriptions have bindings that match every message, the further ones have
+different bindings that match none. Bindings are by routing key, exact or with a wildcard, or by a header. They are not
+filters: a broker looks bindings up and evaluates nothing per subscription, so the results are not compared with
+experiments on filters and are excluded from the fit.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,9 +28,10 @@ PUBLISHERS = 20
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """The kind of destination, and the binding for the messages of a place."""
+    """A way of routing."""
 
     kind: DestinationKind
+    #: the binding for messages with this value
     binding: Callable[[str], Selector]
 
 
@@ -74,7 +75,7 @@ EXPERIMENT = Experiment(
 
 @pytest.mark.experiment(EXPERIMENT)
 def test_routing(run):
-    """Every subscription that is bound for the key gets every message once and in order, and no other gets any."""
+    """Every subscription whose binding matches gets every message once and in order, and no other gets any."""
     outcome = run()
 
     assert outcome.exact, outcome.explain()

@@ -1,7 +1,8 @@
 """What does each kind of condition cost?
 
-One subscriber's filter matches every message, the further ones' filters match none; all are of one kind, so that
-cells with the same number of them differ in nothing else. Every message carries the same three properties.
+The filter of one subscriber matches every message, those of the further subscribers match none; all are of the same
+kind, so that cells with the same number of filters differ only in the kind. Every message carries the same three
+properties.
 """
 
 from collections.abc import Mapping
@@ -24,8 +25,8 @@ PUBLISHERS = 20
 
 MESSAGE = Template((("ID", "#0"), ("REGION", "north"), ("SIZE", "15")))
 
-#: Kind -> a filter that matches the message, and one that does not. Where a list or a tree of conditions is
-#: rejected, its last part does it: nothing can be decided early.
+#: Kind -> a filter that matches the message, and one that does not. A list or tree of conditions is rejected by its
+#: last part, so that it cannot be decided early.
 KINDS: Mapping[str, tuple[Selector, Selector]] = {
     "equals": (Equals("ID", "#0"), Equals("ID", "#1")),
     "in": (In("ID", ("#1", "#2", "#3", "#4", "#0")), In("ID", ("#1", "#2", "#3", "#4", "#5"))),

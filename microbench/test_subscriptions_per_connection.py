@@ -1,7 +1,7 @@
 """Does it matter how many connections the subscriptions are spread over?
 
 A hundred subscriptions, of which every tenth matches: r = 10 and n_fltr = 100 in every cell. The matching ones
-lie as far apart as they can, so that each connection has its share of the copies as long as there are ten.
+are evenly spaced, so that with up to ten connections each has an equal share of the copies.
 """
 
 import pytest
@@ -24,7 +24,7 @@ REPLICATION = 10
 
 LABEL = "c{per_connection:03d}"
 
-#: Divisors of the number of subscriptions, so that all connections have as many.
+#: Divisors of the number of subscriptions, so that all connections have the same number.
 GRIDS = {
     "smoke": factorial(LABEL, per_connection=(10, 100)),
     "quick": factorial(LABEL, per_connection=(1, 10, 100)),
@@ -57,7 +57,7 @@ EXPERIMENT = Experiment(
 
 @pytest.mark.experiment(EXPERIMENT)
 def test_subscriptions_per_connection(run):
-    """Each matching subscription gets every message once and in order, whatever else its connection carries."""
+    """Each matching subscription gets every message once and in order, independent of others on its connection."""
     outcome = run()
 
     assert outcome.exact, outcome.explain()

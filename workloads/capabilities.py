@@ -1,7 +1,7 @@
-"""What a broker can do over STOMP, and how it wants to be asked: one row per broker; and what of a plan it cannot do.
+"""What a broker supports over STOMP and in which syntax, one row per broker; and which parts of a plan it lacks.
 
-A plan says what should happen; no plan and no experiment knows a broker. Where a row lacks what a plan needs, the
-cell is *not applicable*: it is not measured, and said to be so with the reason.
+A plan says what should happen; no plan and no experiment depends on a broker. Where a row lacks what a plan needs,
+the cell is *not applicable*: it is not measured, and is reported as not applicable with the reason.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PLAIN_ACK_MODES = frozenset(AckMode) - {AckMode.TRANSACTED}
 
 
 class Transactions(StrEnum):
-    """What a transaction holds together: messages sent and acknowledgements, only the former, or nothing."""
+    """What a transaction covers: messages sent and acknowledgements, only messages sent, or nothing."""
 
     FULL = "full"
     SEND_ONLY = "send-only"
@@ -27,7 +27,7 @@ class Transactions(StrEnum):
 
 
 class PrefetchUnit(StrEnum):
-    """In what a broker counts that which may be delivered before it is acknowledged."""
+    """The unit in which a broker limits what it delivers before acknowledgement."""
 
     MESSAGES = "messages"
     BYTES = "bytes"
@@ -35,27 +35,33 @@ class PrefetchUnit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Prefetch:
-    """SUBSCRIBE's header that bounds what is delivered ahead; `one` is its value for one message at a time."""
+    """The header of SUBSCRIBE that limits how much is delivered before it is acknowledged."""
 
+    #: name of the header
     header: str
+    #: what its value counts
     unit: PrefetchUnit
+    #: its value for one message at a time
     one: str
 
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """Format strings of the `destination` header, over the destination's `name`; of one that routes by key, also over
-    the `key`, in which the broker writes `any_word` for one word; of a subscription, also over its `number`."""
+    """Format strings of the `destination` header; each may use the destination's `name` and, where it routes by key,
+    the `key`."""
 
+    #: header of SEND
     send: str
+    #: header of SUBSCRIBE, which may also use the subscription's `number`
     subscribe: str
+    #: the broker's wildcard for exactly one word of a key
     any_word: str = "*"
 
 
-#: Of a broker about which nothing is known; the largest cells of the grids have some 5,000.
+#: Default for a broker without a known limit; the largest cells of the grids have some 5,000.
 SUBSCRIPTIONS_PER_BLOCK = 10_000
 
-#: As most brokers spell them.
+#: The syntax that most brokers use.
 TOPIC_AND_QUEUE: Mapping[DestinationKind, Syntax] = {
     kind: Syntax(f"/{kind}/{{name}}", f"/{kind}/{{name}}") for kind in (DestinationKind.TOPIC, DestinationKind.QUEUE)
 }
@@ -63,47 +69,55 @@ TOPIC_AND_QUEUE: Mapping[DestinationKind, Syntax] = {
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """A broker's row.
+    """What one broker supports over STOMP, and the syntax in which it is asked for it."""
 
-    version: of STOMP · destinations: how each kind is spelled; a kind without a spelling does not exist there ·
-    selectors, selector_prefix: whether SUBSCRIBE filters, and what stands before each selector so that numbers are
-    compared as numbers · durable: headers of SUBSCRIBE and UNSUBSCRIBE that make a durable subscription and remove it,
-    their values format strings over its `name`; None where there are none · leaving_removes: whether the UNSUBSCRIBE
-    that ends a durable subscription removes it, if it has these headers; else a second one does · prefetch: None where
-    nothing bounds it · virtual_host: CONNECT's `host` header · keep_alive_s: how often a connection that reads must be
-    written to so that the broker keeps it, None where it does without · redelivered: whether what comes again is marked
-    so · crash_marked: the kinds of destinations whose messages are marked so also where the broker itself had died, the
-    queues being those of a business workload, the topics' subscriptions durable · stored: whether persistent messages
-    outlive the process · synced: whether what it has confirmed is on the disk by then, None where nobody knows ·
-    atomic: whether a transaction takes effect as a whole also where the broker dies, by the time of its COMMIT's
-    receipt · heart_beats: whether it writes, and wants to be written to, as CONNECT asks for · logins: whether it
-    checks them · strict: whether it ends a connection whose bytes are not STOMP · subscriptions_per_block: how many a
-    run has on it at once at most, which is a matter of the memory that they take there.
-    """
-
+    #: syntax of each kind of destination; a kind that is absent does not exist on this broker
     destinations: Mapping[DestinationKind, Syntax]
+    #: version of STOMP
     version: str = "1.2"
+    #: whether SUBSCRIBE accepts a selector
     selectors: bool = True
+    #: text to be put before each selector so that numbers are compared as numbers
     selector_prefix: str = ""
+    #: acknowledgement modes of SUBSCRIBE; acknowledgement in a transaction is under `transactions`
     ack_modes: frozenset[AckMode] = PLAIN_ACK_MODES
+    #: what a transaction covers
     transactions: Transactions = Transactions.FULL
+    #: headers of SUBSCRIBE and UNSUBSCRIBE that create and remove a durable subscription; values are format strings
+    #: over its `name`; None where there are no durable subscriptions
     durable: Mapping[str, str] | None = None
+    #: whether the UNSUBSCRIBE that ends a durable subscription also removes it, if it has these headers; otherwise a
+    #: second UNSUBSCRIBE does
     leaving_removes: bool = False
+    #: header that limits what is delivered before acknowledgement; None where there is no limit
     prefetch: Prefetch | None = None
+    #: the `host` header of CONNECT
     virtual_host: str = "/"
+    #: seconds within which a connection that only reads must write something, or the broker closes it; None where
+    #: that is not needed
     keep_alive_s: float | None = None
+    #: whether a redelivered message is marked as such
     redelivered: bool = True
+    #: kinds of destinations whose messages are marked as redelivered also after the broker itself was killed (queues
+    #: of a business workload, durable subscriptions to topics)
     crash_marked: frozenset[DestinationKind] = frozenset()
+    #: whether persistent messages survive the end of the process
     stored: bool = True
+    #: whether a message is on the disk when the broker confirms it; None where that is unknown
     synced: bool | None = None
+    #: whether a transaction whose COMMIT has its receipt takes effect as a whole even if the broker is killed
     atomic: bool = True
+    #: whether the broker sends heart-beats, and expects them, as negotiated in CONNECT
     heart_beats: bool = True
+    #: whether the broker checks user names and passwords
     logins: bool = True
+    #: whether the broker closes a connection that sends bytes which are not STOMP
     strict: bool = True
+    #: largest number of subscriptions that a run has on the broker at once; limited by the memory they take there
     subscriptions_per_block: int = SUBSCRIPTIONS_PER_BLOCK
 
     def record(self) -> dict[str, Any]:
-        """For the manifest, in plain JSON values."""
+        """The row in plain JSON values, for the manifest."""
         return {
             **asdict(self),
             "destinations": {kind.value: asdict(syntax) for kind, syntax in self.destinations.items()},
@@ -114,7 +128,7 @@ class Capabilities:
 
 
 def missing_capability(plan: Plan, capabilities: Capabilities) -> str:
-    """Why the plan is not applicable to such a broker, in words; empty where it is."""
+    """Why the plan is not applicable to such a broker; empty where it is applicable."""
     return "; ".join(dict.fromkeys(_unmet(plan, capabilities)))
 
 
@@ -142,12 +156,12 @@ def _unmet(plan: Plan, capabilities: Capabilities) -> Iterator[str]:
         yield f"no acknowledgement mode {ack}"
 
 
-#: A load that reacts copies what a message is to be acknowledged by, which STOMP has since this version.
+#: A reactive load acknowledges with the `ack` header of MESSAGE, which STOMP has since this version.
 REACTIVE_VERSION = "1.2"
 
 
 def missing_capability_of_scenario(scenario: Scenario, consumption: Consumption, capabilities: Capabilities) -> str:
-    """Why the scenario is not applicable to such a broker, in words; empty where it is."""
+    """Why the scenario is not applicable to such a broker; empty where it is applicable."""
     return "; ".join(dict.fromkeys(_unmet_by_scenario(scenario, consumption, capabilities)))
 
 
@@ -163,7 +177,7 @@ def _unmet_by_scenario(scenario: Scenario, consumption: Consumption, capabilitie
         yield "no transactions"
     strict = consumption is Consumption.STRICT
     if strict and capabilities.prefetch is None:
-        yield "no bound on the messages that are delivered ahead"
+        yield "no limit on the messages delivered before acknowledgement"
     acknowledged = strict or any(handler.transacted for handler in scenario.handlers)
     if acknowledged and AckMode.CLIENT_INDIVIDUAL not in capabilities.ack_modes:
         yield f"no acknowledgement mode {AckMode.CLIENT_INDIVIDUAL}"

@@ -1,4 +1,4 @@
-"""The error of this layer: the description is wrong, and was refused before anything ran."""
+"""The error of this layer: a description is invalid, and is rejected before anything runs."""
 
 
 class WorkloadError(ValueError):

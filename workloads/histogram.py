@@ -1,8 +1,8 @@
-"""Log-linear buckets for times: exact to merge, with a bounded relative error, for negative times as well.
+"""Log-linear histogram buckets for times: merging is exact, the relative error bounded, negative times allowed.
 
-A time of k bits keeps its highest 8 bits: buckets below 256 ns hold one value each, above that 128 buckets
-stand for each doubling, so that a bucket is at most 1/128 (0.8 %) of its value wide. A negative time stands in
-the mirrored bucket; nothing is clamped.
+A time of k bits keeps its highest 8 bits: buckets below 256 ns hold a single value each, above that there are 128
+buckets per doubling, so that a bucket is at most 1/128 (0.8 %) of its value wide. A negative time is counted in the
+mirrored bucket; nothing is clamped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The limits that decide whether a number may be believed, fixed before any result is seen."""
+"""The limits that decide whether a result is accepted, fixed before any result is seen."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One limit: `limit` in `unit`, and where it comes from."""
+    """A limit against which a measured quantity is checked."""
 
     name: str
     limit: float
+    #: unit of `limit`, and how it is applied
     unit: str
+    #: publication or measurement that the limit is taken from, or the reason for it
     source: str
 
 
@@ -42,7 +44,7 @@ IDLE_CPU = Rule(
 WARM_CONTRASTS = Rule(
     "warm: contrasts",
     0.03,
-    "rms change of the cells' contrasts, last rounds against those before, beyond what their scatter explains",
+    "rms change of the cells' contrasts, last rounds against the preceding ones, in excess of their scatter",
     "measured on a JVM: compiling changes single cells by 10 to 30 %; a warm cell repeats itself within 2 to 4 %",
 )
 WARM_COMPILER = Rule(
@@ -61,25 +63,25 @@ PRECISION = Rule(
     "precision",
     0.15,
     "half-width of a coefficient's 95 % interval, relative to the estimate, at most",
-    "a coefficient that may be a sixth off is known; a wider interval asks for more layouts",
+    "a coefficient with an error of at most one sixth counts as known; a wider interval needs more layouts",
 )
 DISTURBED = Rule(
     "disturbed host",
     1 / 3,
-    "of the slices in rounds that lie 10 % or more above the median level, at most",
-    "the cost at the median round is the undisturbed cost while less than a third of the rounds is disturbed",
+    "of the slices in rounds whose level is 10 % or more above the median, at most",
+    "the cost at the median round is the undisturbed cost while less than a third of the rounds are disturbed",
 )
 DISTURBED_LEVEL = Rule(
     "disturbed round",
     0.10,
-    "of the median level, above it",
-    "measured on a shared host: rounds scatter by 2 to 4 %, and are 20 to 30 % slower while a neighbour is busy",
+    "of the median level, in excess of it",
+    "measured on a shared host: rounds scatter by 2 to 4 %, and are 20 to 30 % slower while another guest is busy",
 )
 GOOD = Rule(
     "plane: good",
     0.05,
     "relative deviation of every cell from the plane, at most, at the near end of its interval",
-    "the plane describes the broker as well as its cells repeat themselves",
+    "the plane's error is as small as the repeatability of the cells",
 )
 ROUGH = Rule(
     "plane: rough",
@@ -91,104 +93,104 @@ CARRY_OVER = Rule(
     "carry-over",
     0.01,
     "of B: standard deviation of what the preceding cell adds to a slice, where significant at 1 %",
-    "as much is lost in the intervals; more says that the ramp is too short",
+    "an effect of this size is negligible compared with the intervals; a larger one means that the ramp is too short",
 )
 ROBUST_MEAN = Rule(
     "mean and robust value",
     0.02,
-    "relative difference, where no log of the JVM's pauses tells what is cost and what is the host",
-    "a robust value must not trim away a cost of the broker's own",
+    "relative difference, where no log of the JVM's pauses separates the broker's cost from host interference",
+    "a robust value must not trim away a cost of the broker itself",
 )
 IDLE_BROKER = Rule(
     "idle broker beside the load",
     0.01,
     "of a core, at most, by another live broker while a slice is measured",
-    "it would be taken from the broker under load",
+    "that CPU time would be missing to the broker under load",
 )
 BACKLOG = Rule(
     "messages in flight",
     0.20,
     "of the messages received in a slice, at most",
-    "bounds what a slice's edges can misattribute",
+    "bounds the messages that can be attributed to the wrong slice at its edges",
 )
 
-# What the words of the paper's claims mean as numbers (Henjes et al. 2006, sections 4.1 to 4.5).
+# Numerical meaning of the wording of the paper's claims (Henjes et al. 2006, sections 4.1 to 4.5).
 ALIKE = Rule(
     "alike",
     0.10,
     "relative difference of two throughputs, at most",
     "`similar`, `differ only slightly`, `almost independent`: the paper gives no number; several times the 1-3 % "
-    "by which two windows of a cell differ",
+    "by which two slices of a cell differ",
 )
 SLIGHT_FALL = Rule(
     "falls slightly",
     1 / 3,
     "relative fall, below",
-    "the paper calls slight what by its own figures is 30 % (4.1, 10 to 320 subscribers) and by its own model 28 % "
-    "(4.5, 5 to 160 further filters at r = 1)",
+    "the paper calls slight a fall that is 30 % in its own figures (4.1, 10 to 320 subscribers) and 28 % in its own "
+    "model (4.5, 5 to 160 further filters at r = 1)",
 )
 ORDER = Rule("order of magnitude", 10.0, "ratio", "`two orders` are 10^1.5 to 10^2.5, `the same order` 0.1 to 10")
 AS_PUBLISHED = Rule(
     "as published",
     1.25,
     "factor between a ratio and the published one, at most",
-    "ratios carry over between machines, if at all, only roughly",
+    "ratios transfer between machines only roughly, if at all",
 )
 BELOW_TREND = Rule(
     "below the trend",
     0.05,
-    "relative shortfall against the plane through r <= 10, at least",
-    "what counts as a cell off the fit; it covers the plane's own error",
+    "relative shortfall against the plane fitted to r <= 10, at least",
+    "a smaller deviation is within the error of the plane itself",
 )
 
 LATENESS = Rule(
     "generator lateness",
     0.10,
-    "of the latency quoted beside it, at most, at the same percentile; at least the floor is allowed",
-    "design: a percentile that the generator's own lateness dominates says nothing about the broker",
+    "of the latency at the same percentile, at most; never less than the floor",
+    "design: a percentile dominated by generator lateness says nothing about the broker",
 )
 LATENESS_FLOOR = Rule(
     "generator lateness, floor",
     0.001,
-    "s: a lateness that is never held against a percentile",
-    "what a process on a shared core cannot promise to undercut",
+    "s: lateness below this never disqualifies a percentile",
+    "a process on a shared core cannot guarantee less",
 )
 LATENESS_FATAL = Rule(
     "generator lateness, fatal",
     90,
-    "percent: from this percentile down a lateness beyond its limit makes the run invalid",
-    "one message in ten that is late is no longer the load that was asked for",
+    "percent: lateness beyond its limit at this percentile or a lower one makes the run invalid",
+    "with one message in ten late, the load is no longer the one that was asked for",
 )
 OPEN_LOOP = Rule(
     "open loop in balance",
     0.01,
     "relative deviation of the messages received from those planned, and of the copies dispatched from those "
-    "expected, over all windows of a cell; three standard deviations of a Poisson count where that is more",
-    "a queue may vary within a window, and must not grow through all of them",
+    "expected, over all slices of a cell; three standard deviations of a Poisson count where that is more",
+    "a queue may vary within a slice, but must not grow over all slices",
 )
 CAPACITY_DROP = Rule(
     "capacity beside the open loops",
     0.10,
     "of the median over the start's rounds, below it: the open loops of that round are left out",
     "an open loop is a share of the capacity; measured on a shared host: rounds scatter by 2 to 4 %, and are 20 to "
-    "30 % slower while a neighbour is busy, where a load of 90 % is an overload",
+    "30 % slower while another guest is busy, where a load of 90 % is an overload",
 )
 ROOFLINE = Rule(
     "transmission cap",
     10,
     "AICc of the plane less that of the roofline, more than",
-    "Burnham and Anderson, Model Selection and Multimodel Inference, 2002, section 2.6: a model more than 10 behind "
-    "has essentially no support",
+    "Burnham and Anderson, Model Selection and Multimodel Inference, 2002, section 2.6: a model whose AICc is larger "
+    "by more than 10 has essentially no support",
 )
 CAPPED_CELLS = Rule(
     "cells at the cap",
     2,
     "cells, at least",
-    "a single cell that lies off is a disturbance; two that agree in B / r are a cap",
+    "a single deviating cell is a disturbance; two that agree in B / r are a cap",
 )
 EXTRAPOLATION = Rule(
     "extrapolation",
     2,
     "times the largest number of filters and the largest replication grade measured, at most",
-    "the plane was seen nowhere beyond the grid; as far again is still the same order of size",
+    "the plane was not tested beyond the grid; twice its extent is still the same order of magnitude",
 )

@@ -1,7 +1,7 @@
 """The order of a run, as a pure function of what was asked for and a seed.
 
 The brokers of a run are started in turn, forth and back (A B C C B A), so that drift of the host does not alias with a
-broker. Within a start every round has each cell once, in an order of its own.
+broker. Within a start every round has each cell once, in a different order.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from workloads.errors import WorkloadError
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One measurement: a cell of an experiment, in one life (start) of a broker process. Starts count from 1."""
+    """A measurement: a cell of an experiment, in a start of a broker process. Starts count from 1."""
 
     broker: str
     start: int
@@ -43,14 +43,14 @@ def schedule(cells: Sequence[tuple[str, str]], brokers: Sequence[str], starts: i
 
 
 def round_orders(cells: int, seed: str) -> Iterator[tuple[int, ...]]:
-    """The order of the cells 0, 1, ... in each round, without end.
+    """The order of the cells 0, 1, ... in each round, an endless iterator.
 
-    The rows of a Latin square that is balanced for carry-over, in random order and under random names: over as many
+    The rows of a Latin square that is balanced for carry-over, in random order and with relabelled cells: over as many
     rounds as there are cells (twice as many where that number is odd) each cell follows each other cell equally often
     (Williams, Australian Journal of Scientific Research A 2, 1949, pages 149-168).
     """
     rng = random.Random(seed)  # noqa: S311 - an order, not a secret
-    zigzag = [place // 2 if place % 2 else -(place // 2) for place in range(1, cells + 1)]
+    zigzag = [index // 2 if index % 2 else -(index // 2) for index in range(1, cells + 1)]
     while True:
         names = rng.sample(range(cells), cells)
         rows = [[names[(shift + step) % cells] for step in zigzag] for shift in range(cells)]

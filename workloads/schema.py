@@ -1,11 +1,11 @@
-"""The run directory: the columns of every recorded table, and the plan and manifest beside them.
+"""The run directory: the columns of every recorded table, and its plan and manifest.
 
     results/<UTC time>-<label>/
         manifest.json     `kind`, what ran where, with which options; `outcome` once it ended; `not_applicable`: a
-                          list of {broker, experiment, cell, reason} of what a broker cannot do and nobody scheduled;
-                          `warnings`: a list of {broker, start, source, messages, others}, one for each log of a broker
-                          and for what else warned, with messages {severity, text, count, first} and the number of
-                          others, which were too many to be kept
+                          list of {broker, experiment, cell, reason} of cells that a broker cannot do and that were
+                          therefore not scheduled; `warnings`: a list of {broker, start, source, messages, others}, an
+                          entry for each log of a broker and each other source, with messages {severity, text, count,
+                          first} and the number of `others`, which were too many to be kept
         plan.json         what should have happened, per (experiment, cell)
         sends/            one Parquet file per (broker, start, layout, block, worker)
         deliveries/       likewise
@@ -23,10 +23,10 @@ deliveries, windows and latency there are
         periods/          one file per (broker, start, experiment, cell), written last
 
 A *layout* is the cells of a block connected and subscribed on the broker at once, until the last of its rounds; the
-layouts of all blocks with the same number are one pass, which is the unit of every interval. Layout 0 is that of the
-warm-up. Lanes and subscriptions are numbered per cell, as in plan.json, and the numbers of a lane's messages go on
-from slice to slice: within a (layout, block, lane, subscription) `arrival` is unique and the rows stand in its order,
-and the sends of a lane have no gap, from 0 on. A complete run has all scheduled cells in all its layouts.
+layouts of all blocks with the same number form a pass, which is the unit of every interval. Layout 0 is that of the
+warm-up. Lanes and subscriptions are numbered per cell, as in plan.json, and the sequence numbers of a lane continue
+from slice to slice: within a (layout, block, lane, subscription) `arrival` is unique and the rows are in its order,
+and the sends of a lane have no gap, starting at 0. A complete run has all scheduled cells in all its layouts.
 
 Every instant is `CLOCK_MONOTONIC` in int64 ns, one clock for all processes of a host. The files are
 written under a temporary name and renamed when complete.
@@ -45,7 +45,7 @@ from workloads.throughput.load_shape import LoadOverride
 #: Raised when a column, a key or the meaning of one changes; the analysis refuses other versions.
 SCHEMA_VERSION = 4
 
-#: Positions of a cell's second part, after its broker was killed, begin so far behind those of the first.
+#: Offset of the positions of a cell's second part, after its broker was killed, from those of the first.
 PART_POSITIONS = 10**9
 
 #: The experiment name of cells that every block of a run has, so that the rounds of different blocks share a level.
@@ -54,14 +54,14 @@ ANCHOR = "anchor"
 #: The experiment name of the closed loops whose capacity an open loop's rate is a share of.
 CAPACITY = "capacity"
 
-#: Cells that are audited and help to tell the level of a round, and that stand in no table.
+#: Cells that are audited and contribute to the level of a round, but appear in no table.
 PREPARATION = (ANCHOR, CAPACITY)
 
 #: The number of the warm-up's layout; those that are measured follow from 1.
 WARM_UP_LAYOUT = 0
 
-#: The number of a layout's first round, which makes the broker warm for what was laid out anew and is not counted.
-#: Where one is not enough, the numbers of further ones go down from there.
+#: The number of a layout's first round, which warms the broker up for the new layout and is not counted. Further
+#: warm-up rounds, where needed, have the numbers below it.
 WARMING_ROUND = 0
 
 
@@ -73,12 +73,12 @@ class RunOutcome(StrEnum):
     FAILED = "failed"
 
 
-#: The source of warnings that are in no log of a broker.
+#: The source of warnings that do not come from a broker's log.
 LOAD = "load"
 
 
 class Severity(StrEnum):
-    """Of what a broker's log says, or a library of the load."""
+    """Severity of a warning in a broker's log or from a library of the load."""
 
     WARNING = "warning"
     ERROR = "error"
@@ -103,12 +103,12 @@ KEYS = (
     Column(
         "broker", ColumnType.STRING, "the broker as the user named it, without credentials; its role where two compare"
     ),
-    Column("start", ColumnType.INT32, "which life of the broker's process, from 1"),
+    Column("start", ColumnType.INT32, "number of the start of the broker's process, from 1"),
     Column("experiment", ColumnType.STRING, f"file of microbench, {ANCHOR!r} or {CAPACITY!r}"),
     Column("cell", ColumnType.STRING, "setting of the experiment's factors"),
 )
 
-#: Of the throughput study: which layout a row belongs to.
+#: Throughput study only: the layout that a row belongs to.
 LAYOUT_KEYS = (
     Column("layout", ColumnType.INT32, "which layout of the start, from 1; 0 is that of the warm-up"),
     Column("block", ColumnType.INT32, "which of the start's blocks of cells, from 0"),
@@ -133,7 +133,7 @@ DELIVERIES = (
         "numbered in plan.json; negative where it is another cell's: -1 less its number in the block",
     ),
     Column("lane", ColumnType.INT32, "publisher x template, numbered in plan.json"),
-    Column("arrival", ColumnType.INT64, "place of the first message in the order in which the worker read them"),
+    Column("arrival", ColumnType.INT64, "index of the first message in the order in which the worker read them"),
     Column("first_seq", ColumnType.INT64, "first of the consecutive sequence numbers of a run"),
     Column("last_seq", ColumnType.INT64, "last one, included; the same as first_seq where events are recorded"),
     Column("first_ns", ColumnType.INT64, "instant at which the first was read"),
@@ -149,11 +149,11 @@ WINDOWS = (
         ColumnType.INT32,
         f"which round of the layout; those up to {WARMING_ROUND} make it warm and are not counted",
     ),
-    Column("position", ColumnType.INT32, "place of the slice in its round, from 0"),
-    Column("begin_ns", ColumnType.INT64, "instant of the first reading of the counters, behind the ramp"),
+    Column("position", ColumnType.INT32, "index of the slice in its round, from 0"),
+    Column("begin_ns", ColumnType.INT64, "instant of the first reading of the counters, after the ramp"),
     Column("end_ns", ColumnType.INT64, "instant of the last reading, before the drain"),
     Column("received", ColumnType.INT64, "SEND frames wholly written to the broker's sockets in between"),
-    Column("expected", ColumnType.INT64, "copies that the plan expects of those"),
+    Column("expected", ColumnType.INT64, "copies that the plan expects of those messages"),
     Column("dispatched", ColumnType.INT64, "copies read from the broker's sockets in between"),
     Column("in_flight", ColumnType.INT64, "messages in flight allowed; null in an open loop", nullable=True),
     Column("planned_per_s", ColumnType.FLOAT64, "messages planned per second; null in a closed loop", nullable=True),
@@ -175,7 +175,7 @@ WINDOWS = (
     Column(
         "idle_broker_cpu_ns", ColumnType.INT64, "CPU time of other live brokers meanwhile; null without", nullable=True
     ),
-    Column("owed", ColumnType.INT64, "copies that had not come when the drain behind the slice was over"),
+    Column("owed", ColumnType.INT64, "copies that had not arrived at the end of the drain after the slice"),
     Column("status", ColumnType.STRING, "ok or warm-up"),
 )
 
@@ -197,7 +197,7 @@ _SAMPLED = (
     Column("network_sent_bytes", ColumnType.INT64, "of all interfaces, loopback included"),
 )
 
-#: Of the throughput study; experiment and cell are those under way.
+#: Throughput study only; experiment and cell are those being measured at that instant.
 SAMPLES = (
     *KEYS,
     *LAYOUT_KEYS,
@@ -228,8 +228,8 @@ LAYOUTS = (
     *KEYS[:2],
     *LAYOUT_KEYS,
     Column("begin_ns", ColumnType.INT64, "instant before the first connection was opened"),
-    Column("connected_ns", ColumnType.INT64, "instant at which all connections and subscriptions stood"),
-    Column("end_ns", ColumnType.INT64, "instant at which all of it had ended"),
+    Column("connected_ns", ColumnType.INT64, "instant at which all connections and subscriptions were established"),
+    Column("end_ns", ColumnType.INT64, "instant at which all of them were closed"),
     Column("cells", ColumnType.INT32, "laid out, anchors included"),
     Column("connections", ColumnType.INT32, "of publishers and subscribers"),
     Column("subscriptions", ColumnType.INT32, "on them"),
@@ -248,11 +248,11 @@ class Measure(StrEnum):
 SENT = (
     *KEYS,
     Column("producer", ColumnType.INT32, "handler or driver, numbered in plan.json"),
-    Column("position", ColumnType.INT64, "counts the producer's messages, from 0, in the order of writing"),
+    Column("position", ColumnType.INT64, "index of the message among the producer's, from 0, in the order of writing"),
     Column("execution", ColumnType.INT64, "id of the chain that the message belongs to"),
     Column("step", ColumnType.INT32, "which message of the workload, numbered in plan.json"),
     Column("destination", ColumnType.INT32, "numbered in plan.json"),
-    Column("planned_ns", ColumnType.INT64, "when its driver was to send it; null for an answer", nullable=True),
+    Column("planned_ns", ColumnType.INT64, "instant planned for its driver; null for a reply", nullable=True),
     Column("sent_ns", ColumnType.INT64, "instant before its first byte was written"),
     Column(
         "settled_ns",
@@ -267,9 +267,9 @@ SENT = (
 RECEIVED = (
     *KEYS,
     Column("handler", ColumnType.INT32, "numbered in plan.json"),
-    Column("arrival", ColumnType.INT64, "place in the order in which the worker read its messages"),
-    Column("producer", ColumnType.INT32, "who sent it, from its stamp"),
-    Column("position", ColumnType.INT64, "which of that one's messages, from its stamp"),
+    Column("arrival", ColumnType.INT64, "index in the order in which the worker read its messages"),
+    Column("producer", ColumnType.INT32, "producer of the message, from its stamp"),
+    Column("position", ColumnType.INT64, "index of the message among that producer's, from its stamp"),
     Column("execution", ColumnType.INT64, "id of its chain, from its stamp"),
     Column("step", ColumnType.INT32, "from its stamp"),
     Column("sent_ns", ColumnType.INT64, "from its stamp"),
@@ -282,14 +282,14 @@ RECEIVED = (
         nullable=True,
     ),
     Column("redelivered", ColumnType.INT32, "1 where the broker marks it as delivered before, else 0"),
-    Column("body_bytes", ColumnType.INT32, "of its body, as it came"),
+    Column("body_bytes", ColumnType.INT32, "of its body, as received"),
 )
 
 PERIODS = (
     *KEYS,
     Column("period", ColumnType.STRING, "of workloads.scenario.periods; each at most once, one after the other"),
     Column("begin_ns", ColumnType.INT64, "instant at its begin"),
-    Column("end_ns", ColumnType.INT64, "instant at its end; of the drain, when nothing was under way any more"),
+    Column("end_ns", ColumnType.INT64, "instant at its end; of the drain, when nothing was in flight any more"),
     Column("broker_cpu_ns", ColumnType.INT64, "CPU time of all the broker's processes in it", nullable=True),
     Column("gc_pause_ns", ColumnType.INT64, "pauses of the broker's JVM in it; null without", nullable=True),
     Column("load_cpu_ns", ColumnType.INT64, "CPU time of all workers in it"),
@@ -312,7 +312,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
     "layouts": LAYOUTS,
 }
 
-#: Of a run of a business workload; a run directory has one of the two sets, and its manifest's `kind` says which.
+#: Tables of a run of a business workload; a run directory has one of the two sets, given by its manifest's `kind`.
 WORKLOAD_TABLES: Mapping[str, tuple[Column, ...]] = {
     "sent": SENT,
     "received": RECEIVED,
@@ -336,7 +336,7 @@ TABLES_OF: Mapping[RunKind, Mapping[str, tuple[Column, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The measured part of one slice; fields as the columns of WINDOWS behind KEYS."""
+    """The measured part of one slice; fields as the columns of WINDOWS that follow KEYS."""
 
     layout: int
     block: int
@@ -380,12 +380,13 @@ def plan_record(
     factors: Mapping[str, Factor] | None = None,
     pace: LoadOverride | None = None,
 ) -> dict[str, Any]:
-    """One entry of plan.json: what the audit and the fit need of a plan, in plain JSON values.
+    """An entry of plan.json: what the audit and the fit need of a plan, in plain JSON values.
 
-    `lanes` is a list of {`first`, `step`, `count`, `receivers`, `shared`}: the lanes first, first + step, ...
-    (count of them) have the same receivers, given as inclusive [first, last] ranges of subscriptions; each of
-    these gets every message, or, where `shared`, exactly one of them does. `pace` is in words, and null for the
-    run's own closed loop. `routed`: bindings decide what a subscription gets, and no filter.
+    lanes: a list of {`first`, `step`, `count`, `receivers`, `shared`}: the lanes first, first + step, ... (count of
+        them) have the same receivers, given as inclusive [first, last] ranges of subscriptions; each of these gets
+        every message, or, where `shared`, exactly one of them does
+    pace: text of the cell's load shape; null for the closed loop of the run
+    routed: bindings, not filters, decide which messages a subscription gets
     """
     return {
         "experiment": plan.experiment,
@@ -407,8 +408,8 @@ def plan_record(
 def expected_pairs(record: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
     """(lane, subscription) pairs of a plan.json entry between which messages may pass."""
     for group in record["lanes"]:
-        for place in range(group["count"]):
-            lane = group["first"] + place * group["step"]
+        for index in range(group["count"]):
+            lane = group["first"] + index * group["step"]
             for first, last in group["receivers"]:
                 for subscription in range(first, last + 1):
                     yield lane, subscription

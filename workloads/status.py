@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class CellStatus(StrEnum):
-    """What a cell's numbers are worth; only `ok` enters a fit."""
+    """Whether a cell's numbers may be used; only `ok` enters a fit."""
 
     OK = "ok"
     NOT_SATURATED = "not-saturated"
@@ -17,7 +17,7 @@ class CellStatus(StrEnum):
 
 
 class WindowStatus(StrEnum):
-    """What a slice is for: the analysis takes `ok`; what makes the broker warm is audited like everything."""
+    """The purpose of a slice: the analysis uses `ok`; warm-up slices are audited like all others."""
 
     OK = "ok"
     WARM_UP = "warm-up"

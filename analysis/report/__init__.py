@@ -1,4 +1,5 @@
-"""Results as one HTML file that needs nothing else. Everything here only formats and draws; it computes no statistic.
+"""Results as a single self-contained HTML file. Everything here only formats and draws; it computes no statistic.
 
-`sheets` and `pictures` say what is shown, as values; `drawing` and the template say how it looks; `page` joins them.
+`tables` and `figures` define the content, as values; `plot_svg`, `svg` and the templates define the appearance;
+`throughput_page` and `scenario_page` combine them.
 """

@@ -1,7 +1,7 @@
-"""Results -> pictures as values: which points, intervals and model lines belong into which panel. Draws nothing.
+"""Results -> pictures as values: the points, intervals and model lines of each panel. Draws nothing.
 
-Every experiment of the published study has the figure that its readers know; an experiment that is not in the table
-PICTURES simply has none. A cell that is not `ok` stays in its picture, hollow, and is named beside it.
+Every experiment of the published study has the corresponding figure of the paper; an experiment that is not in the
+table PICTURES has none. A cell that is not `ok` stays in its picture with a hollow marker, and is listed with it.
 """
 
 from __future__ import annotations
@@ -25,35 +25,38 @@ from analysis.throughput.fit import PARAMETERS, processing_time_s
 from workloads.limits import DISTURBED_LEVEL, GOOD, ROUGH
 from workloads.status import CellStatus, VerdictKind
 
-#: A line of the model is drawn through so many points.
+#: Number of steps in a line of the model.
 STEPS = 60
 
-#: More rows than these stand closer to each other.
+#: Largest number of rows that are drawn at full height.
 MOST_TALL = 16
 
-#: An axis is logarithmic from this ratio of its largest to its smallest value on.
+#: Ratio of largest to smallest value from which an axis is logarithmic.
 WIDE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class PlotPoint:
-    """A measured value over x, with its interval; hollow: it is not to be used as a measurement of the broker."""
+    """A measured value over x, with its interval."""
 
     x: float
     y: Interval
     start: int = 1
+    #: it must not be used as a measurement of the broker
     hollow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What has one colour: measured points, joined per start where `joined`, and the line of a model; or a `line` of
-    what was seen all along, without marks."""
+    """Data drawn in one colour: measured points and the line of a model, or a continuous line."""
 
     label: str
     points: tuple[PlotPoint, ...] = ()
+    #: (x, y) of the model's line
     model: tuple[tuple[float, float], ...] = ()
+    #: the points of each start are joined
     joined: bool = False
+    #: (x, y) of a continuous line without markers
     line: tuple[tuple[float, float], ...] = ()
 
     @property
@@ -63,22 +66,25 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One pair of axes. `levels`: lines across to compare with · `bands`: shaded from minus to plus each of these, in
-    the direction of the values · `even`, `level`: x, y is linear, however wide it is ·
-    `rows`: names of the places 0, 1, ... of a panel that lies on its side: its x runs downwards, its values to the
-    right; `ratios`: these are ratios, on a logarithmic axis with a line at 1 · `borders`: places on the x axis where
-    something begins, and its name."""
+    """A pair of axes."""
 
     title: str
     x_label: str
     y_label: str
     series: tuple[Series, ...]
+    #: values at which reference lines are drawn
     levels: tuple[float, ...] = ()
+    #: half-widths of shaded bands around 0, in units of the values
     bands: tuple[float, ...] = ()
+    #: the x axis is always linear
     even: bool = False
+    #: the y axis is always linear
     level: bool = False
+    #: names of x = 0, 1, ... in a horizontal panel, whose x runs downwards and whose values run to the right
     rows: tuple[str, ...] = ()
+    #: the values are ratios, on a logarithmic axis with a line at 1
     ratios: bool = False
+    #: (x, name) of vertical lines
     borders: tuple[tuple[float, str], ...] = ()
 
     @property
@@ -92,17 +98,20 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure: `name` is its anchor, `alt` what a reader who does not see it should know, `hollow` its hollow cells
-    with their status, and `missing` those that have no number to draw; `low`: its panels are, or their rows, since they
-    are many."""
+    """A figure."""
 
+    #: its anchor on the page
     name: str
     title: str
     caption: str
+    #: alternative text for screen readers
     alt: str
     panels: tuple[Panel, ...]
+    #: cells with hollow markers, with their status
     hollow: tuple[str, ...] = ()
+    #: cells without a number to draw
     missing: tuple[str, ...] = ()
+    #: panels, or their rows, are drawn with reduced height
     low: bool = False
 
 
@@ -142,7 +151,7 @@ def of_group(group: PlotGroup) -> tuple[Picture, ...]:
 
 
 def against_plane(fit: FitResult) -> Picture:
-    """The deviation of every cell that a fit rests on, with its interval, in the bands of the grades."""
+    """The deviation of every cell used in a fit, with its interval, and the bands of the grades."""
     points = sorted(fit.points, key=lambda point: (point.n_fltr - point.replication, point.replication, point.cell))
     panel = Panel(
         "",
@@ -167,9 +176,9 @@ def against_plane(fit: FitResult) -> Picture:
 
 
 def residuals(fit: FitResult, cells: Sequence[CellSummary]) -> Picture:
-    """Measured / fitted - 1 of every cell of a fit over what it could depend on; those left out are hollow.
+    """Measured / fitted - 1 of every cell of a fit over B and the regressors; cells that were left out are hollow.
 
-    `cells`: those of the fit's broker, experiment and profile, left-out ones included.
+    cells: those of the fit's broker, experiment and profile, including those left out
     """
     estimates = {name: interval.estimate for name, interval in fit.parameters.items()}
     taken = [
@@ -195,11 +204,10 @@ def residuals(fit: FitResult, cells: Sequence[CellSummary]) -> Picture:
     )
     return Picture(
         f"residuals-{_unit(fit)}",
-        "What the model leaves over",
-        f"The same deviations over B, the number of filters and the replication grade. A shape in any of them is "
-        f"something that the model does not know. Shaded: {GOOD.limit:.0%} and {ROUGH.limit:.0%}.",
-        f"Three scatter plots of relative deviations; no used cell is farther off than "
-        f"{fit.lack_of_fit.max_relative_deviation:.1%}.",
+        "Residuals of the model",
+        f"The same deviations over B, the number of filters and the replication grade. A pattern in any of them is an "
+        f"effect that the model lacks. Shaded: {GOOD.limit:.0%} and {ROUGH.limit:.0%}.",
+        f"Three scatter plots of relative deviations; largest residual {fit.lack_of_fit.max_relative_deviation:.1%}.",
         panels,
         _named(out),
     )
@@ -210,17 +218,15 @@ def _unit(fit: FitResult) -> str:
 
 
 def levels(rounds: Sequence[RoundLevel]) -> Iterable[Picture]:
-    """One picture per start: the level of each round over time, and what garbage collection and the compiler took."""
+    """A picture per start: the level of each round over time, and the shares of garbage collection and compiler."""
     for (broker, start), of_start in by_start(rounds):
-        layouts = [one for place, one in enumerate(of_start) if not place or one.layout != of_start[place - 1].layout]
-        borders = tuple((one.begin_s, str(one.layout)) for one in layouts)
-        points = tuple(
-            PlotPoint(one.begin_s, Interval(one.level * 100), one.layout, hollow=one.disturbed) for one in of_start
-        )
+        layouts = [r for index, r in enumerate(of_start) if not index or r.layout != of_start[index - 1].layout]
+        borders = tuple((first.begin_s, str(first.layout)) for first in layouts)
+        points = tuple(PlotPoint(r.begin_s, Interval(r.level * 100), r.layout, hollow=r.disturbed) for r in of_start)
         shares = tuple(
-            Series(label, tuple(PlotPoint(one.begin_s, Interval(share * 100)) for one, share in found), joined=True)
+            Series(label, tuple(PlotPoint(r.begin_s, Interval(share * 100)) for r, share in found), joined=True)
             for label, field in (("garbage collection", "gc_share"), ("compiler", "compiler_share"))
-            if (found := [(one, share) for one in of_start if (share := getattr(one, field)) is not None])
+            if (found := [(r, share) for r in of_start if (share := getattr(r, field)) is not None])
         )
         time = "s from the first counted slice; dotted: a layout begins"
         level = Panel(
@@ -231,23 +237,22 @@ def levels(rounds: Sequence[RoundLevel]) -> Iterable[Picture]:
         yield Picture(
             f"levels-{broker}-{start}",
             f"Rounds on {broker}, start {start}",
-            f"{levels_said(of_start)}. Every cell is measured once in a round, so that a level is of all cells; it is "
-            "taken out of their times. Hollow: disturbed. Garbage collection: share of the time that the JVM paused; "
-            "compiler: share of the broker's CPU time.",
-            f"Level of {len(of_start)} rounds over time: from {min(one.level for one in of_start):+.1%} to "
-            f"{max(one.level for one in of_start):+.1%}; the table below has each.",
+            f"{levels_said(of_start)}. Every cell is measured once in a round, so that a level is common to all cells; "
+            "it is removed from their times. Hollow: disturbed. Garbage collection: share of the time for which the "
+            "JVM paused; compiler: share of the broker's CPU time.",
+            f"Level of {len(of_start)} rounds over time: from {min(r.level for r in of_start):+.1%} to "
+            f"{max(r.level for r in of_start):+.1%}; the table below has each.",
             (level, *([share] if shares else [])),
         )
 
 
 def latency(results: Sequence[LatencyResult], broker: str, profile: str) -> Picture:
-    """Percentiles of one broker over the load, and the mean waiting time beside what M/GI/1 predicts."""
+    """Percentiles of a broker over the load, and the measured mean waiting time with the prediction of M/GI/1."""
     panels = []
-    for arrivals, group in groupby(
-        sorted(results, key=lambda one: (one.arrivals, one.percent, one.key.start)), key=lambda one: one.arrivals
-    ):
+    ordered = sorted(results, key=lambda cell: (cell.arrivals, cell.percent, cell.key.start))
+    for arrivals, group in groupby(ordered, key=lambda cell: cell.arrivals):
         of_arrivals = list(group)
-        ranks = sorted({percentile.rank for one in of_arrivals for percentile in one.percentiles})
+        ranks = sorted({percentile.rank for cell in of_arrivals for percentile in cell.percentiles})
         panels.append(
             Panel(
                 f"{arrivals} arrivals",
@@ -257,27 +262,27 @@ def latency(results: Sequence[LatencyResult], broker: str, profile: str) -> Pict
             )
         )
     waiting = tuple(
-        _waiting(arrivals, [one for one in results if one.arrivals == arrivals])
-        for arrivals in sorted({one.arrivals for one in results})
+        _waiting(arrivals, [cell for cell in results if cell.arrivals == arrivals])
+        for arrivals in sorted({cell.arrivals for cell in results})
     )
     if any(series.points for series in waiting):
         panels.append(Panel("mean waiting time", "load in % of the capacity", "waiting time in ms", waiting))
-    doubtful = [one for one in results if one.status != CellStatus.OK]
+    doubtful = [cell for cell in results if cell.status != CellStatus.OK]
     return Picture(
         f"latency-{broker}-{profile}",
         "Latency against load",
         f"Latency on {broker}, profile {profile}, from the planned instant of a message to its read, so that a stall "
         "counts for every message that was due during it. Dashed: the mean waiting time that M/GI/1 predicts from "
-        "the fitted cost of a message. Hollow: the generator's own lateness dominates the percentile, or the cell is "
+        "the fitted cost of a message. Hollow: the percentile is dominated by generator lateness, or the cell is "
         "not ok; the table has the reason.",
         f"Latency percentiles of {broker} over the load in per cent of its capacity.",
         tuple(panels),
-        tuple(f"{one.key}: {one.status}" for one in doubtful),
+        tuple(f"{cell.key}: {cell.status}" for cell in doubtful),
     )
 
 
 def coefficients(results: Sequence[RunResult]) -> Picture | None:
-    """The fitted times of all models side by side; None with fewer than two models."""
+    """Comparison of the fitted times of all models; None with fewer than two models."""
     fits = [fit for result in results for fit in result.fits]
     if len(fits) < 2:
         return None
@@ -293,11 +298,11 @@ def coefficients(results: Sequence[RunResult]) -> Picture | None:
                     "",
                     tuple(
                         PlotPoint(
-                            place,
+                            row,
                             _scaled(fit.parameters[name], 1e6),
                             hollow=fit.verdict == VerdictKind.INVALID,
                         )
-                        for place, fit in enumerate(fits)
+                        for row, fit in enumerate(fits)
                         if name in fit.parameters
                     ),
                 ),
@@ -308,18 +313,18 @@ def coefficients(results: Sequence[RunResult]) -> Picture | None:
     )
     return Picture(
         "coefficients",
-        "Coefficients side by side",
+        "Comparison of coefficients",
         "Fitted times with their 95 % intervals, one row per model. Hollow: the verdict of the model is invalid. "
-        "Absolute values of two runs do not compare: another run had another state of the host, and often another "
-        "host. Ratios within a run do.",
-        "Interval plot of the fitted times per message, per filter and per copy; the table beside it has the numbers.",
+        "Absolute values of two runs are not comparable, since the state of the host, and often the host, differs. "
+        "Ratios within a run are.",
+        "Interval plot of the fitted times per message, per filter and per copy; the table below has the numbers.",
         panels,
         tuple(row for row, fit in zip(rows, fits, strict=True) if fit.verdict == VerdictKind.INVALID),
     )
 
 
 def ratios(comparison: BrokerComparison) -> Picture | None:
-    """The ratios of coefficients and cells to those of the first broker; None where there is none to draw."""
+    """The ratios of coefficients and cells to those of the first broker; None where there is nothing to draw."""
     every = (*comparison.coefficients, *comparison.cells)
     drawn = [row for row in every if row.ratio is not None and row.ratio.estimate > 0]
     if not drawn:
@@ -331,20 +336,20 @@ def ratios(comparison: BrokerComparison) -> Picture | None:
             broker,
             tuple(
                 PlotPoint(
-                    rows.index(row.what) + (place - (len(brokers) - 1) / 2) * 0.22, row.ratio, hollow=bool(row.reason)
+                    rows.index(row.what) + (index - (len(brokers) - 1) / 2) * 0.22, row.ratio, hollow=bool(row.reason)
                 )
                 for row in drawn
                 if row.broker == broker and row.ratio is not None
             ),
         )
-        for place, broker in enumerate(brokers)
+        for index, broker in enumerate(brokers)
     )
     return Picture(
         f"ratios-{comparison.experiment}-{comparison.profile}",
-        f"Times beside those of {comparison.against}",
+        f"Times relative to {comparison.against}",
         f"Coefficients and B of the cells of {comparison.experiment}, profile {comparison.profile}, divided by those "
         f"of {comparison.against}, with 95 % intervals {SCOPES[comparison.scope]}; right of 1 is slower. "
-        "Hollow: a model of it is invalid.",
+        "Hollow: a model involved is invalid.",
         f"Interval plot of ratios of times to those of {comparison.against}; the tables below have the numbers.",
         (Panel("", "", f"time / time of {comparison.against}", series, rows=rows, ratios=True),),
         missing=tuple(
@@ -368,22 +373,22 @@ _RESIDUAL_AXES: tuple[tuple[str, str, Callable[[_FittedPoints], float]], ...] = 
     ("over copies", "replication grade r", lambda at: at.replication),
 )
 
-#: Of the grades, in %.
+#: Limits of the grades, in %.
 _BANDS = (GOOD.limit * 100, ROUGH.limit * 100)
 
-#: What a throughput figure shows: label, and the field of a cell.
+#: The rates in a throughput figure: label, and field of a cell.
 RATES = (("received", "received_per_s"), ("dispatched", "dispatched_per_s"), ("overall", "overall_per_s"))
 
 _PER_S = "messages/s"
 
 
 def _publishers_subscribers(group: PlotGroup) -> Iterable[Picture]:
-    """Figures 3 and 4: throughput over publishers for each number of subscribers, and the other way round."""
+    """Figures 3 and 4: throughput over publishers for each number of subscribers, and vice versa."""
     for figure, x, other in (("3", "publishers", "subscribers"), ("4", "subscribers", "publishers")):
         lines = [
             (level, cells, len({cell.factors[x] for cell in cells})) for level, cells in _split(group.cells, other)
         ]
-        # Cells of the other figure lie across this one: a few points at each of many levels, which are no line.
+        # Cells of the other figure contribute only a few points at each of many levels here, which form no line.
         chosen = [line for line in lines if line[2] > max(1, max(places for *_, places in lines) / 2)]
         panels = [
             Panel(
@@ -411,7 +416,7 @@ def _filter_activation(group: PlotGroup) -> Iterable[Picture]:
     yield _figure(
         group,
         "5",
-        "What activating a filter costs",
+        "Cost of activating a filter",
         "Overall throughput over the number of subscribers: without a filter, and with equal filters on the "
         "correlation id or on an application property, all of which match.",
         [Panel("", "subscribers", _PER_S, series)],
@@ -539,7 +544,7 @@ def _x(cell: CellSummary, name: str) -> float:
 
 
 def _model(group: PlotGroup, cells: Sequence[CellSummary], x: str, field: str) -> list[tuple[float, float]]:
-    """The model where one factor is held: over n_fltr with r, or over r with the filters that do not match."""
+    """The model with one factor fixed: over n_fltr at constant r, or over r at constant non-matching filters."""
     places = [_x(cell, x) for cell in cells]
     if group.fit is None or min(places) == max(places):
         return []
@@ -563,14 +568,14 @@ def _capped(fit: FitResult | None) -> Roofline | None:
 
 
 def _steps(low: float, high: float) -> list[float]:
-    """From low to high in equal ratios, as a logarithmic axis wants it; from 0 on, in equal steps."""
+    """From low to high in equal ratios, for a logarithmic axis; from 0 on, in equal steps."""
     if low <= 0:
         return [low + (high - low) * step / STEPS for step in range(STEPS + 1)]
     return [low * (high / low) ** (step / STEPS) for step in range(STEPS + 1)]
 
 
 def _split(cells: Iterable[CellSummary], factor: str) -> list[tuple[object, list[CellSummary]]]:
-    """The cells by the levels of a factor: numbers in order, words as they come."""
+    """The cells by the levels of a factor: numbers in ascending order, strings in order of appearance."""
     found: dict[object, list[CellSummary]] = {}
     for cell in cells:
         found.setdefault(cell.factors[factor], []).append(cell)
@@ -585,10 +590,10 @@ def _left_out(fit: FitResult, cells: Sequence[CellSummary]) -> list[CellSummary]
 def _percentile(rank: float, results: Sequence[LatencyResult]) -> Series:
     points = tuple(
         PlotPoint(
-            one.percent, _scaled(found.latency_s, 1e3), one.key.start, found.greyed or one.status != CellStatus.OK
+            cell.percent, _scaled(found.latency_s, 1e3), cell.key.start, found.greyed or cell.status != CellStatus.OK
         )
-        for one in results
-        for found in one.percentiles
+        for cell in results
+        for found in cell.percentiles
         if found.rank == rank
     )
     return Series(f"p{rank:g}", points, joined=True)
@@ -596,11 +601,11 @@ def _percentile(rank: float, results: Sequence[LatencyResult]) -> Series:
 
 def _waiting(arrivals: str, results: Sequence[LatencyResult]) -> Series:
     points = tuple(
-        PlotPoint(one.percent, Interval(one.waiting_s * 1e3), one.key.start, one.status != CellStatus.OK)
-        for one in results
-        if one.waiting_s is not None
+        PlotPoint(cell.percent, Interval(cell.waiting_s * 1e3), cell.key.start, cell.status != CellStatus.OK)
+        for cell in results
+        if cell.waiting_s is not None
     )
-    predicted = {one.percent: one.predicted_waiting_s for one in results if one.predicted_waiting_s is not None}
+    predicted = {cell.percent: cell.predicted_waiting_s for cell in results if cell.predicted_waiting_s is not None}
     return Series(arrivals, points, tuple((at, seconds * 1e3) for at, seconds in sorted(predicted.items())))
 
 

@@ -1,7 +1,7 @@
-"""Pictures -> SVG that is set into a page: text stays text, colours are the page's own. Knows no results.
+"""Pictures -> SVG that is embedded in a page: text stays text, colours are those of the page. Knows no results.
 
-matplotlib is told colours that stand for names; in its SVG they become `currentColor` and the CSS variables of the
-page, so that one drawing serves daylight, darkness and paper. Nothing in the SVG depends on when it was drawn.
+matplotlib uses placeholder colours; in its SVG they are replaced by `currentColor` and the CSS variables of the page,
+so that the same drawing works in light and dark mode and in print. The SVG does not depend on the time of drawing.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 
 from analysis.report.figures import Panel, Picture, PlotPoint, Series
 
-#: Colour as matplotlib is told -> as the page has it. Seven series have colours of their own.
+#: Placeholder colour in matplotlib -> colour of the page. Seven series have distinct colours.
 INK, RULE, PAGE = "#0a0a01", "#0a0a02", "#0a0a03"
 SERIES = tuple(f"#0b0b0{number}" for number in range(1, 8))
 _CSS = {INK: "currentColor", RULE: "var(--rule)", PAGE: "var(--page)"} | {
     colour: f"var(--series-{number})" for number, colour in enumerate(SERIES, 1)
 }
 
-#: Colour is never the only difference.
+#: Series differ in markers and dashes as well as in colour.
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (2, 1)), (0, (1, 1)))
 
@@ -59,15 +59,15 @@ _SETTINGS: Mapping[Any, Any] = {
 
 _WIDTH_INCHES = 9.6
 
-#: Share of an axis that the name of a border takes.
+#: Share of an axis that the name of a border needs.
 _CLOSE = 0.1
 
-#: What an axis is longer by for the names of its borders.
+#: Factor by which an axis is extended for the names of its borders.
 _HEADROOM = 1.15
 
 
 def svg(picture: Picture, salt: str) -> str:
-    """An `<svg>` element; `salt`: the picture's name on its page, from which its identifiers are made."""
+    """An `<svg>` element; `salt` is the picture's name on its page, from which its identifiers are generated."""
     columns = min(len(picture.panels), 3) if picture.low else _columns(picture.panels)
     lines = -(-len(picture.panels) // columns)
     height = 2.4 if picture.low else 3.7
@@ -76,10 +76,10 @@ def svg(picture: Picture, salt: str) -> str:
     with mpl.rc_context({**_SETTINGS, "svg.hashsalt": salt}):
         figure = Figure(figsize=(_WIDTH_INCHES, height * lines), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08))
         axes = figure.subplots(lines, columns, squeeze=False, sharey=bool(picture.panels[0].rows))
-        for place, panel in enumerate(picture.panels):
-            _draw(axes[place // columns][place % columns], panel, legend_columns=5 - columns)
-        for place in range(len(picture.panels), lines * columns):
-            axes[place // columns][place % columns].set_visible(False)
+        for index, panel in enumerate(picture.panels):
+            _draw(axes[index // columns][index % columns], panel, legend_columns=5 - columns)
+        for index in range(len(picture.panels), lines * columns):
+            axes[index // columns][index % columns].set_visible(False)
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     return _for_page(buffer.getvalue(), picture)
@@ -96,8 +96,8 @@ def _draw(axes: Axes, panel: Panel, legend_columns: int) -> None:
     for level in panel.levels:
         across = axes.axvline if panel.rows else axes.axhline
         across(level, color=INK, linewidth=0.8, linestyle="-" if level == 0 else (0, (1, 3)))
-    for place, series in enumerate(panel.series):
-        _draw_series(axes, series, place, sideways=bool(panel.rows))
+    for index, series in enumerate(panel.series):
+        _draw_series(axes, series, index, sideways=bool(panel.rows))
     if panel.rows:
         _name_rows(axes, panel)
     else:
@@ -121,27 +121,27 @@ def _draw(axes: Axes, panel: Panel, legend_columns: int) -> None:
 
 
 def _draw_borders(axes: Axes, panel: Panel) -> None:
-    """Names stand above what is drawn; one that would stand close to the one before goes a line lower."""
+    """Names are above the data; a name that would overlap the preceding one is a line lower."""
     low, high = axes.get_xlim()
     if any(name for _, name in panel.borders) and not panel.y_is_wide:
         bottom, top = axes.get_ylim()
         axes.set_ylim(bottom, bottom + (top - bottom) * _HEADROOM)
     lower, before = 0, low - (high - low)
-    for place, name in panel.borders:
-        axes.axvline(place, color=INK, linewidth=0.6, linestyle=(0, (1, 3)))
+    for x, name in panel.borders:
+        axes.axvline(x, color=INK, linewidth=0.6, linestyle=(0, (1, 3)))
         if name:
-            lower = lower + 1 if place - before < _CLOSE * (high - low) else 0
-            before = place
+            lower = lower + 1 if x - before < _CLOSE * (high - low) else 0
+            before = x
             at = (3, -2 - 10 * lower)
-            axes.annotate(name, (place, 1), at, ("data", "axes fraction"), "offset points", va="top", fontsize=8)
+            axes.annotate(name, (x, 1), at, ("data", "axes fraction"), "offset points", va="top", fontsize=8)
 
 
-def _draw_series(axes: Axes, series: Series, place: int, *, sideways: bool) -> None:
-    colour, marker = SERIES[place % len(SERIES)], _MARKERS[place % len(_MARKERS)]
+def _draw_series(axes: Axes, series: Series, index: int, *, sideways: bool) -> None:
+    colour, marker = SERIES[index % len(SERIES)], _MARKERS[index % len(_MARKERS)]
     if series.model:
         axes.plot(*zip(*series.model, strict=True), color=colour, linewidth=1.1, linestyle=(0, (4, 2)), zorder=2)
     if series.line:
-        axes.plot(*zip(*series.line, strict=True), color=colour, linewidth=1.2, linestyle=_dashes(place), zorder=2)
+        axes.plot(*zip(*series.line, strict=True), color=colour, linewidth=1.2, linestyle=_dashes(index), zorder=2)
     if series.joined:
         for start in sorted({point.start for point in series.points}):
             line = [(point.x, point.y.estimate) for point in series.points if point.start == start]
@@ -178,19 +178,19 @@ def _draw_points(
 
 
 def _handles(axes: Axes, panel: Panel) -> tuple[list[Artist], list[str]]:
-    """The sign of each series, whether or not it has a filled point."""
+    """The legend entry of each series, whether or not it has a filled point."""
     handles: list[Artist] = []
-    for place, series in enumerate(panel.series):
-        colour, marker = SERIES[place % len(SERIES)], _MARKERS[place % len(_MARKERS)]
+    for index, series in enumerate(panel.series):
+        colour, marker = SERIES[index % len(SERIES)], _MARKERS[index % len(_MARKERS)]
         style = (0, (4, 2)) if series.model else "-" if series.joined else "none"
         if series.line:
-            marker, style = "", _dashes(place)
+            marker, style = "", _dashes(index)
         handles += axes.plot([], [], color=colour, marker=marker, linestyle=style, linewidth=1.0)
     return handles, [series.label for series in panel.series]
 
 
-def _dashes(place: int) -> Any:
-    return _DASHES[place % len(_DASHES)]
+def _dashes(index: int) -> Any:
+    return _DASHES[index % len(_DASHES)]
 
 
 def _name_rows(axes: Axes, panel: Panel) -> None:
@@ -201,7 +201,7 @@ def _name_rows(axes: Axes, panel: Panel) -> None:
     axes.margins(x=0.1)
     if panel.ratios:
         axes.set_xscale("log", nonpositive="clip")
-        # An end at or below 0 has no place on this axis.
+        # An end at or below 0 cannot be shown on this axis.
         values = [1.0, *panel.levels, *(value for series in panel.series for value in _ratio_reach(series))]
         axes.set_xlim(min(values) / 1.05, max(values) * 1.05)
         axes.xaxis.set_major_locator(MaxNLocator(7) if max(values) < 3 * min(values) else LogLocator(subs=(1, 2, 5)))

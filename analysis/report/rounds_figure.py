@@ -1,8 +1,7 @@
-"""B of every slice over time: a row for each cell, a place for each round, so that what the host did is seen.
+"""B of every slice over time: a row for each cell, a column for each round, which shows disturbances of the host.
 
-A slice is shaded by how much slower or faster it was than its cell is at the median round; shades are the same in every
-picture. A phase of the host colours whole rounds, a change of the broker a row. What a place stands for is said where a
-reader points at it.
+A slice is shaded by its deviation from its cell's B at the median round; shades are the same in every figure. A
+disturbance of the host colours whole columns, a change of the broker a row. The tooltip of a slice has its numbers.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from analysis.report.svg import WIDTH, Anchor, Tone, cell, line, svg, text
 from analysis.results import CellSummary
 from workloads.schema import Window
 
-#: Rows of a picture: the cells whose slices scatter most; all others are in the tables.
+#: Largest number of rows: the cells whose slices scatter most; all others are in the tables.
 MOST_ROWS = 40
 
-#: Up to these relative deviations a tone and its shade.
+#: Upper limit of the relative deviation, tone and shade.
 _TONES = (
     (-0.10, Tone.FIRST, 0.8),
     (-0.05, Tone.FIRST, 0.4),
@@ -30,47 +29,47 @@ _TONES = (
 
 _LEFT, _TOP, _ROW = 215.0, 50.0, 13.0
 
-#: Between two layouts, in px.
+#: Gap between two layouts, in px.
 _GAP = 4.0
 
 
 def heat(cells: Sequence[CellSummary]) -> tuple[str, str]:
-    """An `<svg>` element for the cells of one broker and start, and a sentence on what it leaves out; both empty where
-    no cell has a time per message to compare with. An open loop has none: it takes what it is sent."""
-    ordered = sorted(cells, key=lambda one: one.key)
-    rows = [(one, found) for one in ordered if not one.open_loop and (found := _slices(one))]
+    """An `<svg>` element for the cells of a broker and start, and a sentence on the cells left out; both empty where no
+    cell has a time per message to compare with. Open loops are left out: their B is given by the plan."""
+    ordered = sorted(cells, key=lambda each: each.key)
+    rows = [(of_row, found) for of_row in ordered if not of_row.open_loop and (found := _slices(of_row))]
     if not rows:
         return "", ""
-    chosen = sorted(range(len(rows)), key=lambda place: -_scatter(rows[place][1]))[:MOST_ROWS]
-    shown = [rows[place] for place in sorted(chosen)]
+    chosen = sorted(range(len(rows)), key=lambda row: -_scatter(rows[row][1]))[:MOST_ROWS]
+    shown = [rows[row] for row in sorted(chosen)]
     begin_ns = min(window.begin_ns for _, found in rows for window, _ in found)
     places = _places([window for _, found in rows for window, _ in found])
     widths = (WIDTH - _LEFT - 8 - _GAP * len({layout for layout, *_ in places})) / len(places)
-    alone = len({one.key.experiment for one, _ in shown}) == 1
+    alone = len({of_row.key.experiment for of_row, _ in shown}) == 1
     elements = [*_legend(), *_layouts(places, widths, _TOP + _ROW * len(shown))]
-    for number, (one, found) in enumerate(shown):
+    for number, (of_row, found) in enumerate(shown):
         y = _TOP + _ROW * number
-        name = one.key.cell if alone else f"{one.key.experiment} {one.key.cell}"
+        name = of_row.key.cell if alone else f"{of_row.key.experiment} {of_row.key.cell}"
         elements.append(text(_LEFT - 8, y + _ROW - 3, name, size=10.5, anchor=Anchor.END))
         elements += (
-            _place(one, window, deviation, _x(places, window, widths), y, widths, begin_ns)
+            _place(of_row, window, deviation, _x(places, window, widths), y, widths, begin_ns)
             for window, deviation in found
         )
-    slowest = max(((deviation, one) for one, found in rows for _, deviation in found), key=lambda each: each[0])
+    slowest = max(((deviation, of_row) for of_row, found in rows for _, deviation in found), key=lambda each: each[0])
     alt = (
         f"Grid of {len(shown)} cells by {len(places)} rounds: how much slower each slice was than its cell; the "
         f"slowest is one of {slowest[1].key.cell} with {slowest[0]:+.0%}."
     )
-    said = f"Of {len(rows)} cells the {len(shown)} that scatter most." if len(rows) > len(shown) else ""
-    return svg(alt, _TOP + _ROW * len(shown) + 6, elements), said
+    left_out = f"Of {len(rows)} cells the {len(shown)} that scatter most." if len(rows) > len(shown) else ""
+    return svg(alt, _TOP + _ROW * len(shown) + 6, elements), left_out
 
 
-def _slices(one: CellSummary) -> list[tuple[Window, float]]:
-    """The slices of a cell, with how much slower each was than the cell is."""
-    if one.processing_s is None or one.processing_s.estimate <= 0:
+def _slices(of_row: CellSummary) -> list[tuple[Window, float]]:
+    """The slices of a cell, with their relative deviations from the cell's B."""
+    if of_row.processing_s is None or of_row.processing_s.estimate <= 0:
         return []
-    taken_s = one.processing_s.estimate
-    return [(window, window.elapsed_s / window.received / taken_s - 1) for window in one.windows if window.received]
+    taken_s = of_row.processing_s.estimate
+    return [(window, window.elapsed_s / window.received / taken_s - 1) for window in of_row.windows if window.received]
 
 
 def _scatter(found: Sequence[tuple[Window, float]]) -> float:
@@ -78,24 +77,24 @@ def _scatter(found: Sequence[tuple[Window, float]]) -> float:
 
 
 def _places(windows: Sequence[Window]) -> dict[tuple[int, int, int], int]:
-    """(layout, block, round) -> its place on the axis, in the order in which they were measured."""
+    """(layout, block, round) -> its index on the axis, in the order in which they were measured."""
     begins: dict[tuple[int, int, int], int] = {}
     for window in windows:
         key = window.layout, window.block, window.round
         begins[key] = min(window.begin_ns, begins.get(key, window.begin_ns))
-    return {key: place for place, key in enumerate(sorted(begins, key=lambda key: begins[key]))}
+    return {key: index for index, key in enumerate(sorted(begins, key=lambda key: begins[key]))}
 
 
 def _x(places: dict[tuple[int, int, int], int], window: Window, width: float) -> float:
-    place = places[window.layout, window.block, window.round]
-    return _LEFT + place * width + _GAP * len({layout for layout, *_ in list(places)[:place]} - {window.layout})
+    index = places[window.layout, window.block, window.round]
+    return _LEFT + index * width + _GAP * len({layout for layout, *_ in list(places)[:index]} - {window.layout})
 
 
 def _legend() -> Iterator[str]:
-    """One patch for each shade, before what it stands for."""
+    """A patch for each shade, followed by its meaning."""
     low = -inf
-    for place, (limit, tone, shade) in enumerate(_TONES):
-        x = _LEFT + 122 * place
+    for index, (limit, tone, shade) in enumerate(_TONES):
+        x = _LEFT + 122 * index
         name = f"{low:+.0%} to {limit:+.0%}"
         if low == -inf:
             name = f"below {limit:+.0%}"
@@ -107,7 +106,7 @@ def _legend() -> Iterator[str]:
 
 
 def _layouts(places: dict[tuple[int, int, int], int], width: float, bottom: float) -> Iterator[str]:
-    """A line where a layout begins, and its number where there is room for it."""
+    """A line at the begin of each layout, and its number where there is room for it."""
     order = list(places)
     begins = [order[0], *(after for before, after in pairwise(order) if after[0] != before[0])]
     room = (WIDTH - _LEFT) / len(begins)
@@ -118,11 +117,13 @@ def _layouts(places: dict[tuple[int, int, int], int], width: float, bottom: floa
             yield text(x + 3, _TOP - 5, f"layout {key[0]}" if room > 64 else str(key[0]), size=11, tone=Tone.SOFT)
 
 
-def _place(one: CellSummary, window: Window, deviation: float, x: float, y: float, width: float, begin_ns: int) -> str:
+def _place(
+    of_row: CellSummary, window: Window, deviation: float, x: float, y: float, width: float, begin_ns: int
+) -> str:
     tone, shade = next((tone, shade) for limit, tone, shade in _TONES if deviation <= limit)
     at_s = (window.begin_ns - begin_ns) / 1e9
-    said = (
-        f"{one.key.cell}, layout {window.layout} round {window.round}, {at_s:,.0f} s: {deviation:+.1%}, "
+    tooltip = (
+        f"{of_row.key.cell}, layout {window.layout} round {window.round}, {at_s:,.0f} s: {deviation:+.1%}, "
         f"{window.elapsed_s / window.received * 1e6:,.4g} us"
     )
-    return cell(x + 0.5, y + 1, max(1.0, width - 1), _ROW - 2, tone, shade, said)
+    return cell(x + 0.5, y + 1, max(1.0, width - 1), _ROW - 2, tone, shade, tooltip)

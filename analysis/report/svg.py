@@ -1,7 +1,7 @@
-"""Boxes, lines and words -> SVG that is set into a page, for what is drawn by hand and not plotted. Knows no results.
+"""Boxes, lines and text -> SVG that is embedded in a page, for diagrams that are not plots. Knows no results.
 
-As in `drawing`: text stays text, and colours are the page's own, so that one sketch serves daylight, darkness and
-paper. Lengths are in px of the page at its full width.
+As in `plot_svg`: text stays text, and colours are those of the page, so that the same diagram works in light and dark
+mode and in print. Lengths are in px of the page at its full width.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from html import escape
 
 WIDTH = 960
 
-#: Of a line of text, and of a letter of it, as a share of its size: a proportional font's lower-case mean, and some.
+#: Height of a line of text, and approximate width of a letter, as multiples of the font size.
 LEADING, LETTER = 1.35, 0.56
 
 
@@ -30,7 +30,7 @@ class Tone(StrEnum):
 
 
 class Anchor(StrEnum):
-    """Where the words stand to their place."""
+    """Alignment of text relative to its position."""
 
     START = "start"
     MIDDLE = "middle"
@@ -38,7 +38,7 @@ class Anchor(StrEnum):
 
 
 def svg(alt: str, height: float, elements: Iterable[str]) -> str:
-    """`alt`: what a reader who does not see it should know."""
+    """An `<svg>` element; `alt` is the alternative text for screen readers."""
     head = f'<svg role="img" aria-label="{escape(alt)}" viewBox="0 0 {WIDTH} {height:g}" class="sketch">'
     return "\n".join([head, *elements, "</svg>"])
 
@@ -47,7 +47,7 @@ def text(
     x: float, y: float, words: str, *, size: float = 13, anchor: Anchor = Anchor.START, tone: Tone = Tone.INK,
     bold: bool = False,
 ) -> str:  # fmt: skip
-    """One line; `y` is its base line."""
+    """A line of text; `y` is its base line."""
     weight = "; font-weight: 600" if bold else ""
     style = f"font-size: {size:g}px; text-anchor: {anchor}; fill: {tone}{weight}"
     return f'<text x="{x:g}" y="{y:g}" style="{style}">{escape(words)}</text>'
@@ -78,11 +78,11 @@ def box(
     return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="5" style="{style}"/>'
 
 
-def cell(x: float, y: float, width: float, height: float, tone: Tone, share: float, said: str) -> str:
-    """Of a grid: a share of its colour says how much; `said` to those who point at it."""
+def cell(x: float, y: float, width: float, height: float, tone: Tone, share: float, tooltip: str) -> str:
+    """A cell of a grid, whose opacity `share` shows the value."""
     style = f"fill: {tone}; fill-opacity: {share:g}"
     at = f'x="{x:.1f}" y="{y:g}" width="{width:.1f}" height="{height:g}"'
-    return f'<rect {at} style="{style}"><title>{escape(said)}</title></rect>'
+    return f'<rect {at} style="{style}"><title>{escape(tooltip)}</title></rect>'
 
 
 def head(x: float, y: float, tone: Tone, *, to_the_left: bool = False) -> str:
@@ -92,5 +92,5 @@ def head(x: float, y: float, tone: Tone, *, to_the_left: bool = False) -> str:
 
 
 def width_of(words: str, size: float) -> float:
-    """About how wide a line of text becomes; a browser's font is not known here."""
+    """Approximate width of a line of text; the browser's font is not known here."""
     return len(words) * size * LETTER

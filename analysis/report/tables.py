@@ -1,6 +1,6 @@
-"""Results -> tables as values: rows of words, in the order and with the units in which they are read.
+"""Results -> tables as values: rows of text, in display order and with display units.
 
-What was measured but is not to be used stays in its table, greyed, with the reason.
+Measurements that must not be used stay in their table, greyed out, with the reason.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from workloads.schema import PREPARATION
 from workloads.status import CellStatus, VerdictKind
 from workloads.throughput.lanes import LaneAudit
 
-#: Where there is no number.
+#: Text in place of a missing number.
 NOTHING = "\N{EN DASH}"
 
 _MIB = 2**20
@@ -55,25 +55,28 @@ _MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """The head of a column; numbers stand to the right."""
+    """The header of a column."""
 
     title: str
     unit: str = ""
+    #: right-aligned
     number: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One line of a table; `kind` is its look: "" or "greyed", "sum", or a verdict in one word; `note` stands below."""
+    """A row of a table."""
 
     values: tuple[str, ...]
+    #: its style: "", "greyed", "sum", or a verdict
     kind: str = ""
+    #: text below the row
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with its caption, which is also its name for who does not see it."""
+    """A table with its caption, which is also its accessible name."""
 
     caption: str
     columns: tuple[TableColumn, ...]
@@ -81,7 +84,7 @@ class Table:
 
 
 def setup(manifest: Mapping[str, Any]) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
-    """Groups of (name, value), as the manifest has them: host, options, time."""
+    """Groups of (name, value) from the manifest: host, options, time."""
     yield "Host", _facts(manifest.get("host", {}))
     yield "Options", _facts(manifest.get("options", {}))
     times = {"began": "created_utc", "ended": "ended_utc", "outcome": "outcome", "schema": "schema"}
@@ -89,7 +92,7 @@ def setup(manifest: Mapping[str, Any]) -> Iterator[tuple[str, tuple[tuple[str, s
 
 
 def brokers(manifest: Mapping[str, Any]) -> Table:
-    """A column per broker, a row per fact: those that every broker has first, then what else the manifest has."""
+    """A column per broker, a row per fact: common facts first, then all others in the manifest."""
     described: Mapping[str, Mapping[str, Any]] = manifest.get("brokers", {})
     names = dict.fromkeys([*_BROKER_FACTS, *(name for facts in described.values() for name in facts)])
     rows = tuple(
@@ -120,7 +123,7 @@ def _broker_fact(name: str, facts: Mapping[str, Any]) -> str:
 
 
 def _capabilities(row: Mapping[str, Any]) -> str:
-    """What the broker can do, in words."""
+    """The broker's capabilities as text."""
     prefetch = row.get("prefetch")
     return "; ".join(
         (
@@ -158,7 +161,7 @@ def _value(key: str, value: Any) -> str:
 
 
 def parameters(fit: FitResult) -> Table:
-    """One row per parameter; a column for each other way to estimate it that the fit has."""
+    """A row per parameter; a column for each alternative estimate in the fit."""
     others: dict[str, Mapping[str, Any]] = {"least squares as in the paper": fit.ols_as_in_paper or {}}
     if fit.constrained:
         others["none below 0"] = fit.constrained.parameters
@@ -198,12 +201,12 @@ def _us_or_none(value: Interval | float | None) -> str:
 def fit_facts(fit: FitResult) -> Iterator[tuple[str, str]]:
     lack = fit.lack_of_fit
     yield (
-        "rests on",
+        "based on",
         f"{_count(len(fit.cells_used), 'cell')}, {_count(fit.layouts, 'layout')}, {_count(fit.starts, 'start')}",
     )
     for text in description(fit):
         yield "description", text.removeprefix("description: ")
-    yield "largest deviation", f"{lack.max_relative_deviation:.1%}"
+    yield "largest residual", f"{lack.max_relative_deviation:.1%}"
     if lack.f is not None and lack.p is not None:
         yield "lack of fit", f"F {lack.f:.1f}, p {lack.p:.2g}"
     if fit.leave_one_out:
@@ -290,10 +293,10 @@ def side_by_side(results: Sequence[RunResult]) -> Table:
 
 
 def ratios(comparison: BrokerComparison) -> Iterator[Table]:
-    """The coefficients of the brokers beside each other, then their cells."""
+    """Comparison of the brokers' coefficients, then of their cells."""
     title = compared_title(comparison)
     head = (TableColumn("of", number=False), TableColumn("broker", number=False))
-    tail = (TableColumn("said", number=False),)
+    tail = (TableColumn("conclusion", number=False),)
     if comparison.coefficients:
         yield Table(
             f"{title}. {chance(comparison.coefficients)}",
@@ -378,16 +381,16 @@ def cells(group: PlotGroup, not_applicable: Sequence[NotApplicable]) -> Table:
     paces = {cell.pace for cell in group.cells}
     pace = "".join(f"; pace: {pace}" for pace in paces if pace) if len(paces) == 1 else ""
     return Table(
-        f"Cells of {group.title}{routing(group.cells)}: rates with 95 % intervals over the layouts of a start; what "
-        f"is greyed enters no model{pace}",
+        f"Cells of {group.title}{routing(group.cells)}: rates with 95 % intervals over the layouts of a start; "
+        f"greyed rows are excluded from the fit{pace}",
         _CELL_COLUMNS,
         (*(_cell(cell) for cell in group.cells), *map(_not_applicable, not_applicable)),
     )
 
 
-def _not_applicable(one: NotApplicable) -> TableRow:
-    values = (one.cell, *[NOTHING] * (len(_CELL_COLUMNS) - 2), str(CellStatus.NOT_APPLICABLE))
-    return TableRow(values, "greyed", one.reason)
+def _not_applicable(cell: NotApplicable) -> TableRow:
+    values = (cell.cell, *[NOTHING] * (len(_CELL_COLUMNS) - 2), str(CellStatus.NOT_APPLICABLE))
+    return TableRow(values, "greyed", cell.reason)
 
 
 def _cell(cell: CellSummary) -> TableRow:
@@ -416,9 +419,9 @@ def _cell(cell: CellSummary) -> TableRow:
 def rounds(of_start: Sequence[RoundLevel]) -> Table:
     """The levels of the rounds of one broker and start: a row for each layout and block."""
     rows = []
-    for (layout, block), group in groupby(of_start, lambda one: (one.layout, one.block)):
+    for (layout, block), group in groupby(of_start, lambda level: (level.layout, level.block)):
         of_block = list(group)
-        levels = ", ".join(f"{one.level:+.1%}" + "!" * one.disturbed for one in of_block)
+        levels = ", ".join(f"{level.level:+.1%}" + "!" * level.disturbed for level in of_block)
         rows.append(TableRow((str(layout), str(block), f"{of_block[0].begin_s:,.0f}", levels, *shares(of_block))))
     columns = (
         TableColumn("layout"),
@@ -433,7 +436,7 @@ def rounds(of_start: Sequence[RoundLevel]) -> Table:
 
 
 def audit(audit: AuditResult) -> Table:
-    """A line for each cell that is not exact, one for the others together, and the sum."""
+    """A row for each cell that is not exact, a row for all others together, and the sum."""
     exact = [cell for cell in audit.cells if cell.copies.exact]
     preparation = sum(cell.key.experiment in PREPARATION for cell in exact)
     more = f", {preparation} of them {' or '.join(PREPARATION)}" if preparation else ""
@@ -451,7 +454,7 @@ def audit(audit: AuditResult) -> Table:
         *(TableColumn(title) for title in ("copies expected", "delivered", "lost", "duplicated", "reordered")),
         TableColumn("misdelivered"),
     )
-    return Table("Every copy followed, from the first subscription to the end of the drain", columns, tuple(rows))
+    return Table("Delivery audit, from the first subscription to the end of the drain", columns, tuple(rows))
 
 
 def _audit_row(title: str, cells: Sequence[CellAudit], kind: str = "") -> TableRow:
@@ -469,23 +472,23 @@ def _audit_row(title: str, cells: Sequence[CellAudit], kind: str = "") -> TableR
 
 
 def latency(results: Sequence[LatencyResult], broker: str, profile: str) -> Table:
-    """A line for each percentile of each cell, so that each can be greyed for its own reason."""
+    """A row for each percentile of each cell, so that each can be greyed out with its reason."""
     rows = []
-    for one in results:
-        head = (one.key.cell, str(one.key.start), one.arrivals, f"{one.percent} %", f"{one.planned_per_s:,.0f}")
-        bad = one.status != CellStatus.OK
+    for cell in results:
+        head = (cell.key.cell, str(cell.key.start), cell.arrivals, f"{cell.percent} %", f"{cell.planned_per_s:,.0f}")
+        bad = cell.status != CellStatus.OK
         rows.append(
             TableRow(
                 (
                     *head,
                     "mean",
-                    _plus_minus(one.mean_s, 1e3),
+                    _plus_minus(cell.mean_s, 1e3),
                     NOTHING,
-                    _ms(one.waiting_s),
-                    _ms(one.predicted_waiting_s),
+                    _ms(cell.waiting_s),
+                    _ms(cell.predicted_waiting_s),
                 ),
                 "greyed" if bad else "",
-                "; ".join(filter(None, [one.status if bad else "", one.reason, _negative(one)])),
+                "; ".join(filter(None, [cell.status if bad else "", cell.reason, _negative(cell)])),
             )
         )
         rows += [
@@ -501,7 +504,7 @@ def latency(results: Sequence[LatencyResult], broker: str, profile: str) -> Tabl
                 "greyed" if bad or found.greyed else "",
                 found.reason,
             )
-            for found in one.percentiles
+            for found in cell.percentiles
         ]
     columns = (
         TableColumn("cell", number=False),
@@ -515,13 +518,13 @@ def latency(results: Sequence[LatencyResult], broker: str, profile: str) -> Tabl
         TableColumn("waiting, measured", "ms"),
         TableColumn("waiting, M/GI/1", "ms"),
     )
-    models = "; ".join(dict.fromkeys(one.model for one in results if one.model))
+    models = "; ".join(dict.fromkeys(cell.model for cell in results if cell.model))
     title = f"Latency on {broker}, profile {profile}, from the planned instant to the read"
     return Table(title + (f"; service time of M/GI/1: {models}" if models else ""), columns, tuple(rows))
 
 
-def _negative(one: LatencyResult) -> str:
-    return f"{one.negative:,} of {one.copies:,} copies with a negative latency" if one.negative else ""
+def _negative(cell: LatencyResult) -> str:
+    return f"{cell.negative:,} of {cell.copies:,} copies with a negative latency" if cell.negative else ""
 
 
 def host(host: Sequence[HostUse]) -> Table:
@@ -564,7 +567,7 @@ def _count(number: int, word: str) -> str:
 
 
 def _number(value: float, digits: int = 4) -> str:
-    """That many digits, and all digits before the point."""
+    """With `digits` significant digits, but always all digits before the point."""
     return f"{value:,.0f}" if abs(value) >= 10 ** (digits - 1) else f"{value:.{digits}g}"
 
 
@@ -607,5 +610,5 @@ def _share(value: float | None) -> str:
 
 
 def _part(value: float | None) -> str:
-    """A share that not every broker has."""
+    """A share that is not known for every broker."""
     return NOTHING if value is None else f"{value:.1%}"

@@ -1,4 +1,4 @@
-"""Runs -> the page: first what the closing screen says, then findings and everything in tables and pictures."""
+"""Runs -> the page: first the content of the closing screen, then findings, tables and figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from analysis.throughput.console import by_start, nowhere
 from analysis.throughput.glance import CELL_COLUMNS, Glance, glance
 from workloads.status import VerdictKind
 
-#: The file's name where its user gives none; it then stands in the first run directory.
+#: Default name of the file, in the first run directory.
 NAME = "report.html"
 
 _TEMPLATE = "page.html.j2"
@@ -39,7 +39,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class ModelSection:
-    """What is shown of one fit."""
+    """The section of a fit."""
 
     anchor: str
     title: str
@@ -52,7 +52,7 @@ class ModelSection:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentSection:
-    """What is shown of one experiment: its pictures, then its cells."""
+    """The section of an experiment: its figures, then its cells."""
 
     anchor: str
     title: str
@@ -62,7 +62,7 @@ class ExperimentSection:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What is shown of the brokers of a run beside each other in one experiment."""
+    """The comparison of the brokers of a run in an experiment."""
 
     title: str
     figure: Figure | None
@@ -71,7 +71,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """What is shown of the rounds of one broker and start: their levels over time, and every slice."""
+    """The rounds of a broker and start: their levels over time, and every slice."""
 
     title: str
     figures: tuple[Figure, ...]
@@ -80,7 +80,7 @@ class Rounds:
 
 @dataclass(frozen=True, slots=True)
 class BrokerChapter:
-    """All that the page shows of one run."""
+    """The chapter of a run."""
 
     anchor: str
     result: RunResult
@@ -100,14 +100,14 @@ class BrokerChapter:
 
 
 def write(results: Sequence[RunResult], output: Path | None = None) -> Path:
-    """Writes the report of these runs, whole or not at all; returns its path. Raises DataError where it cannot."""
+    """Writes the report of these runs, completely or not at all; returns its path. Raises DataError where it fails."""
     path = output or Path(results[0].path) / NAME
     write_text(path, html(results))
     return path
 
 
 def write_text(path: Path, text: str) -> None:
-    """A page as a file, whole or not at all. Raises DataError where it cannot be."""
+    """Writes a page, completely or not at all. Raises DataError where it fails."""
     try:
         with written_whole(path) as file:
             file.write(text.encode())
@@ -119,7 +119,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def record(results: Sequence[RunResult], path: Path) -> dict[str, Any]:
-    """`report`: where it is, and what it says in one word."""
+    """`report`: its path, and the verdict."""
     return {"schema": JSON_SCHEMA, "report": str(path), "verdict": worst(result.verdict for result in results)}
 
 
@@ -128,7 +128,7 @@ def html(results: Sequence[RunResult]) -> str:
     chapters = [_chapter(f"run-{number}", result) for number, result in enumerate(results, 1)]
     picture = figures.coefficients(results)
     return template(_TEMPLATE).render(
-        title=f"{len(results)} runs side by side" if several else f"Run {results[0].run}",
+        title=f"{len(results)} runs" if several else f"Run {results[0].run}",
         several=several,
         verdict=worst(result.verdict for result in results),
         meaning=_overall(results) if several else chapters[0].glance.meaning,
@@ -139,7 +139,7 @@ def html(results: Sequence[RunResult]) -> str:
 
 
 def template(name: str) -> Template:
-    """One of the pages; names and numbers are escaped, and one that is missing is an error."""
+    """A page template; values are escaped, and a missing value is an error."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -206,7 +206,7 @@ def _compared(anchor: str, comparison: BrokerComparison) -> Compared:
 
 
 def _rounds(anchor: str, result: RunResult) -> Iterator[Rounds]:
-    """Of every start that has a slice to show."""
+    """The rounds of every start that has a slice to show."""
     starts: dict[tuple[str, int], list[CellSummary]] = {}
     for cell in result.cells:
         starts.setdefault((cell.key.broker, cell.key.start), []).append(cell)
@@ -224,15 +224,15 @@ def _rounds(anchor: str, result: RunResult) -> Iterator[Rounds]:
 
 def _heat(anchor: str, title: str, grid: str, left_out: str) -> Figure:
     caption = (
-        "B of every slice beside that of its cell: a row for each cell, a place for each round in the order of time. A "
-        f"busy host colours whole rounds, which are compared with each other; a row that changes is the cell's own. "
+        "B of every slice relative to that of its cell: a row for each cell, a column for each round in the order of "
+        "time. A disturbed host colours whole columns; a row that changes shows a change of that cell only. "
         f"{left_out}"
     )
     return Figure(anchor, Picture(anchor, f"Every slice on {title}", caption.strip(), "", ()), grid)
 
 
 def _experiment(anchor: str, group: PlotGroup, result: RunResult) -> ExperimentSection:
-    """A smoke grid has no pictures: its numbers mean nothing."""
+    """The section of an experiment; a smoke grid has no figures, since its numbers mean nothing."""
     return ExperimentSection(
         anchor=slug(f"{anchor}-cells-{group.title}"),
         title=group.title,
@@ -240,27 +240,27 @@ def _experiment(anchor: str, group: PlotGroup, result: RunResult) -> ExperimentS
         cells=tables.cells(
             group,
             [
-                one
-                for one in result.not_applicable
-                if (one.broker, one.experiment, one.profile) == (group.broker, group.experiment, group.profile)
+                cell
+                for cell in result.not_applicable
+                if (cell.broker, cell.experiment, cell.profile) == (group.broker, group.experiment, group.profile)
             ],
         ),
     )
 
 
 def _latency(anchor: str, result: RunResult) -> Iterator[tuple[Table, Figure]]:
-    for broker, profile in dict.fromkeys((one.key.broker, one.profile) for one in result.latency):
-        chosen = [one for one in result.latency if (one.key.broker, one.profile) == (broker, profile)]
+    for broker, profile in dict.fromkeys((cell.key.broker, cell.profile) for cell in result.latency):
+        chosen = [cell for cell in result.latency if (cell.key.broker, cell.profile) == (broker, profile)]
         picture = figures.latency(chosen, broker, profile)
         yield tables.latency(chosen, broker, profile), figure(anchor, picture)
 
 
 def figure(anchor: str, picture: Picture) -> Figure:
-    """A picture, drawn; `anchor`: of what it belongs to."""
+    """A picture as SVG; `anchor` is that of the section it belongs to."""
     name = slug(f"{anchor}-{picture.name}")
     return Figure(name, picture, plot_svg.svg(picture, name))
 
 
 def slug(text: str) -> str:
-    """An anchor of its own for every text: two labels may differ in punctuation only."""
+    """A unique anchor for every text, also for labels that differ in punctuation only."""
     return re.sub(r"[^A-Za-z0-9 -]", lambda sign: f".{ord(sign[0]):x}.", text).replace(" ", "_")

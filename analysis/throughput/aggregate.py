@@ -1,11 +1,10 @@
-"""Slices -> cells: B with its interval, rates, CPU, and the status that says what a cell's numbers are worth.
+"""Slices -> cells: B with its interval, rates, CPU, and the status that tells whether a cell's numbers are usable.
 
-Spark groups the slices by cell; from there on it is arithmetic on a few thousand rows. B comes from all slices of a
-start together (`analysis.throughput.rotation`), so that what a round did to all its cells is nobody's; everything
-else is a total
-over a cell's counted slices. The rules stand in one table, in the order in which they decide. A run may hold closed and
-open loops side by side: a cell is an open loop where its slices have a planned rate, and its own pace decides what its
-CPU says.
+Spark groups the slices by cell; the rest is arithmetic on a few thousand rows. B is estimated from all slices of a
+start jointly (`analysis.throughput.rotation`), so that effects common to all cells of a round are not attributed to a
+cell; everything else is a total over a cell's counted slices. The rules are in a table, in the order of precedence. A
+run may have both closed and open loops: a cell is an open loop where its slices have a planned rate, and CPU limits
+apply to closed loops only.
 """
 
 from __future__ import annotations
@@ -45,10 +44,10 @@ from workloads.throughput.presets import PILOT_LAYOUTS
 #: Grids that show correctness only.
 SMOKE = "smoke"
 
-#: Standard deviations of a Poisson count that are taken for its scatter.
+#: Deviations up to this number of standard deviations of a Poisson count are attributed to scatter.
 SCATTER = 3
 
-#: Slices of a broker that do not conserve messages by themselves are described from this share on.
+#: Share of a broker's slices without flow conservation above which they become a finding.
 MANY = 0.1
 
 #: Layout, block, round.
@@ -58,7 +57,7 @@ _FIELDS = [column.name for column in WINDOWS if column not in KEYS]
 
 
 def windows_by_cell(data: Frames, runs: Sequence[ThroughputRecord]) -> dict[CellKey, tuple[Window, ...]]:
-    """All slices of all cells by layout, block and round, whatever their status."""
+    """All slices of all cells, ordered by layout, block and round, with any status."""
     with reading(runs):
         rows = (
             data.tables["windows"]
@@ -70,9 +69,9 @@ def windows_by_cell(data: Frames, runs: Sequence[ThroughputRecord]) -> dict[Cell
 
 
 def estimated(run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]]) -> dict[Life, rotation.StartEstimate]:
-    """What the counted slices of each start say together, those of anchors and capacities included.
+    """The joint estimate from the counted slices of each start, those of anchors and capacities included.
 
-    Open loops are left out: their B is their own planning. A start without any other slice is not there.
+    Open loops are left out: their B is given by the plan. A start without any other slice has no estimate.
     """
     lives: dict[Life, list[rotation.MeasuredSlice]] = {}
     for key in run.cells:
@@ -91,7 +90,10 @@ def summarise(
     audit: Sequence[CellAudit],
     estimates: Mapping[Life, rotation.StartEstimate] | None = None,
 ) -> tuple[CellSummary, ...]:
-    """The cells of a run, without what prepared it; `estimates` as from `estimated`, where the caller has them."""
+    """The cells of a run, without anchors and capacities.
+
+    estimates: result of `estimated`, where the caller has it already
+    """
     if estimates is None:
         estimates = estimated(run, windows)
     exact = {cell.key: cell.copies.exact for cell in audit}
@@ -113,7 +115,7 @@ def summarise(
 def round_levels(
     run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]], estimates: Mapping[Life, rotation.StartEstimate]
 ) -> tuple[RoundLevel, ...]:
-    """The level of every counted round, by start and in the order of time, with what the JVM did meanwhile."""
+    """The level of every counted round, by start and in the order of time, with the JVM's activity in that round."""
     rounds: dict[tuple[Life, Round], list[Window]] = {}
     for key in run.cells:
         for window in counted(windows[key]):
@@ -138,7 +140,7 @@ def round_levels(
                     compiler_share=_compiler_share(slices),
                 )
             )
-    return tuple(sorted(levels, key=lambda one: (one.broker, one.start, one.begin_s)))
+    return tuple(sorted(levels, key=lambda level: (level.broker, level.start, level.begin_s)))
 
 
 def conservation(windows: Sequence[Window]) -> float | None:
@@ -149,8 +151,8 @@ def conservation(windows: Sequence[Window]) -> float | None:
 
 
 def findings(run: ThroughputRecord, cells: Sequence[CellSummary]) -> Iterator[Finding]:
-    """What the cells say about the run: CPU that is not known, cells left out, slices that do not conserve or drain,
-    means that say something else than the robust values, brokers that were not idle beside the load."""
+    """Doubts about the run that follow from its cells: unknown CPU, cells left out, slices that do not conserve or
+    drain, means that differ from the robust values, other brokers that were not idle."""
     if run.grid == SMOKE:
         yield Finding(
             what="a smoke grid was run",
@@ -193,7 +195,7 @@ def _summary(
         n_fltr=plan["n_fltr"],
         routed=plan["routed"],
         replication=float(plan["replication"]),
-        # A cell that saturates the broker in its own way, or not at all, is no measurement of the model's B.
+        # A cell with its own load shape saturates the broker differently or not at all: that is not the model's B.
         fits_model=plan["fits_model"] and plan["pace"] is None,
         windows=ok,
         layouts=len({window.layout for window in ok}),
@@ -209,7 +211,7 @@ def _summary(
     for status, doubt in _RULES if run.grid != SMOKE else ():
         if reason := doubt(run, cell):
             return replace(cell, status=status, reason=reason)
-    return replace(cell, reason=f"{left_out} slices left out, the broker could do less then" if left_out else "")
+    return replace(cell, reason=f"{left_out} slices left out, capacity was lower then" if left_out else "")
 
 
 def _check(key: CellKey, windows: Sequence[Window]) -> None:
@@ -235,8 +237,8 @@ def _round(window: Window) -> Round:
 
 
 def _below_capacity(windows: Mapping[CellKey, Sequence[Window]]) -> dict[Life, frozenset[Round]]:
-    """Rounds in which a start's capacities, each beside its own median, lie below it by more than the limit: an open
-    loop, whose rate stays, was then another share of what the broker could do."""
+    """Rounds in which the capacities of a start, each relative to its median, are lower by more than the limit: the
+    constant rate of an open loop was then another share of the capacity."""
     shares: dict[Life, dict[Round, list[float]]] = {}
     for key, of_cell in windows.items():
         rates = {_round(window): window.received_per_s for window in counted(of_cell)}
@@ -262,9 +264,9 @@ def _times(key: CellKey, windows: Sequence[Window], estimate: rotation.StartEsti
         return times | {"replicates_s": ()}
     pilot: tuple[float, ...] = ()
     if estimate is not None and key in estimate.cells:
-        place = estimate.cells.index(key)
-        pilot = tuple(map(float, estimate.pilot_s[:, place]))
-        value, replicates = float(estimate.estimates_s[place]), tuple(map(float, estimate.replicates_s[:, place]))
+        column = estimate.cells.index(key)
+        pilot = tuple(map(float, estimate.pilot_s[:, column]))
+        value, replicates = float(estimate.estimates_s[column]), tuple(map(float, estimate.replicates_s[:, column]))
     else:
         value, replicates = elapsed_s / received, _without_each_layout(windows)
     if not np.isfinite(value):
@@ -284,7 +286,7 @@ def _times(key: CellKey, windows: Sequence[Window], estimate: rotation.StartEsti
 
 
 def _without_each_layout(windows: Sequence[Window]) -> tuple[float, ...]:
-    """Time over messages with one layout left out at a time; nothing where there are too few for an interval."""
+    """Time divided by messages with one layout left out at a time; empty where there are too few for an interval."""
     layouts = sorted({window.layout for window in windows})
     if len(layouts) < LAYOUTS.limit:
         return ()
@@ -298,7 +300,7 @@ def _without_each_layout(windows: Sequence[Window]) -> tuple[float, ...]:
 
 
 def _rate(numerator: float, time: Interval) -> Interval:
-    """numerator / time: the ends change places, and a time that may be 0 leaves the upper one open."""
+    """numerator / time: the ends of the interval are swapped, and the upper one is None where the time may be 0."""
     if time.low is None or time.high is None:
         return Interval(numerator / time.estimate)
     return Interval(numerator / time.estimate, numerator / time.high, numerator / time.low if time.low > 0 else None)
@@ -322,7 +324,7 @@ def _numbers(windows: Sequence[Window], cpus: int | None, workers: int) -> dict[
 
 
 def _total(values: Iterable[int | None]) -> int | None:
-    """The sum; None where one is not known, or there is none."""
+    """The sum; None where a value is unknown, or there are no values."""
     every = list(values)
     known = [value for value in every if value is not None]
     return sum(known) if every and len(known) == len(every) else None
@@ -365,16 +367,16 @@ def _unsteady(_run: ThroughputRecord, cell: CellSummary) -> str:
 
 
 def _out_of_balance(windows: Sequence[Window]) -> str:
-    """Over all slices of an open loop: was the load put on as planned, and did the broker keep up with it."""
+    """Whether, over all slices of an open loop, the load deviated from the plan or the broker did not keep up."""
     planned = sum((window.planned_per_s or 0) * window.elapsed_s for window in windows)
     received = sum(window.received for window in windows)
     copies = sum(window.expected for window in windows)
     if abs(received - planned) > (allowed := _allowed(planned)):
-        return f"received {received} of {planned:.0f} planned messages, {allowed:.0f} more or less are scatter"
+        return f"received {received} of {planned:.0f} planned messages, allowed +-{allowed:.0f}"
     growth = copies - sum(window.dispatched for window in windows)
     if abs(growth) > (allowed := _allowed(planned) * copies / received if received else 0.0):
         what = "backlog grew by" if growth > 0 else "a backlog from before the slices shrank by"
-        return f"{what} {abs(growth)} of {copies} copies, {allowed:.0f} are scatter"
+        return f"{what} {abs(growth)} of {copies} copies, allowed {allowed:.0f}"
     return ""
 
 
@@ -382,7 +384,7 @@ def _allowed(messages: float) -> float:
     return float(max(OPEN_LOOP.limit * messages, SCATTER * messages**0.5))
 
 
-#: After the audit, which decides first; the first rule that has a reason decides.
+#: Rules applied after the audit; the first rule that returns a reason determines the status.
 _RULES: Sequence[tuple[CellStatus, Callable[[ThroughputRecord, CellSummary], str]]] = (
     (CellStatus.GENERATOR_BOUND, _generator_bound),
     (CellStatus.NOT_SATURATED, _not_saturated),
@@ -397,17 +399,17 @@ def _unknown_cpu(cells: Sequence[CellSummary]) -> Iterator[Finding]:
             what=f"CPU of {broker} is not known",
             measured="its process or its CPU set could not be read",
             limit=f"{BROKER_CPU.name}: {BROKER_CPU.limit} {BROKER_CPU.unit}",
-            advice="nobody can tell whether the broker or something else was the limit; for a broker on this host "
-            "give --broker-pid",
+            advice="it cannot be decided whether the broker was the bottleneck; for a broker on this host give "
+            "--broker-pid",
             consequence=VerdictKind.UNVERIFIED,
             broker=broker,
         )
 
 
 def _doubtful(cells: Sequence[CellSummary]) -> Iterator[Finding]:
-    """Cells left out are shown; a broker and experiment without a single cell that answers has no number to believe.
+    """Cells that are left out; a broker and experiment without any usable cell make the run invalid.
 
-    A cell that saturates the broker at a pace of its own, or fails to, is an answer: whether it can is the question.
+    Where a cell has its own load shape, `not-saturated` is a valid result: whether it saturates is the question.
     """
     for (broker, experiment), group in groupby(sorted(cells, key=_question), key=_question):
         of_question = list(group)
@@ -419,9 +421,9 @@ def _doubtful(cells: Sequence[CellSummary]) -> Iterator[Finding]:
             what=f"cells of {experiment} on {broker} {'did not saturate it' if answers else 'left out'}",
             measured=", ".join(f"{number} {status}" for status, number in count.items()) + f" of {len(of_question)}",
             limit="every cell ok",
-            advice="at a pace of their own that is an answer, and claims use it; no model does"
+            advice="with their own load shape that is a result, which claims use, but not the fit"
             if answers
-            else "the column `why` says what to change; a cell that is left out enters no model",
+            else "the column `why` gives the cause; cells that are left out are excluded from the fit",
             consequence=VerdictKind.VALID if any(map(_answers, of_question)) else VerdictKind.INVALID,
             broker=broker,
         )
@@ -438,7 +440,7 @@ def _question(cell: CellSummary) -> tuple[str, str]:
 def _by_broker(
     cells: Sequence[CellSummary], *, closed: bool = False
 ) -> Iterator[tuple[str, list[tuple[CellKey, Window]]]]:
-    """The slices of each broker; closed: of closed loops only."""
+    """The slices of each broker; with closed, those of closed loops only."""
     for broker in sorted({cell.key.broker for cell in cells}):
         slices = [
             (cell.key, window)
@@ -451,15 +453,15 @@ def _by_broker(
 
 
 def _unbalanced(cells: Sequence[CellSummary]) -> Iterator[Finding]:
-    """A few slices whose ends were misattributed are no doubt: what counts is the sum of a cell's slices."""
+    """A few slices with messages misattributed at their ends are no problem: the sum of a cell's slices is checked."""
     for broker, slices in _by_broker(cells, closed=True):
         ratios = [(conservation([window]) or 0.0, key) for key, window in slices]
         bad = [(ratio, key) for ratio, key in ratios if abs(ratio - 1) > CONSERVATION.limit]
         if len(bad) > MANY * len(slices):
-            ratio, key = max(bad, key=lambda one: abs(one[0] - 1))
+            ratio, key = max(bad, key=lambda pair: abs(pair[0] - 1))
             yield Finding(
-                what=f"many slices on {broker} do not conserve messages by themselves",
-                measured=f"{len(bad)} of {len(slices)}, farthest off {ratio:.3f} in {key}",
+                what=f"many single slices on {broker} do not conserve messages",
+                measured=f"{len(bad)} of {len(slices)}, largest deviation {ratio:.3f} in {key}",
                 limit=f"dispatched / expected 1 +- {CONSERVATION.limit} in {1 - MANY:.0%} of them; a cell is judged by "
                 "the sum of its slices",
                 advice="longer slices (--slice-seconds), or fewer messages in flight (--in-flight)",
@@ -493,14 +495,15 @@ def _owed(cells: Sequence[CellSummary]) -> Iterator[Finding]:
             yield Finding(
                 what=f"slices on {broker} were not drained in time",
                 measured=f"{len(late)} of {len(slices)}, up to {owed} copies in {key}",
-                limit="no copy under way when the drain behind a slice is over",
-                advice="what was owed came off the next slice; fewer messages in flight (--in-flight) drain sooner",
+                limit="no copy in flight at the end of the drain after a slice",
+                advice="late copies reduced the credit of the next slice; fewer messages in flight (--in-flight) drain "
+                "sooner",
                 broker=broker,
             )
 
 
 def _trimmed(cells: Sequence[CellSummary]) -> Iterator[Finding]:
-    """Where no log tells a pause of the broker's own from a disturbance, the robust value may have left out a cost."""
+    """Without a log that separates the broker's pauses from disturbances, the robust value may lack a cost."""
     for broker in sorted({cell.key.broker for cell in cells}):
         apart = [
             (cell.mean_processing_s / cell.processing_s.estimate - 1, cell.key)
@@ -513,13 +516,13 @@ def _trimmed(cells: Sequence[CellSummary]) -> Iterator[Finding]:
         ]
         far = [(difference, key) for difference, key in apart if abs(difference) > ROBUST_MEAN.limit]
         if far:
-            difference, key = max(far, key=lambda one: abs(one[0]))
+            difference, key = max(far, key=lambda pair: abs(pair[0]))
             yield Finding(
                 what=f"mean and robust value differ in {len(far)} of {len(apart)} cells of {broker}",
-                measured=f"the mean is {difference:+.1%} off in {key}",
+                measured=f"the mean differs by {difference:+.1%} in {key}",
                 limit=f"{ROBUST_MEAN.limit:.0%}, {ROBUST_MEAN.unit}",
-                advice="a disturbed host does that, and so do pauses of the broker's own, which belong to its cost; on "
-                "a quiet host what is left of it is the broker's",
+                advice="possible causes: a disturbed host, or pauses of the broker, which belong to its cost; a "
+                "difference that remains on a quiet host is due to the broker",
                 broker=broker,
             )
 
@@ -538,6 +541,6 @@ def _beside(cells: Sequence[CellSummary]) -> Iterator[Finding]:
                 what=f"another live broker was not idle while {broker} was measured",
                 measured=f"{len(busy)} of {len(shares)} slices, up to {share:.1%} of a core in {key}",
                 limit=f"{IDLE_BROKER.limit:.0%} {IDLE_BROKER.unit}",
-                advice="its housekeeping is taken from the broker under load; run one broker after the other",
+                advice="its CPU time was missing to the broker under load; run one broker after the other",
                 broker=broker,
             )

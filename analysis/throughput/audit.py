@@ -1,13 +1,12 @@
 """The exact audit of all traffic, warm-up and preparation included: deliveries joined with the plan and the sends.
 
-Two stages in Spark. The first turns rows, each of them a delivery or a run of deliveries, into runs as long as
-its batch allows, with vectors. The second brings the runs of each (cell, layout, block, audience, lane) together, per
-subscription in the order of arrival, and asks `workloads.throughput.lanes`, which holds the only definition of lost,
-duplicated,
-reordered and misdelivered. The audience of a lane is a subscription; of a shared lane, it is all of its receivers, by
-the number of the first. Numbers begin anew in every layout, so that layouts never meet; what is said is the sum over
-them, per cell. A pair that the plan expects and that got nothing has no runs: all its copies are lost. A subscription
-below 0 is another cell's, and never expected.
+Two stages in Spark. The first turns rows, each a delivery or a run of deliveries, into runs as long as the batch
+allows, with vector operations. The second groups the runs by (cell, layout, block, audience, lane), per subscription
+in the order of arrival, and passes them to `workloads.throughput.lanes`, which holds the only definition of lost,
+duplicated, reordered and misdelivered. The audience of a lane is a subscription; of a shared lane, it is all of its
+receivers, identified by the number of the first. Sequence numbers begin at 0 in every layout, so layouts are audited
+separately; results are sums over them, per cell. An expected pair that received nothing has no runs: all its copies
+are lost. A negative subscription number belongs to another cell, and is never expected.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from analysis.throughput.reader import ThroughputRecord
 from workloads.status import VerdictKind
 from workloads.throughput.lanes import LaneAudit, audit_lane, audit_shared_lane
 
-#: A stretch in which the numbers of a lane go on: a cell in one layout of one block.
+#: The scope within which the sequence numbers of a lane are consecutive: a cell in a layout of a block.
 STRETCH = ("cell_id", "layout", "block")
 PAIR = (*STRETCH, "subscription", "lane")
 AUDIENCE = (*STRETCH, "audience", "lane")
@@ -42,12 +41,12 @@ RUNS = (
     "cell_id int, layout int, block int, subscription int, lane int, "
     "arrival long, until long, first_seq long, last_seq long, sent long"
 )
-#: What the second stage reads, in its order.
+#: The columns that the second stage reads, in this order.
 HEARD = (*AUDIENCE, "subscription", "arrival", "until", "first_seq", "last_seq", "sent")
 _SUBSCRIPTION = HEARD.index("subscription")
 JUDGED = "cell_id int, disordered long, " + ", ".join(f"{name} long" for name in COUNTS)
 
-#: The `arrival` of the row that says what a pair should have got; it sorts before every delivery.
+#: The `arrival` of the row with the number of copies expected by a pair; it sorts before every delivery.
 EXPECTATION = -1
 
 #: More cells than these are counted, not named.
@@ -55,7 +54,7 @@ NAMED = 5
 
 
 def audit(spark: SparkSession, data: Frames, runs: Sequence[ThroughputRecord]) -> tuple[AuditResult, ...]:
-    """What became of every message of every run. Raises DataError where the record cannot be audited exactly."""
+    """The delivery audit of every run. Raises DataError where the record cannot be audited exactly."""
     with reading(runs):
         sends, deliveries = data.tables["sends"], data.tables["deliveries"]
         sent = _sent(sends, data.keys)
@@ -73,7 +72,7 @@ def audit(spark: SparkSession, data: Frames, runs: Sequence[ThroughputRecord]) -
 
 
 def _sent(sends: DataFrame, keys: Sequence[CellKey]) -> dict[CellKey, int]:
-    """Messages sent per cell. The numbers of a lane must be 0, 1, 2, ... in each layout: the audit relies on it."""
+    """Messages sent per cell. The audit requires that the numbers of a lane are 0, 1, 2, ... in each layout."""
     before = Window.partitionBy(*STRETCH, "lane").orderBy("first_seq")
     gap = F.col("first_seq") != F.coalesce(F.lag("last_seq").over(before) + 1, F.lit(0))
     count = F.col("last_seq") - F.col("first_seq") + 1
@@ -89,13 +88,13 @@ def _sent(sends: DataFrame, keys: Sequence[CellKey]) -> dict[CellKey, int]:
         if row["gap"] or row["least"] < 1:
             raise DataError(
                 f"sends of {keys[row['cell_id']]}: the sequence numbers of a lane are not 0, 1, 2, ... without a gap "
-                "in each layout; the record of what was sent is not whole: measure again"
+                "in each layout; the record of what was sent is incomplete: measure again"
             )
     return {keys[row["cell_id"]]: row["sent"] for row in rows}
 
 
 def _pairs(spark: SparkSession, data: Frames, runs: Sequence[ThroughputRecord]) -> DataFrame:
-    """One row per (cell, lane, subscription) of the plans, with its audience; the same in every layout."""
+    """A row per (cell, lane, subscription) of the plans, with its audience; the same in every layout."""
     plans = {run.name: run for run in runs}
     groups = [
         (number, group["first"], group["step"], group["count"], first, last, group["shared"], group["receivers"][0][0])
@@ -115,7 +114,7 @@ def _pairs(spark: SparkSession, data: Frames, runs: Sequence[ThroughputRecord]) 
 
 
 def _expected(pairs: DataFrame, sends: DataFrame) -> DataFrame:
-    """One row per pair and layout in which its lane sent anything, as HEARD: how many its audience should have got."""
+    """A row, as HEARD, per pair and layout in which its lane sent anything: the number of copies expected."""
     counts = sends.groupBy(*STRETCH, "lane").agg(F.sum(F.col("last_seq") - F.col("first_seq") + 1).alias("sent"))
     nothing = F.lit(EXPECTATION).cast("long")
     return pairs.join(counts, ["cell_id", "lane"]).select(
@@ -130,7 +129,7 @@ def _expected(pairs: DataFrame, sends: DataFrame) -> DataFrame:
 
 
 def _judged(pairs: DataFrame, sends: DataFrame, deliveries: DataFrame) -> DataFrame:
-    """Sums of COUNTS per cell. A delivery outside the plan has its subscription as its audience: nobody else's."""
+    """Sums of COUNTS per cell. A delivery outside the plan has only its subscription as its audience."""
     sharing = pairs.where("shared").drop("shared")
     runs = (
         deliveries.select(*PAIR, "arrival", "first_seq", "last_seq")
@@ -151,19 +150,19 @@ def _judged(pairs: DataFrame, sends: DataFrame, deliveries: DataFrame) -> DataFr
 
 
 def _collapse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Stage 1: joins the rows of a batch that continue each other at one subscription, in one lane."""
+    """Stage 1: merges consecutive rows of a batch that have the same subscription and lane."""
     for batch in batches:
         *pair, arrival, first, last = (column.to_numpy() for column in batch.columns)
         if batch.num_rows == 0:
             continue
         if first.min() < 0 or arrival.min() < 0 or (last < first).any():
-            raise ValueError("deliveries: a row has a negative number, or its last_seq lies before its first_seq")
+            raise ValueError("deliveries: a row has a negative number, or its last_seq is below its first_seq")
         order = np.lexsort((arrival, *reversed(pair)))
         *pair, arrival, first, last = (column[order] for column in (*pair, arrival, first, last))
         continues = first[1:] == last[:-1] + 1
         for column in pair:
             continues &= column[1:] == column[:-1]
-        # Two rows with one arrival number say nothing about their order: left apart, and found by stage 2.
+        # The order of two rows with the same arrival number is unknown: they stay separate, and stage 2 reports them.
         continues &= arrival[1:] != arrival[:-1]
         begin = np.flatnonzero(np.concatenate(([True], ~continues)))
         end = np.append(begin[1:], len(first)) - 1
@@ -172,7 +171,7 @@ def _collapse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Stage 2: rows as HEARD, sorted, streamed audience by audience through the one lane audit."""
+    """Stage 2: rows as HEARD, sorted, passed audience by audience to the lane audit."""
     rows = chain.from_iterable(
         zip(*(column.to_numpy().tolist() for column in batch.columns), strict=True) for batch in batches
     )
@@ -187,13 +186,13 @@ def _judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _audience(rows: Iterator[tuple[int, ...]]) -> tuple[LaneAudit, int]:
-    """What one audience got of one lane, and how many of its runs reach into the next one's time of arrival."""
+    """The audit of a lane at an audience, and the number of runs that overlap the preceding one in arrival order."""
     sent, disordered = EXPECTATION, 0
     handlers: list[list[tuple[int, int]]] = []
-    for _, of_one in groupby(rows, key=itemgetter(_SUBSCRIPTION)):
+    for _, of_subscription in groupby(rows, key=itemgetter(_SUBSCRIPTION)):
         before = EXPECTATION
         runs: list[tuple[int, int]] = []
-        for *_, arrival, until, first, last, of_lane in of_one:
+        for *_, arrival, until, first, last, of_lane in of_subscription:
             if arrival == EXPECTATION:
                 sent = of_lane
                 continue
@@ -201,7 +200,7 @@ def _audience(rows: Iterator[tuple[int, ...]]) -> tuple[LaneAudit, int]:
             before = until
             runs.append((first, last))
         handlers.append(runs)
-    if len(handlers) > 1:  # every one of them is in the plan
+    if len(handlers) > 1:  # all of them are in the plan
         return audit_shared_lane(handlers, max(sent, 0)), disordered
     return audit_lane(handlers[0], max(sent, 0), sent != EXPECTATION), disordered
 
@@ -239,7 +238,7 @@ def _findings(cells: Sequence[CellAudit]) -> Iterator[Finding]:
                     what=f"copies {fault} by {broker}",
                     measured=f"{sum(getattr(cell.copies, fault) for cell in bad)} in {_named(bad)}",
                     limit="0",
-                    advice="nothing else of this run may be believed; `python -m analysis audit` lists the cells, "
+                    advice="no other result of this run may be used; `python -m analysis audit` lists the cells, "
                     "the broker's log is in the run directory",
                     consequence=VerdictKind.INVALID,
                     broker=broker,
@@ -249,7 +248,7 @@ def _findings(cells: Sequence[CellAudit]) -> Iterator[Finding]:
             yield Finding(
                 what=f"nothing was sent to {broker}",
                 measured=f"0 messages in {_named(silent)}",
-                limit="at least 1, else the audit shows nothing",
+                limit="at least 1, otherwise the audit is void",
                 advice="measure again with longer slices (--slice-seconds)",
                 consequence=VerdictKind.UNVERIFIED,
                 broker=broker,

@@ -1,9 +1,9 @@
-"""Brokers of one run beside each other: ratios of coefficients and of cells, each with its 95 % interval.
+"""Comparison of the brokers of a run: ratios of coefficients and of cells, each with its 95 % interval.
 
-Every broker is compared with the first that the manifest names; nothing is compared over runs, experiments or profiles.
-Brokers are measured one after the other, so that they have no level in common: the errors of both sides add up. With
-five starts or more of every broker the unit is the start, else the layouts of the starts that were measured, and the
-interval is labelled so.
+Every broker is compared with the first in the manifest; nothing is compared across runs, experiments or profiles.
+Brokers are measured one after the other and share no round levels, so the errors of both sides add up. With five
+starts or more of every broker the unit is the start, otherwise the layouts of the starts that were measured; the
+interval is labelled accordingly.
 
 * A cell's B is positive and its noise multiplicative: the difference of the mean logarithms, with the variances and the
   degrees of freedom of Welch (Biometrika 34, 1947).
@@ -11,8 +11,8 @@ interval is labelled so.
   means (J. R. Stat. Soc. B 16, 1954, page 175), for variances that differ (Tamhane and Logan, Biom. J. 46, 2004). Where
   the interval of the denominator covers 0 the ratio is not determinable, and nothing is clamped.
 
-Intervals are 95 % each, so that one in twenty excludes 1 where nothing differs; words are spoken only where the
-interval excludes 1 and the difference holds at 5 % over its whole table (Holm, Scand. J. Stat. 6, 1979).
+Intervals are 95 % each, so that one in twenty excludes 1 where nothing differs; a difference is concluded only where
+the interval excludes 1 and the difference is significant at 5 % over its whole table (Holm, Scand. J. Stat. 6, 1979).
 """
 
 from __future__ import annotations
@@ -34,32 +34,33 @@ from workloads.status import CellStatus, VerdictKind
 
 SIGNIFICANCE = 0.05
 
-#: What a ratio of cells is of; that of the received rates is its reciprocal.
+#: The quantity of which a ratio of cells is taken; the ratio of the received rates is its reciprocal.
 PROCESSING = "B"
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """An estimate with its squared standard error and the degrees of freedom of that; none of these where its error is
-    not known."""
+    """An estimate with its standard error."""
 
     value: float
+    #: squared standard error; 0 where it is not known
     variance: float
+    #: degrees of freedom of the variance; 0 where it is not known
     degrees: float
 
     @classmethod
     def over(cls, values: Sequence[float]) -> Mean:
-        """Of two or more independent values."""
+        """The mean of two or more independent values."""
         return cls(float(np.mean(values)), float(np.var(values, ddof=1)) / len(values), len(values) - 1)
 
     @classmethod
     def within(cls, starts: Sequence[OfStart]) -> Mean:
-        """Of these starts, by their layouts (as `intervals.stratified`)."""
-        value = float(np.mean([one.estimate for one in starts]))
-        if not all(one.replicates for one in starts):
+        """The mean over these starts, with the variance from their layouts (as `intervals.stratified`)."""
+        value = float(np.mean([start.estimate for start in starts]))
+        if not all(start.replicates for start in starts):
             return cls(value, 0.0, 0)
-        variances = [jackknife_covariance(np.array(one.replicates)[:, None])[0, 0] for one in starts]
-        degrees = sum(len(one.replicates) - 1 for one in starts)
+        variances = [jackknife_covariance(np.array(start.replicates)[:, None])[0, 0] for start in starts]
+        degrees = sum(len(start.replicates) - 1 for start in starts)
         return cls(value, float(sum(variances)) / len(starts) ** 2, degrees)
 
     @property
@@ -69,9 +70,10 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """A ratio and the p value of the test that it is 1, which agrees with its interval; without an interval no p."""
+    """A ratio and the test that it is 1."""
 
     interval: Interval
+    #: consistent with the interval; None without an interval
     p: float | None
 
 
@@ -81,9 +83,11 @@ def compare(
     fits: Sequence[FitResult],
     not_applicable: Sequence[NotApplicable],
 ) -> tuple[BrokerComparison, ...]:
-    """A comparison per experiment and profile that two brokers of a run measured; `brokers` in the manifest's order.
+    """A comparison per experiment and profile that at least two brokers of a run measured.
 
     Open loops are left out: their rates are those of the plan.
+
+    brokers: in the manifest's order
     """
     closed = [cell for cell in cells if not cell.open_loop]
     found = []
@@ -95,9 +99,9 @@ def compare(
         scope = _scope(of_question)
         models = {fit.broker: fit for fit in fits if (fit.experiment, fit.profile) == (experiment, profile)}
         beyond = {
-            (one.broker, one.cell): f"not applicable: {one.reason}"
-            for one in not_applicable
-            if (one.experiment, one.profile) == (experiment, profile)
+            (entry.broker, entry.cell): f"not applicable: {entry.reason}"
+            for entry in not_applicable
+            if (entry.experiment, entry.profile) == (experiment, profile)
         }
         found.append(
             BrokerComparison(
@@ -127,7 +131,7 @@ def log_welch(above: Mean, below: Mean) -> Tested:
 def fieller(above: Mean, below: Mean) -> Tested:
     """above / below for independent means, at the degrees of freedom of the estimated ratio.
 
-    Raises DataError where the denominator cannot be told from 0, so that no ratio is excluded.
+    Raises DataError where the denominator does not differ significantly from 0, so that no ratio is excluded.
     """
     if below.value <= t_quantile(below.degrees) * sqrt(below.variance):
         raise DataError("not determinable: the interval of the denominator covers 0")
@@ -146,12 +150,12 @@ def fieller(above: Mean, below: Mean) -> Tested:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p values: at most 5 % of families show one at or below 0.05 where nothing differs (Holm 1979)."""
+    """Adjusted p values: where nothing differs, at most 5 % of tables have a value at or below 0.05 (Holm 1979)."""
     order = np.argsort(p_values)
     adjusted = np.empty(len(p_values))
     largest = 0.0
-    for place, at in enumerate(order):
-        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[at]))
+    for rank, at in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[at]))
         adjusted[at] = largest
     return [float(value) for value in adjusted]
 
@@ -161,7 +165,7 @@ def _question(cell: CellSummary) -> tuple[str, str]:
 
 
 def _scope(cells: Sequence[CellSummary]) -> Scope:
-    """Over the starts only where every broker has enough of them."""
+    """Between starts only where every broker has enough of them."""
     starts: dict[str, set[int]] = {}
     for cell in cells:
         starts.setdefault(cell.key.broker, set()).add(cell.key.start)
@@ -190,19 +194,19 @@ def _coefficients(brokers: Sequence[str], models: Mapping[str, FitResult], scope
 
 
 def _mean(name: str, broker: str, model: FitResult | None, scope: Scope) -> Mean:
-    """With the covariance of the fit. Raises DataError where there is no such fit, or none that covers this scope."""
+    """A coefficient with its variance from the fit. Raises DataError where there is no fit that covers this scope."""
     if model is None or name not in model.parameters:
         raise DataError(f"no model of {broker}" if model is None else f"the model of {broker} has no {name}")
     if model.covariance is None or model.degrees < 1:
         raise DataError(f"the model of {broker} has no interval: {NO_INTERVAL}")
     if scope is Scope.BETWEEN_STARTS and model.scope is not scope:
         raise DataError(f"the model of {broker} has no interval {scope}: starts {model.starts}")
-    place = list(model.parameters).index(name)
-    return Mean(model.parameters[name].estimate, model.covariance[place][place], model.degrees)
+    index = list(model.parameters).index(name)
+    return Mean(model.parameters[name].estimate, model.covariance[index][index], model.degrees)
 
 
 def _doubts(*models: FitResult | None) -> str:
-    """A ratio with an invalid model is shown, and nothing is said of it."""
+    """Why there is no conclusion: the ratio with an invalid model is shown without one."""
     invalid = [model.broker for model in models if model and model.verdict == VerdictKind.INVALID]
     return f"invalid model: {' and '.join(invalid)}" if invalid else ""
 
@@ -240,9 +244,9 @@ def _cells(
 
 
 def _side(of_cell: Sequence[CellSummary], missing: str, scope: Scope) -> tuple[Mean, Interval]:
-    """ln B of a cell on one broker, and B. Raises DataError where it is in doubt, with the reason.
+    """ln B of a cell on one broker, and B. Raises DataError where the cell is not usable, with the reason.
 
-    Of several starts two have to have the cell beyond doubt.
+    Of several starts, at least two must have a usable measurement of the cell.
     """
     if not of_cell:
         raise DataError(missing)
@@ -254,7 +258,7 @@ def _side(of_cell: Sequence[CellSummary], missing: str, scope: Scope) -> tuple[M
     if scope is Scope.BETWEEN_STARTS:
         if len(logs) < 2:
             raise DataError("measured in one start only")
-        mean = Mean.over([one.estimate for one in logs])
+        mean = Mean.over([start.estimate for start in logs])
     else:
         mean = Mean.within(logs)
     return mean, mapped(mean.interval, exp)
@@ -265,23 +269,23 @@ def _log(numbers: Vector) -> float:
 
 
 def _worded(ratios: Iterator[Ratio]) -> tuple[Ratio, ...]:
-    """With words where there is a ratio beyond doubt, over the whole table at once."""
+    """The ratios with their conclusions, adjusted over the whole table."""
     rows = list(ratios)
-    tested = [(place, row.p, row.ratio) for place, row in enumerate(rows) if not row.reason]
-    known = [(place, p, ratio) for place, p, ratio in tested if p is not None and ratio is not None]
-    for (place, _, ratio), p_holm in zip(known, holm([p for _, p, _ in known]), strict=True):
-        rows[place] = replace(rows[place], p_holm=p_holm, words=_words(ratio, p_holm))
+    tested = [(index, row.p, row.ratio) for index, row in enumerate(rows) if not row.reason]
+    known = [(index, p, ratio) for index, p, ratio in tested if p is not None and ratio is not None]
+    for (index, _, ratio), p_holm in zip(known, holm([p for _, p, _ in known]), strict=True):
+        rows[index] = replace(rows[index], p_holm=p_holm, words=_words(ratio, p_holm))
     return tuple(rows)
 
 
 def _words(ratio: Interval, p_holm: float) -> str:
-    """Per cent of the time that the first broker takes."""
+    """The conclusion, in per cent of the first broker's time."""
     if ratio.low is None or ratio.high is None:
         return ""
     if ratio.low <= 1 <= ratio.high:
         return "no difference seen"
     if p_holm > SIGNIFICANCE:
-        return "not beyond chance in this table"
+        return "not significant after Holm correction"
     ends = (ratio.low - 1, ratio.high - 1) if ratio.estimate > 1 else (1 - ratio.high, 1 - ratio.low)
     word = "slower" if ratio.estimate > 1 else "faster"
     return f"{word} by {abs(ratio.estimate - 1):.1%} [{ends[0]:.1%}, {ends[1]:.1%}]"

@@ -1,8 +1,8 @@
 """The cells of one run, broker and profile that a comparison may use, and their ratios with intervals.
 
-Cells are compared start by start, and within a start once more with each of its layouts left out: what makes one
-start or one layout faster than another cancels. An interval is over the layouts of the starts that were measured; from
-STARTS_AS_UNIT of them on it is Student's t over the starts.
+Cells are compared within each start, and again with each of its layouts left out, so that common effects of a start or
+a layout cancel. An interval is over the layouts of the starts that were measured; from STARTS_AS_UNIT starts on it is
+Student's t over the starts.
 """
 
 from __future__ import annotations
@@ -21,35 +21,34 @@ from workloads.limits import LAYOUTS
 from workloads.status import CellStatus
 from workloads.throughput.flow import Factor
 
-#: Why an estimate may stand without an interval.
+#: Why an estimate has no interval.
 NO_INTERVAL = f"fewer than {LAYOUTS.limit:.0f} layouts give no interval; more --layouts"
 
 
 @dataclass(frozen=True, slots=True)
 class OfStart:
-    """A number of one start, and the same with one of its layouts left out, in the order of the layouts.
-
-    replicates: those of all numbers of a start belong together, place by place; empty where there is no interval.
-    """
+    """A number of one start."""
 
     estimate: float
+    #: the same number with one layout left out, in the order of the start's layouts, which is the same for all numbers
+    #: of the start; empty where there is no interval
     replicates: tuple[float, ...] = ()
 
 
 def combined(function: Callable[[Vector], float], numbers: Sequence[OfStart]) -> OfStart:
     """A function of several numbers of one start, computed on each replicate.
 
-    Without replicates where one of the numbers has none, or has them of other layouts.
+    It has no replicates where one of the numbers has none, or where they are for different layouts.
     """
-    estimate = float(function(np.array([one.estimate for one in numbers])))
-    if len({len(one.replicates) for one in numbers}) > 1:
+    estimate = float(function(np.array([number.estimate for number in numbers])))
+    if len({len(number.replicates) for number in numbers}) > 1:
         return OfStart(estimate)
-    together = np.array([one.replicates for one in numbers]).T
+    together = np.array([number.replicates for number in numbers]).T
     return OfStart(estimate, tuple(float(function(replicate)) for replicate in together))
 
 
 def over_layouts(parts: Iterable[tuple[int, float, float]]) -> OfStart:
-    """sum(y) / sum(x) of one start from its (layout, y, x): a rate, a share or a mean."""
+    """sum(y) / sum(x) of a start from its (layout, y, x): a rate, a share or a mean."""
     by_layout: dict[int, Vector] = {}
     for layout, y, x in parts:
         by_layout.setdefault(layout, np.zeros(2))[:] += y, x
@@ -62,11 +61,11 @@ def over_layouts(parts: Iterable[tuple[int, float, float]]) -> OfStart:
 
 
 def over_starts(starts: Sequence[OfStart]) -> Interval:
-    """The mean of the starts: over their layouts, or from STARTS_AS_UNIT of them on over the starts themselves."""
-    estimates = [one.estimate for one in starts]
+    """The mean of the starts with its interval over their layouts, or from STARTS_AS_UNIT starts on over the starts."""
+    estimates = [start.estimate for start in starts]
     if len(starts) >= STARTS_AS_UNIT:
         return mean_interval(estimates)
-    return stratified(estimates, [one.replicates for one in starts])
+    return stratified(estimates, [start.replicates for start in starts])
 
 
 def processing(cell: CellSummary) -> OfStart:
@@ -78,56 +77,60 @@ def processing(cell: CellSummary) -> OfStart:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class GridPoint:
-    """One cell of a grid, with what each start measured of it."""
+    """A setting: a cell of a grid with its measurements in all starts."""
 
     experiment: str
     cell: str
     factors: Mapping[str, Factor]
     n_fltr: int
     replication: float
+    #: by start
     starts: Mapping[int, CellSummary]
 
     def __str__(self) -> str:
         return f"{self.experiment} {self.cell}"
 
     def number(self, factor: str) -> int:
-        """The level of a factor that counts something."""
+        """The level of a factor whose levels are whole numbers."""
         return int(self.factors[factor])
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with its interval, the absolute values behind it in words, and the settings that it rests on.
-
-    starts: how many have it.
-    """
+    """A number with its interval and the data that it is based on."""
 
     interval: Interval
+    #: the absolute values, as text
     absolute: str
     settings: tuple[GridPoint, ...]
+    #: number of starts
     starts: int
 
     def scaled(self, factor: float) -> Estimate:
-        """The same in another unit, or as a share of a number without an error of its own."""
+        """The same in another unit, or as a share of a number without error."""
         return replace(self, interval=mapped(self.interval, lambda number: number * factor))
 
 
 @dataclass(frozen=True, slots=True)
 class CellSet:
-    """The settings of one (run, broker, profile), its models by experiment, and the statuses that count.
+    """The settings of one (run, broker, profile), its models, and the statuses that are usable.
 
-    A setting that counts in no start is in doubt: what can be compared without it is, and what cannot is refused
-    with its reason. not_applicable: by experiment, what the broker cannot do of it, in words.
+    A setting that is usable in no start is in doubt: comparisons leave it out where they can, and are otherwise refused
+    with its reason.
     """
 
     settings: tuple[GridPoint, ...]
+    #: by experiment
     fits: Mapping[str, FitResult]
+    #: the statuses of usable cells
     counts: frozenset[CellStatus]
+    #: by experiment: the reason why cells are not applicable to the broker
     not_applicable: Mapping[str, str] = field(default_factory=dict)
 
     def in_doubt(self, experiment: str, **factors: Factor) -> list[GridPoint]:
-        """The settings of an experiment with these levels that count in no start."""
-        return [one for one in self._with(experiment, factors) if not any(map(self._counts, one.starts.values()))]
+        """The settings of an experiment with these levels that are usable in no start."""
+        found = self._with(experiment, factors)
+        return [setting for setting in found if not any(map(self._counts, setting.starts.values()))]
 
     def _with(self, experiment: str, factors: Mapping[str, Factor]) -> list[GridPoint]:
         return [
@@ -137,9 +140,9 @@ class CellSet:
         ]
 
     def of(self, experiment: str, **factors: Factor) -> list[GridPoint]:
-        """The settings of an experiment with these levels, by their ids, without those in doubt.
+        """The settings of an experiment with these levels, sorted by id, without those in doubt.
 
-        Raises DataError where there is none.
+        Raises DataError where there are none.
         """
         doubtful = self.in_doubt(experiment, **factors)
         found = [setting for setting in self._with(experiment, factors) if setting not in doubtful]
@@ -151,7 +154,7 @@ class CellSet:
         return sorted(found, key=lambda setting: setting.cell)
 
     def beyond(self, experiment: str) -> str:
-        """What a reason adds where the broker cannot do all of an experiment; empty where it can."""
+        """Supplement to a reason where cells of an experiment are not applicable to the broker; otherwise empty."""
         return f" ({reason})" if (reason := self.not_applicable.get(experiment)) else ""
 
     def one(self, experiment: str, **factors: Factor) -> GridPoint:
@@ -159,17 +162,17 @@ class CellSet:
         return self.of(experiment, **factors)[0]
 
     def levels(self, experiment: str, factor: str, **factors: Factor) -> list[int]:
-        """The measured levels of a factor that counts something, where the others have these levels."""
+        """The measured levels of a factor with whole numbers as levels, where the other factors have these levels."""
         return sorted({setting.number(factor) for setting in self.of(experiment, **factors)})
 
     def fit(self, experiment: str) -> FitResult:
-        """The model fitted on an experiment. Raises DataError where there is none."""
+        """The model fitted to an experiment. Raises DataError where there is none."""
         if experiment not in self.fits:
-            raise DataError(f"no model was fitted on {experiment}: `python -m analysis fit` says why")
+            raise DataError(f"no model was fitted to {experiment}: `python -m analysis fit` shows why")
         return self.fits[experiment]
 
     def usable(self, settings: Iterable[GridPoint]) -> dict[int, list[CellSummary]]:
-        """Per start in which all of these count, their cells in this order.
+        """The cells of these settings, in this order, by start; only starts in which all of them are usable.
 
         Raises DataError where there is no such start, with the reasons of the cells that are in doubt.
         """
@@ -197,7 +200,7 @@ class CellSet:
         return cell.status in self.counts and cell.received_per_s is not None
 
     def of_setting(self, setting: GridPoint, value: Callable[[CellSummary], OfStart], absolute: str) -> Estimate:
-        """A number of one setting. Raises DataError where the setting is in doubt."""
+        """A number of a setting. Raises DataError where the setting is in doubt."""
         found = [value(cell) for (cell,) in self.usable([setting]).values()]
         return Estimate(over_starts(found), absolute, (setting,), len(found))
 
@@ -208,11 +211,15 @@ class CellSet:
         below: Sequence[GridPoint] = (),
         reference: Mapping[int, OfStart] | None = None,
     ) -> Estimate:
-        """Geometric mean of a rate over `above`, divided by that over `below` (by 1 where there are none).
+        """Geometric mean of a rate over `above`, divided by that over `below` (by 1 where that is empty).
 
-        rate: a field of CellSummary · reference: by start, what it is divided by as well; starts without one are left
-        out. Over several starts it is their geometric mean. Raises DataError where cells are in doubt, or where no
-        start is left.
+        Over several starts it is their geometric mean. Raises DataError where cells are in doubt, or where no start is
+        left.
+
+        rate: a field of CellSummary
+        above: settings in the numerator
+        below: settings in the denominator
+        reference: by start, a further divisor; starts without one are left out
         """
         weights: dict[GridPoint, float] = {}
         for group, sign in ((above, 1), (below, -1)):
@@ -224,7 +231,7 @@ class CellSet:
             if reference is None or start in reference
         }
         if not starts:
-            raise DataError(f"no start has both {', '.join(map(str, weights))} and what they are divided by")
+            raise DataError(f"no start has both {', '.join(map(str, weights))} and the reference")
         coefficients = np.array([*weights.values(), *([] if reference is None else [-1.0])])
         logs = [
             combined(
@@ -233,12 +240,12 @@ class CellSet:
             )
             for start, of_start in starts.items()
         ]
-        absolute = _absolute(rate, [[one.estimate for one in of_start] for of_start in starts.values()])
+        absolute = _absolute(rate, [[number.estimate for number in of_start] for of_start in starts.values()])
         return Estimate(mapped(over_starts(logs), exp), absolute, tuple(weights), len(logs))
 
 
 def settings(cells: Iterable[CellSummary]) -> tuple[GridPoint, ...]:
-    """The cells of one run, broker and profile, their starts put side by side."""
+    """The cells of one run, broker and profile, grouped by setting."""
     by_cell: dict[tuple[str, str], dict[int, CellSummary]] = {}
     for cell in cells:
         by_cell.setdefault((cell.key.experiment, cell.key.cell), {})[cell.key.start] = cell
@@ -264,34 +271,34 @@ def mapped(interval: Interval, function: Callable[[float], float]) -> Interval:
 
 def dispatched_share(cell: CellSummary) -> OfStart:
     """dispatched / (r x received) over all slices of a cell."""
-    return over_layouts((one.layout, one.dispatched, cell.replication * one.received) for one in cell.windows)
+    return over_layouts((s.layout, s.dispatched, cell.replication * s.received) for s in cell.windows)
 
 
 def broker_cpu(cell: CellSummary) -> OfStart:
     """The broker's share of its CPU set. Raises DataError where it is unknown."""
-    used = [
-        (one.layout, one.broker_cpu_ns, one.elapsed_s * 1e9) for one in cell.windows if one.broker_cpu_ns is not None
-    ]
+    used = [(s.layout, s.broker_cpu_ns, s.elapsed_s * 1e9) for s in cell.windows if s.broker_cpu_ns is not None]
     if cell.broker_cpu is None or len(used) < len(cell.windows):
         raise DataError(f"{cell.key}: the broker's CPU is not known")
     cores = over_layouts(used)
     share = cell.broker_cpu / cores.estimate if cores.estimate else 1.0
-    return OfStart(cell.broker_cpu, tuple(share * one for one in cores.replicates))
+    return OfStart(cell.broker_cpu, tuple(share * replicate for replicate in cores.replicates))
 
 
 def _rate(cell: CellSummary, rate: str) -> OfStart:
-    """A rate of a cell; each of them is a multiple of 1 / B, in every replicate."""
+    """A rate of a cell; its replicates follow from those of B, since every rate is a multiple of 1 / B."""
     interval = getattr(cell, rate)
     if not isinstance(interval, Interval) or interval.estimate <= 0:
         raise DataError(f"{cell.key}: no {rate}")
     time = processing(cell)
-    return OfStart(interval.estimate, tuple(interval.estimate * time.estimate / one for one in time.replicates))
+    return OfStart(
+        interval.estimate, tuple(interval.estimate * time.estimate / replicate for replicate in time.replicates)
+    )
 
 
 def _absolute(rate: str, rates: Sequence[Sequence[float]]) -> str:
-    """`61,200 against 34,200 messages/s overall`, each the mean over the starts; of more than two, the range."""
+    """`61,200 against 34,200 messages/s overall`, each the mean over the starts; for more than two, the range."""
     means = [float(np.mean(of_setting)) for of_setting in zip(*rates, strict=True)]
     word = rate.removesuffix("_per_s")
     if len(means) > 2:
         return f"{min(means):,.0f} to {max(means):,.0f} messages/s {word} in {len(means)} cells"
-    return " against ".join(f"{one:,.0f}" for one in means) + f" messages/s {word}"
+    return " against ".join(f"{mean:,.0f}" for mean in means) + f" messages/s {word}"

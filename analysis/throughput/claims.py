@@ -1,8 +1,8 @@
-"""The claims of Henjes et al. 2006 beside what a run measured: a table of claims, one judgement for all of them.
+"""The claims of Henjes et al. 2006 compared with the measurements of a run: a table of claims, one rule for all.
 
-A claim is reduced to ratios, each with the range in which it lies if the claim holds. `reproduced` needs the whole
-interval inside the range, `not reproduced` the whole interval outside; what lies across a limit is not decidable.
-The limits stand in `workloads.limits`. Absolute values are shown and never judged: they are the machine's.
+A claim is reduced to ratios, each with the range in which it lies if the claim holds. `reproduced` requires the whole
+interval inside the range, `not reproduced` the whole interval outside; an interval across a limit is not decidable.
+The limits are in `workloads.limits`. Absolute values are shown and never judged: they depend on the machine.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ REPLICATION = "replication"
 DIFFERENT_FILTERS = "different_filters"
 CORRELATION_FILTERS = "correlation_filters"
 
-#: The most further filters of the paper's section 4.5; what its claims say of filters, they say up to here.
+#: Largest number of further filters in the paper's section 4.5; its claims about filters hold up to this number.
 PAPER_FURTHER = 160
 
 #: The publishers of the paper's experiments, and the subscribers at which its overall throughput peaks.
@@ -89,16 +89,18 @@ BELOW = Range(0, 1 - BELOW_TREND.limit)
 
 
 def published(ratio: float) -> Range:
-    """About the ratio that the paper has."""
+    """The range around the ratio of the paper."""
     return Range(ratio / AS_PUBLISHED.limit, ratio * AS_PUBLISHED.limit)
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimComparison:
-    """One number that a claim rests on, what it is, and where the claim has it."""
+    """A number that a claim is judged by."""
 
+    #: what the number is
     label: str
     estimate: Estimate
+    #: the range in which it lies if the claim holds
     expected: Range
 
     @property
@@ -129,15 +131,16 @@ def _conserved(evidence: CellSet) -> Comparisons:
 
 
 def _peak(evidence: CellSet, subscribers: int) -> GridPoint:
-    """The number of publishers with the largest overall throughput: the mean over the starts decides."""
+    """The setting with the largest overall throughput, as the mean over the starts."""
     series = evidence.of(PUBLISHERS_SUBSCRIBERS, subscribers=subscribers)
     return max(series, key=lambda setting: evidence.ratio("overall_per_s", [setting]).interval.estimate)
 
 
 def _largest_overall(evidence: CellSet) -> Comparisons:
-    ten, one = _peak(evidence, PAPER_PEAK), _peak(evidence, 1)
-    label = f"largest overall, 10 subscribers ({ten.number('publishers')} publishers) / 1 ({one.number('publishers')})"
-    yield ClaimComparison(label, evidence.ratio("overall_per_s", [ten], [one]), published(62 / 34))
+    ten, single = _peak(evidence, PAPER_PEAK), _peak(evidence, 1)
+    publishers = ten.number("publishers"), single.number("publishers")
+    label = f"largest overall, 10 subscribers ({publishers[0]} publishers) / 1 ({publishers[1]})"
+    yield ClaimComparison(label, evidence.ratio("overall_per_s", [ten], [single]), published(62 / 34))
 
 
 def _plateau(evidence: CellSet) -> Comparisons:
@@ -164,7 +167,7 @@ def _subscribers(evidence: CellSet, subscribers: int) -> GridPoint:
 
 
 def _peak_at_ten(evidence: CellSet) -> Comparisons:
-    """`About` ten: no other number of subscribers has more than what is alike."""
+    """`About` ten: no other number of subscribers exceeds it by more than the limit ALIKE."""
     ten = _subscribers(evidence, PAPER_PEAK)
     others = [s for s in evidence.of(PUBLISHERS_SUBSCRIBERS, publishers=PAPER_PUBLISHERS) if s is not ten]
     for setting in others:
@@ -182,8 +185,9 @@ def _slight_fall(evidence: CellSet) -> Comparisons:
 
 
 def _two_orders(evidence: CellSet) -> Comparisons:
-    one, many = _subscribers(evidence, 1), _subscribers(evidence, 320)
-    yield ClaimComparison("received, 1 subscriber / 320", evidence.ratio("received_per_s", [one], [many]), TWO_ORDERS)
+    single, many = _subscribers(evidence, 1), _subscribers(evidence, 320)
+    estimate = evidence.ratio("received_per_s", [single], [many])
+    yield ClaimComparison("received, 1 subscriber / 320", estimate, TWO_ORDERS)
 
 
 # --- 4.2: filter activation ----------------------------------------------------------------------------------
@@ -192,30 +196,30 @@ def _two_orders(evidence: CellSet) -> Comparisons:
 def _pairs(
     evidence: CellSet, experiment: str, factor: str, first: str, second: str
 ) -> list[tuple[GridPoint, GridPoint]]:
-    """The settings that differ in nothing but this factor, both of them beyond doubt.
+    """Pairs of usable settings that differ only in this factor.
 
-    Raises DataError for one whose counterpart was not measured.
+    Raises DataError for a setting whose counterpart was not measured.
     """
     pairs = []
-    for one in evidence.of(experiment, **{factor: first}):
-        factors = {**one.factors, factor: second}
+    for setting in evidence.of(experiment, **{factor: first}):
+        factors = {**setting.factors, factor: second}
         if not evidence.in_doubt(experiment, **factors):
-            pairs.append((one, evidence.one(experiment, **factors)))
+            pairs.append((setting, evidence.one(experiment, **factors)))
     return pairs
 
 
 def _filters_alike(evidence: CellSet) -> Comparisons:
     for first, second in (("correlation", "none"), ("property", "none"), ("correlation", "property")):
-        for one, other in _pairs(evidence, FILTER_ACTIVATION, "filter", first, second):
-            label = f"overall, {first} / {second}, m = {one.number('subscribers')}"
-            yield ClaimComparison(label, evidence.ratio("overall_per_s", [one], [other]), SAME)
+        for setting, other in _pairs(evidence, FILTER_ACTIVATION, "filter", first, second):
+            label = f"overall, {first} / {second}, m = {setting.number('subscribers')}"
+            yield ClaimComparison(label, evidence.ratio("overall_per_s", [setting], [other]), SAME)
 
 
 def _correlation_faster(evidence: CellSet) -> Comparisons:
     pairs = _pairs(evidence, FILTER_ACTIVATION, "filter", "correlation", "property")
     if not pairs:
         return
-    estimate = evidence.ratio("overall_per_s", [one for one, _ in pairs], [other for _, other in pairs])
+    estimate = evidence.ratio("overall_per_s", [first for first, _ in pairs], [second for _, second in pairs])
     yield ClaimComparison("overall, correlation id / property, mean over m", estimate, SLIGHTLY_LARGER)
 
 
@@ -224,11 +228,10 @@ def _constant_above_300(evidence: CellSet) -> Comparisons:
         series = evidence.of(FILTER_ACTIVATION, filter=kind)
         many = [setting for setting in series if setting.number("subscribers") > 300]
         if len(many) < 2:
-            doubtful = [
-                str(one) for one in evidence.in_doubt(FILTER_ACTIVATION, filter=kind) if one.number("subscribers") > 300
-            ]
+            unusable = evidence.in_doubt(FILTER_ACTIVATION, filter=kind)
+            doubtful = [str(setting) for setting in unusable if setting.number("subscribers") > 300]
             raise DataError(
-                f"two numbers of equal filters above 300 are needed ({kind}); measured beyond doubt: {len(many)}"
+                f"two numbers of equal filters above 300 are needed ({kind}); usable: {len(many)}"
                 + (f", in doubt: {', '.join(doubtful)}" if doubtful else "")
             )
         for setting in many:
@@ -246,9 +249,9 @@ def _simple_against_or(evidence: CellSet, expected: Range) -> Comparisons:
 
 
 def _or_filters_alike(evidence: CellSet) -> Comparisons:
-    for one, other in _pairs(evidence, OR_FILTERS, "filter", "correlation", "property"):
-        label = f"overall, correlation id / property, {one.factors['kind']}, n = {one.number('ids')}"
-        yield ClaimComparison(label, evidence.ratio("overall_per_s", [one], [other]), SAME)
+    for setting, other in _pairs(evidence, OR_FILTERS, "filter", "correlation", "property"):
+        label = f"overall, correlation id / property, {setting.factors['kind']}, n = {setting.number('ids')}"
+        yield ClaimComparison(label, evidence.ratio("overall_per_s", [setting], [other]), SAME)
 
 
 # --- 4.4: AND filters ----------------------------------------------------------------------------------------
@@ -270,7 +273,7 @@ def _order_of_series(evidence: CellSet) -> Comparisons:
         if n > 1 and not evidence.in_doubt(AND_FILTERS, length=n)
     ]
     if not lengths:
-        raise DataError(f"no length of {AND_FILTERS} has all three series beyond doubt")
+        raise DataError(f"no length of {AND_FILTERS} has usable cells in all three series")
     by_series = {
         series: [evidence.one(AND_FILTERS, series=series, length=length) for length in lengths] for series in (1, 2, 3)
     }
@@ -291,20 +294,22 @@ def _two_levels(evidence: CellSet, experiment: str, factor: str, **factors: int)
 
 @dataclass(frozen=True, slots=True)
 class _Corners:
-    """Fewest filters and the paper's most, each over all replication grades from 1 on; `label` says their ratio."""
+    """The settings with the fewest filters and with the paper's largest number, over all replication grades from 1."""
 
     few: list[GridPoint]
     many: list[GridPoint]
+    #: name of the ratio of the two
     label: str
 
 
 def _corners(evidence: CellSet) -> _Corners:
     """Raises DataError unless 160 further filters and fewer were measured, over the same replication grades from 1."""
     fewest = evidence.levels(REPLICATION, "further")[0]
-    doubtful = {one.number("replication") for one in evidence.in_doubt(REPLICATION, further=PAPER_FURTHER)}
+    unusable = evidence.in_doubt(REPLICATION, further=PAPER_FURTHER)
+    doubtful = {setting.number("replication") for setting in unusable}
     grades = [r for r in _two_levels(evidence, REPLICATION, "replication", further=fewest) if r not in doubtful]
     if len(grades) < 2:
-        raise DataError(f"not measured beyond doubt: two replication grades with {PAPER_FURTHER} further filters")
+        raise DataError(f"no usable cells: two replication grades with {PAPER_FURTHER} further filters")
     if fewest >= PAPER_FURTHER or grades[0] != 1:
         raise DataError(f"not measured: {REPLICATION} with r = 1 and fewer than {PAPER_FURTHER} further filters")
     few, many = (
@@ -322,10 +327,10 @@ def _falls_with_filters(evidence: CellSet) -> Comparisons:
 
 
 def _moves_with_replication(evidence: CellSet) -> Comparisons:
-    """Of the four corners, r's effect (averaged over filters) against the filters' effect (averaged over r).
+    """For the four corners: the effect of r (averaged over filters) and the effect of filters (averaged over r).
 
     Received: log(few,1)(many,1)/(few,r)(many,r) less log(few,1)(few,r)/(many,1)(many,r), each halved, is
-    log (many,1)/(few,r); overall likewise, with r's effect upwards, log (many,r)/(few,1).
+    log (many,1)/(few,r); overall likewise, where the effect of r is an increase, log (many,r)/(few,1).
     """
     corners = _corners(evidence)
     (few_1, *_, few_r), (many_1, *_, many_r) = corners.few, corners.many
@@ -339,24 +344,26 @@ def _moves_with_replication(evidence: CellSet) -> Comparisons:
 
 
 def _like_replication(evidence: CellSet, variant: str, label: str) -> Comparisons:
-    for one in evidence.of(variant):
-        if evidence.in_doubt(REPLICATION, **one.factors):
+    for setting in evidence.of(variant):
+        if evidence.in_doubt(REPLICATION, **setting.factors):
             continue
-        twin = evidence.one(REPLICATION, **one.factors)
-        yield ClaimComparison(f"received, {label}, {one.cell}", evidence.ratio("received_per_s", [one], [twin]), SAME)
+        twin = evidence.one(REPLICATION, **setting.factors)
+        estimate = evidence.ratio("received_per_s", [setting], [twin])
+        yield ClaimComparison(f"received, {label}, {setting.cell}", estimate, SAME)
 
 
 @dataclass(frozen=True, slots=True)
 class _Trend:
-    """The plane through r in {1, 2, 5, 10} by least squares, as the paper drew it: of each start, and of each replicate
-    of a start."""
+    """The least-squares plane through r in {1, 2, 5, 10}, as in the paper."""
 
+    #: its parameters
     names: tuple[str, ...]
+    #: by start: the estimates, then those of each replicate of the start
     starts: Mapping[int, tuple[Vector, ...]]
 
     def per_s(self, chosen: Sequence[GridPoint]) -> dict[int, OfStart]:
         """The received throughput at these settings, geometric mean, by start."""
-        rows = np.array([regressors(self.names, one.n_fltr, one.replication) for one in chosen])
+        rows = np.array([regressors(self.names, setting.n_fltr, setting.replication) for setting in chosen])
         rates = {}
         for start, planes in self.starts.items():
             times = np.array([rows @ plane for plane in planes])
@@ -371,17 +378,19 @@ def _trend(evidence: CellSet) -> _Trend:
     model = evidence.fit(REPLICATION)
     names = tuple(model.parameters)
     chosen = [
-        one for one in evidence.settings if one.experiment == REPLICATION and one.replication in PAPER_REPLICATION
+        setting
+        for setting in evidence.settings
+        if setting.experiment == REPLICATION and setting.replication in PAPER_REPLICATION
     ]
     starts = {}
-    for start in sorted({start for one in chosen for start in one.starts}):
-        known = [one for one in chosen if start in one.starts and one.starts[start].status == CellStatus.OK]
-        times = [processing(one.starts[start]) for one in known]
-        x = np.array([regressors(names, one.n_fltr, one.replication) for one in known])
+    for start in sorted({start for setting in chosen for start in setting.starts}):
+        known = [s for s in chosen if start in s.starts and s.starts[start].status == CellStatus.OK]
+        times = [processing(setting.starts[start]) for setting in known]
+        x = np.array([regressors(names, setting.n_fltr, setting.replication) for setting in known])
         if len(known) < fewest_cells(names) or not identifiable(x):
             continue
-        together = len({len(one.replicates) for one in times}) == 1
-        b = np.array([(one.estimate, *(one.replicates if together else ())) for one in times])
+        together = len({len(time.replicates) for time in times}) == 1
+        b = np.array([(time.estimate, *(time.replicates if together else ())) for time in times])
         starts[start] = tuple(np.linalg.lstsq(x, b, rcond=None)[0].T)
     if model.ols_as_in_paper is None or not starts:
         raise DataError("no least squares on r in {1, 2, 5, 10}: its cells are missing or in doubt")
@@ -389,7 +398,7 @@ def _trend(evidence: CellSet) -> _Trend:
 
 
 def _against_trend(evidence: CellSet, chosen: Sequence[GridPoint], trend: _Trend) -> Estimate:
-    """Received throughput over that of the plane through r in {1, 2, 5, 10}, whose own error is counted."""
+    """Received throughput divided by that of the plane through r in {1, 2, 5, 10}, including the plane's error."""
     return evidence.ratio("received_per_s", chosen, reference=trend.per_s(chosen))
 
 
@@ -412,7 +421,7 @@ def _below_trend(evidence: CellSet) -> Comparisons:
 
 
 def _ratio_of_costs(evidence: CellSet) -> Comparisons:
-    """From the model on r in {1, 2, 5, 10} alone, as the paper's: what lies off the trend beyond is another claim."""
+    """From the model fitted to r in {1, 2, 5, 10} only, as in the paper; the deviation beyond is a separate claim."""
     used = [setting for setting in evidence.of(REPLICATION) if setting.replication in PAPER_REPLICATION]
     model = fit([cell for setting in used for cell in setting.starts.values()])
     if model.verdict == VerdictKind.INVALID:
@@ -420,7 +429,7 @@ def _ratio_of_costs(evidence: CellSet) -> Comparisons:
     t_fltr, t_tx = model.parameters["t_fltr"], model.parameters["t_tx"]
     estimates = list(model.per_start.values())
     if ends(t_fltr, "t_fltr")[0] <= 0 or min(min(fltr, tx) for _, fltr, tx in estimates) <= 0:
-        raise DataError("t_fltr cannot be told from 0, so that nothing can be said in units of it")
+        raise DataError("t_fltr does not differ significantly from 0, so that its ratio to t_tx is undefined")
     if len(estimates) >= STARTS_AS_UNIT:
         interval = mean_interval([log(tx / fltr) for _, fltr, tx in estimates])
     else:
@@ -444,7 +453,7 @@ def _log_ratio(model: FitResult) -> Interval:
 
 
 def _filtering(evidence: CellSet, expected: Range) -> Comparisons:
-    """At r = 1, where a filter weighs most."""
+    """At r = 1, where the effect of filters is largest."""
     corners = _corners(evidence)
     estimate = evidence.ratio("received_per_s", corners.many[:1], corners.few[:1])
     yield ClaimComparison(f"received, {corners.label}, r = 1", estimate, expected)
@@ -455,29 +464,30 @@ def _filtering(evidence: CellSet, expected: Range) -> Comparisons:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRow:
-    """A claim of the paper: where it stands, what was published, and the comparisons that decide it.
+    """A claim of the paper, and the comparisons that decide it."""
 
-    experiment: without it in a run there is no row · mostly: more than half of the comparisons decide, else all
-    have to agree · counts: the statuses of cells that are no reason to doubt this claim.
-    """
-
+    #: of the paper
     section: str
     claim: str
+    #: the published value, as text
     published: str
+    #: the claim is omitted for a run without this experiment
     experiment: str
     compare: Callable[[CellSet], Comparisons]
+    #: more than half of the comparisons decide; otherwise all must agree
     mostly: bool = False
+    #: the statuses of cells that are usable for this claim
     counts: frozenset[CellStatus] = frozenset({CellStatus.OK})
 
 
-#: Section 4.1 is about which clients load the broker, and 4.5 explains r = 20 and 40 by a limit that is not the CPU.
+#: Section 4.1 asks which clients can load the broker, and 4.5 explains r = 20 and 40 by a limit other than the CPU.
 UNSATURATED = frozenset({CellStatus.OK, CellStatus.NOT_SATURATED})
 
 # fmt: off
 TABLE: Sequence[ClaimRow] = (
     ClaimRow(
         "4.1", "dispatched = r x received", "equal with 1 subscriber, 10 times with 10", PUBLISHERS_SUBSCRIBERS,
-        _conserved, counts=UNSATURATED | {CellStatus.UNSTEADY},  # what makes a cell unsteady is the claim itself
+        _conserved, counts=UNSATURATED | {CellStatus.UNSTEADY},  # the claim is about what makes a cell unsteady
     ),
     ClaimRow(
         "4.1", "largest overall throughput with 10 subscribers and with 1", "62,000 and 34,000 messages/s, ratio 1.82",
@@ -570,21 +580,21 @@ def claims(
 ) -> tuple[Claim, ...]:
     """A row per claim of the paper, broker and profile of one run; none for a claim whose experiment was not run.
 
-    An experiment that is not applicable to a broker was asked for: its claims are not decidable, and say so. Cells and
-    models of other runs are passed over. Nothing is compared over brokers or profiles.
+    Claims of an experiment that is not applicable to a broker are reported as not decidable. Cells and models of other
+    runs are ignored. Nothing is compared across brokers or profiles.
     """
     mine = [cell for cell in cells if cell.key.run == run]
     units = sorted(
-        {(cell.key.broker, cell.profile) for cell in mine} | {(one.broker, one.profile) for one in not_applicable}
+        {(cell.key.broker, cell.profile) for cell in mine} | {(entry.broker, entry.profile) for entry in not_applicable}
     )
     found = []
     for broker, profile in units:
         unit = settings(cell for cell in mine if (cell.key.broker, cell.profile) == (broker, profile))
-        models = {one.experiment: one for one in fits if (one.run, one.broker, one.profile) == (run, broker, profile)}
+        models = {fit.experiment: fit for fit in fits if (fit.run, fit.broker, fit.profile) == (run, broker, profile)}
         beyond: dict[str, list[NotApplicable]] = {}
-        for one in not_applicable:
-            if (one.broker, one.profile) == (broker, profile):
-                beyond.setdefault(one.experiment, []).append(one)
+        for entry in not_applicable:
+            if (entry.broker, entry.profile) == (broker, profile):
+                beyond.setdefault(entry.experiment, []).append(entry)
         words = {experiment: reasons(group) for experiment, group in beyond.items()}
         asked = {setting.experiment for setting in unit} | set(words)
         for row in TABLE:
@@ -596,30 +606,30 @@ def claims(
     return tuple(found)
 
 
-#: From what decides first to what decides last.
+#: Verdicts in the order of precedence.
 _DECIDING = (ClaimVerdict.NOT_REPRODUCED, ClaimVerdict.NOT_DECIDABLE, ClaimVerdict.REPRODUCED)
 
 
 def _judged(row: ClaimRow, evidence: CellSet) -> tuple[str, ClaimVerdict, str, tuple[str, ...]]:
     """measured, verdict, reason, cells."""
     try:
-        compared = sorted(row.compare(evidence), key=lambda one: (_DECIDING.index(one.verdict), one.margin))
+        compared = sorted(row.compare(evidence), key=lambda found: (_DECIDING.index(found.verdict), found.margin))
         if not compared:
             raise DataError(f"not measured: a second cell of {row.experiment} to compare with")  # noqa: TRY301
     except DataError as error:
         reason, beyond = str(error), evidence.beyond(row.experiment)
         return "", ClaimVerdict.NOT_DECIDABLE, reason if beyond in reason else reason + beyond, ()
     first = compared[0]
-    votes = Counter(one.verdict for one in compared)
+    votes = Counter(comparison.verdict for comparison in compared)
     if row.mostly:
         verdict = next((v for v, count in votes.items() if 2 * count > len(compared)), ClaimVerdict.NOT_DECIDABLE)
     else:
         verdict = first.verdict
     several = len(compared) > 1
     measured = str(first) + ("; the least favourable comparison" if several else "")
-    rests_on = dict.fromkeys(str(setting) for one in compared for setting in one.estimate.settings)
+    rests_on = dict.fromkeys(str(setting) for comparison in compared for setting in comparison.estimate.settings)
     without = evidence.in_doubt(row.experiment)
-    left_out = f"; without {', '.join(one.cell for one in without)}, which are in doubt" if without else ""
+    left_out = f"; without {', '.join(setting.cell for setting in without)}, which are in doubt" if without else ""
     return measured, verdict, f"{_criterion(row, first, votes)}; {_scope(compared)}{left_out}", tuple(rests_on)
 
 
@@ -635,8 +645,8 @@ def _criterion(row: ClaimRow, first: ClaimComparison, votes: Counter[ClaimVerdic
 
 
 def _scope(compared: Sequence[ClaimComparison]) -> str:
-    """What the intervals are over, from the fewest starts to the most."""
-    starts = [one.estimate.starts for one in compared]
+    """The unit of the intervals, with the smallest and the largest number of starts."""
+    starts = [comparison.estimate.starts for comparison in compared]
     over = [number for number in starts if number >= STARTS_AS_UNIT]
     words = [f"t intervals over {_range(over)} starts"] if over else []
     if within := [number for number in starts if number < STARTS_AS_UNIT]:

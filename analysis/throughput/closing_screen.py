@@ -1,4 +1,4 @@
-"""The screen that closes a run: a glance in LINES lines of WIDTH columns, cut to what fits. Knows no results."""
+"""The screen that closes a run: a `Glance` in LINES lines of WIDTH columns, truncated to fit."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ LINES, WIDTH = 25, 100
 
 
 def text(shown: Glance, *, folder: str, report: str | None, run: str = "", prefix: str = "") -> str:
-    """The screen. report: None where there is none (yet) · run: behind a command, where the run is not the newest one ·
-    prefix: before a command, the directory that its program is in.
+    """The screen: the result first where the run is valid, otherwise the verdict first.
 
-    Where the run is valid, its result comes first, otherwise the verdict.
+    folder: the run directory
+    report: path of the report; None where there is none (yet)
+    run: argument to append to a command, where the run is not the newest one
+    prefix: directory of the command's program, put before the command
     """
     measured = [line for said in shown.measured for line in _wrapped(said, lines=2)]
     trust = [
@@ -26,10 +28,10 @@ def text(shown: Glance, *, folder: str, report: str | None, run: str = "", prefi
     command = shown.step.command + (f" {run}" if run and shown.step.of_run else "")
     closing = [*_wrapped(f"next: {shown.step.words}", lines=1), *_continued(prefix + command)]
     closing += [*([f"report: {report}"] if report else []), f"run directory: {folder}"]
-    one = len(shown.models) == 1 and not shown.experiments
-    result = _costs(shown.models[0]) if one else []
-    judged = _judged(shown.models[0]) if one else []
-    entries = list(_entries(shown, one=one))
+    single = len(shown.models) == 1 and not shown.experiments
+    result = _costs(shown.models[0]) if single else []
+    judged = _judged(shown.models[0]) if single else []
+    entries = list(_entries(shown, single=single))
     taken = [measured, trust, result, judged, closing]
     room = LINES - sum(map(len, taken)) - sum(map(bool, taken))
     result += [*([""] if result and entries else []), *_fitting(entries, room)]
@@ -38,10 +40,12 @@ def text(shown: Glance, *, folder: str, report: str | None, run: str = "", prefi
     return "\n\n".join("\n".join(block) for block in [*blocks, closing] if block)
 
 
-def _entries(shown: Glance, *, one: bool) -> Iterator[list[str]]:
-    """What is cut where there is no room for all of it, line by line or in groups that stand together; `one`: the only
-    model is shown already."""
-    if shown.models and not one:
+def _entries(shown: Glance, *, single: bool) -> Iterator[list[str]]:
+    """The lines that may be left out for lack of room, in groups that are kept together.
+
+    single: the only model is shown already
+    """
+    if shown.models and not single:
         names = dict.fromkeys((cost.name, cost.meaning, cost.paper) for model in shown.models for cost in model.costs)
         yield [
             *_wrapped("; ".join(f"{name}: {meaning}" for name, meaning, _ in names), lines=1),
@@ -56,16 +60,16 @@ def _entries(shown: Glance, *, one: bool) -> Iterator[list[str]]:
             *(_rows(experiment) if alone else []),
         ]
     claims = shown.claims[:1] if shown.models else shown.claims
-    yield from (_wrapped(line, lines=1, indent="  " * (place > 0)) for place, line in enumerate(claims))
+    yield from (_wrapped(line, lines=1, indent="  " * (index > 0)) for index, line in enumerate(claims))
 
 
 def _judged(model: ModelGlance) -> list[str]:
-    """How well the model describes the cells, and the one reason."""
+    """How well the model describes the cells, and the cell with the largest deviation."""
     return [*_wrapped(model.description, lines=1), *_wrapped(model.worst, lines=1, indent="  ")]
 
 
 def _continued(command: str) -> list[str]:
-    """A command as a shell takes it, over several lines where it is long; an option keeps its value."""
+    """A shell command, over several lines where it is long; an option is kept with its value."""
     lines = [""]
     for part in command.replace(" --", "\n--").splitlines():
         if lines[-1] and len(lines[-1]) + len(part) > WIDTH - 8:
@@ -75,19 +79,19 @@ def _continued(command: str) -> list[str]:
 
 
 def _fitting(entries: Sequence[list[str]], room: int) -> list[str]:
-    """As many entries as there is room for, and how many more there are."""
+    """As many entries as fit, and the number of the others."""
     if sum(map(len, entries)) <= room:
         return [line for entry in entries for line in entry]
     lines: list[str] = []
-    for place, entry in enumerate(entries):
+    for index, entry in enumerate(entries):
         if len(lines) + len(entry) > room - 1:
-            return [*lines, f"... and {len(entries) - place} more in the report"]
+            return [*lines, f"... and {len(entries) - index} more in the report"]
         lines += entry
     return lines
 
 
 def _wrapped(said: str, *, lines: int, indent: str = "") -> list[str]:
-    """At most so many lines of WIDTH columns."""
+    """At most `lines` lines of WIDTH columns."""
     return wrap(
         said,
         WIDTH,
@@ -100,7 +104,7 @@ def _wrapped(said: str, *, lines: int, indent: str = "") -> list[str]:
 
 
 def _costs(model: ModelGlance) -> list[str]:
-    """The three times as a table, and what they amount to."""
+    """The parameters as a table, and an example of what they mean."""
     head = ("", "", "time in us", "95 % interval", "half-width", "paper, 2006")
     rows = [(cost.name, cost.meaning, cost.time, cost.interval, cost.half_width, cost.paper) for cost in model.costs]
     return [
@@ -131,13 +135,13 @@ def _rows(experiment: ExperimentGlance) -> list[str]:
 
 
 def _columns(rows: Sequence[Sequence[str]], left: int) -> list[str]:
-    """Columns side by side, the first `left` of them to the left."""
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    """Rows with aligned columns, the first `left` of them left-aligned."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
         "  "
         + "   ".join(
-            value.ljust(width) if place < left else value.rjust(width)
-            for place, (value, width) in enumerate(zip(row, widths, strict=True))
+            value.ljust(width) if column < left else value.rjust(width)
+            for column, (value, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
     ]

@@ -1,4 +1,4 @@
-"""Results as text for a terminal: read without the paper, verdict last. Numbers are only formatted here."""
+"""Results as text for a terminal: readable without the paper, verdict last. Numbers are only formatted here."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from workloads.schema import PREPARATION
 from workloads.status import CellStatus, VerdictKind
 from workloads.throughput.lanes import LaneAudit
 
-#: What each time of the model is of.
+#: What each parameter of the model is the time for.
 MEANING = {
     "t_rcv": "one message received",
     "t_fltr": "one filter installed",
@@ -45,21 +45,21 @@ VERDICTS = {
     VerdictKind.INVALID: "the numbers must not be used",
 }
 
-#: The same where nothing but the audit was asked.
+#: The same for the audit alone.
 AUDIT_VERDICTS = {
-    VerdictKind.VALID: "every copy came once, in order, to the right subscriber",
+    VerdictKind.VALID: "every copy arrived once, in order, at the right subscriber",
     VerdictKind.UNVERIFIED: "nothing is known to be wrong, but not all traffic could be followed",
     VerdictKind.INVALID: "messages were lost, duplicated, reordered or misdelivered",
 }
 
-#: How well the model describes the cells, whatever the verdict: by the near ends of the cells' intervals.
+#: How well the model describes the cells, independent of the verdict: by the ends of the cells' intervals nearer to 0.
 GRADES = {
     Grade.GOOD: f"no cell is known to be more than {GOOD.limit:.0%} off",
     Grade.ROUGH: f"no cell is known to be more than {ROUGH.limit:.0%} off",
     Grade.POOR: f"a cell is more than {ROUGH.limit:.0%} off: use the cells, not these times",
 }
 
-#: What an interval covers, after `95 % interval`.
+#: What an interval covers; follows `95 % interval`.
 SCOPES = {
     Scope.THESE_STARTS: "for these starts",
     Scope.BETWEEN_STARTS: "between starts",
@@ -87,7 +87,7 @@ def audit(results: Sequence[AuditResult]) -> str:
     return "\n\n".join(
         "\n\n".join(
             [
-                headline(f"Audit of {result.run}"),
+                headline(f"Delivery audit of {result.run}"),
                 _audit_table(result, every_cell=True),
                 *findings(result.findings),
                 verdict_line(result.verdict, AUDIT_VERDICTS),
@@ -98,7 +98,7 @@ def audit(results: Sequence[AuditResult]) -> str:
 
 
 def _side_by_side(results: Sequence[RunResult], *, cells: bool) -> str:
-    several = ["Several runs, side by side: nothing is averaged or fitted over runs."] if len(results) > 1 else []
+    several = ["Several runs: nothing is averaged or fitted over runs."] if len(results) > 1 else []
     return "\n\n".join([*several, *(_run(result, cells=cells) for result in results)])
 
 
@@ -106,7 +106,7 @@ def _run(result: RunResult, *, cells: bool) -> str:
     parts = [headline(f"Run {result.run}"), "\n".join(result.title)]
     if cells:
         parts += [*_cells(result.cells, result.not_applicable), *_latencies(result.latency), *_rounds(result.rounds)]
-        parts += ["Audit: every copy followed\n" + _audit_table(result.audit, every_cell=False)]
+        parts += ["Delivery audit\n" + _audit_table(result.audit, every_cell=False)]
     parts += [_model(fit) for fit in result.fits]
     parts += [_compared(comparison, cells=cells) for comparison in result.comparisons]
     if cells:
@@ -119,24 +119,24 @@ def _run(result: RunResult, *, cells: bool) -> str:
 
 
 def _cells(cells: Sequence[CellSummary], not_applicable: Sequence[NotApplicable]) -> Iterator[str]:
-    """A table per broker, experiment and profile, then a line for each experiment that is nothing for its broker."""
+    """A table per broker, experiment and profile, then a line for each experiment not applicable to its broker."""
     for (broker, experiment, profile), group in groupby(
         sorted(cells, key=lambda cell: (cell.key.broker, cell.key.experiment, cell.profile, cell.key)),
         key=lambda cell: (cell.key.broker, cell.key.experiment, cell.profile),
     ):
         of_table = list(group)
-        brackets = "enter no model" if any(cell.fits_model for cell in of_table) else "are not ok: see why"
+        brackets = "excluded from the fit" if any(cell.fits_model for cell in of_table) else "not ok: see why"
         paces = {cell.pace for cell in of_table}
         pace = paces.pop() if len(paces) == 1 else None
         title = (
             f"{experiment} on {broker}, profile {profile}{routing(of_table)}{f', {pace}' if pace else ''}: "
-            f"messages/s with 95 % intervals over the layouts of a start; rows in ( ) {brackets}"
+            f"messages/s with 95 % intervals over the layouts of a start; rows in parentheses are {brackets}"
         )
         rows = [_cell(cell) for cell in of_table]
         rows += [
-            [one.cell, *["-"] * (len(_CELL_HEADERS) - 3), CellStatus.NOT_APPLICABLE, one.reason]
-            for one in not_applicable
-            if (one.broker, one.experiment, one.profile) == (broker, experiment, profile)
+            [entry.cell, *["-"] * (len(_CELL_HEADERS) - 3), CellStatus.NOT_APPLICABLE, entry.reason]
+            for entry in not_applicable
+            if (entry.broker, entry.experiment, entry.profile) == (broker, experiment, profile)
         ]
         yield (title + "\n" + table(rows, _CELL_HEADERS, left=1))
     if lines := nowhere(cells, not_applicable):
@@ -144,17 +144,17 @@ def _cells(cells: Sequence[CellSummary], not_applicable: Sequence[NotApplicable]
 
 
 def routing(cells: Iterable[CellSummary]) -> str:
-    """What the title of such cells has to say."""
+    """The part of a table's title that marks routed cells."""
     return ROUTED if any(cell.routed for cell in cells) else ""
 
 
 def nowhere(cells: Sequence[CellSummary], not_applicable: Sequence[NotApplicable]) -> list[str]:
-    """A line for each experiment of which a broker can do no cell at all."""
+    """A line for each experiment without any cell applicable to the broker."""
     measured = {(cell.key.broker, cell.key.experiment, cell.profile) for cell in cells}
     groups: dict[tuple[str, str], list[NotApplicable]] = {}
-    for one in not_applicable:
-        if (one.broker, one.experiment, one.profile) not in measured:
-            groups.setdefault((one.experiment, one.broker), []).append(one)
+    for entry in not_applicable:
+        if (entry.broker, entry.experiment, entry.profile) not in measured:
+            groups.setdefault((entry.experiment, entry.broker), []).append(entry)
     return [f"{experiment} on {broker}: {reasons(group)}" for (experiment, broker), group in groups.items()]
 
 
@@ -206,13 +206,13 @@ def _latencies(results: Sequence[LatencyResult]) -> Iterator[str]:
 
     for (broker, experiment, profile), group in groupby(sorted(results, key=lambda r: (of_table(r), r.key)), of_table):
         rows = list(group)
-        ranks = [f"p{one.rank:g}" for one in rows[0].percentiles]
+        ranks = [f"p{percentile.rank:g}" for percentile in rows[0].percentiles]
         headers = ("cell", "start", "load", "planned/s", *ranks, f"lateness {'/'.join(ranks)}", "mean wait")
         models = dict.fromkeys(result.model for result in rows if result.model)
         yield "\n".join(
             [
                 f"Latency of {experiment} on {broker}, profile {profile}: ms from planned to read, 95 % intervals",
-                "? where too few copies lie beyond, in ( ) what the generator's own lateness dominates",
+                "?: too few copies lie beyond; in parentheses: dominated by generator lateness",
                 table([_latency(result) for result in rows], (*headers, "M/GI/1", "status", "why"), left=1),
                 *(f"M/GI/1: mean wait predicted for Poisson arrivals, service time from {model}" for model in models),
             ]
@@ -221,15 +221,16 @@ def _latencies(results: Sequence[LatencyResult]) -> Iterator[str]:
 
 def _latency(result: LatencyResult) -> list[str]:
     ok = result.status == CellStatus.OK
-    greyed = [f"p{one.rank:g}: {one.reason}" for one in result.percentiles if one.greyed] if ok else []
+    percentiles = result.percentiles
+    greyed = [f"p{percentile.rank:g}: {percentile.reason}" for percentile in percentiles if percentile.greyed and ok]
     predicted = result.predicted_waiting_s
     return [
         result.key.cell if ok else f"({result.key.cell})",
         str(result.key.start),
         f"{result.percent} % {result.arrivals}",
         f"{result.planned_per_s:.0f}",
-        *(f"({_percentile(one)})" if one.greyed or not ok else _percentile(one) for one in result.percentiles),
-        "/".join(_ms(one.lateness_s) for one in result.percentiles),
+        *(f"({_percentile(quoted)})" if quoted.greyed or not ok else _percentile(quoted) for quoted in percentiles),
+        "/".join(_ms(percentile.lateness_s) for percentile in percentiles),
         _ms(result.waiting_s),
         "-" if predicted is None else _ms(predicted),
         result.status,
@@ -237,24 +238,25 @@ def _latency(result: LatencyResult) -> list[str]:
     ]
 
 
-def _percentile(one: Percentile) -> str:
-    low, high = ("?" if end is None else _ms(end) for end in (one.latency_s.low, one.latency_s.high))
-    return f"{_ms(one.latency_s.estimate)} [{low}, {high}]"
+def _percentile(percentile: Percentile) -> str:
+    latency = percentile.latency_s
+    low, high = ("?" if end is None else _ms(end) for end in (latency.low, latency.high))
+    return f"{_ms(latency.estimate)} [{low}, {high}]"
 
 
 def _ms(seconds: float) -> str:
-    """Three digits, without an exponent for what takes seconds."""
+    """In ms with three digits, without an exponent for large values."""
     value = seconds * 1e3
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _rounds(rounds: Sequence[RoundLevel]) -> Iterator[str]:
-    """A table per start, a line per layout; a round that was disturbed is marked."""
+    """A table per start, a line per layout; disturbed rounds are marked."""
     for (broker, start), of_start in by_start(rounds):
         rows = []
-        for (layout, block), group in groupby(of_start, lambda one: (one.layout, one.block)):
+        for (layout, block), group in groupby(of_start, lambda level: (level.layout, level.block)):
             of_block = list(group)
-            levels = ", ".join(f"{one.level:+.1%}" + "!" * one.disturbed for one in of_block)
+            levels = ", ".join(f"{level.level:+.1%}" + "!" * level.disturbed for level in of_block)
             rows.append([layout, block, f"{of_block[0].begin_s:.0f}", levels, *shares(of_block)])
         headers = ("layout", "block", "from s", "level of its rounds", "GC", "compiler")
         yield f"Rounds on {broker}, start {start}: {levels_said(of_start)}\n" + table(rows, headers, left=2)
@@ -262,13 +264,13 @@ def _rounds(rounds: Sequence[RoundLevel]) -> Iterator[str]:
 
 def by_start(rounds: Iterable[RoundLevel]) -> list[tuple[tuple[str, int], list[RoundLevel]]]:
     """The rounds of each broker and start, in the order in which they were measured."""
-    ordered = sorted(rounds, key=lambda one: (one.broker, one.start, one.begin_s))
-    return [(key, list(group)) for key, group in groupby(ordered, lambda one: (one.broker, one.start))]
+    ordered = sorted(rounds, key=lambda level: (level.broker, level.start, level.begin_s))
+    return [(key, list(group)) for key, group in groupby(ordered, lambda level: (level.broker, level.start))]
 
 
 def levels_said(rounds: Sequence[RoundLevel]) -> str:
-    """How many rounds, and how many of them were disturbed."""
-    disturbed = sum(one.disturbed for one in rounds)
+    """The number of rounds, and how many of them were disturbed."""
+    disturbed = sum(level.disturbed for level in rounds)
     return (
         f"{len(rounds)} rounds, {disturbed} of them disturbed (!), {DISTURBED_LEVEL.limit:.0%} or more slower than the "
         "median round"
@@ -276,8 +278,8 @@ def levels_said(rounds: Sequence[RoundLevel]) -> str:
 
 
 def shares(rounds: Sequence[RoundLevel]) -> tuple[str, str]:
-    """The largest share of garbage collection and of the compiler in these rounds."""
-    return _most([one.gc_share for one in rounds]), _most([one.compiler_share for one in rounds])
+    """The largest shares of garbage collection and of the compiler in these rounds."""
+    return _most([level.gc_share for level in rounds]), _most([level.compiler_share for level in rounds])
 
 
 def _most(values: Iterable[float | None]) -> str:
@@ -312,12 +314,12 @@ def _share(value: float | None) -> str:
 
 
 def _part(value: float | None) -> str:
-    """A share that not every broker has."""
+    """A share that is not known for every broker."""
     return "-" if value is None else f"{value:.1%}"
 
 
 def _audit_table(result: AuditResult, *, every_cell: bool) -> str:
-    """All cells, or one line for the exact ones and one for each that is not."""
+    """A line per cell; or, without every_cell, one line for all exact cells and a line for each other cell."""
     shown = [cell for cell in result.cells if every_cell or not cell.copies.exact]
     exact = [cell for cell in result.cells if cell.copies.exact]
     rows = [_audit_row(str(cell.key), cell.key.broker, [cell]) for cell in shown]
@@ -375,8 +377,8 @@ def _model(fit: FitResult) -> str:
         meaning(fit),
         table(rows, headers, left=2),
         f"{len(fit.cells_used)} cells, {fit.layouts} layouts, {fit.starts} start{'s' * (fit.starts != 1)}; "
-        f"largest deviation of a cell {lack.max_relative_deviation:.1%}"
-        + ("" if lack.f is None or lack.p is None else f"; lack of fit F {lack.f:.1f}, p {lack.p:.2g}"),
+        f"largest residual {lack.max_relative_deviation:.1%}"
+        + ("" if lack.f is None or lack.p is None else f"; lack of fit: F {lack.f:.1f}, p {lack.p:.2g}"),
     ]
     lines += [*description(fit), *_beside(fit)]
     left_out = [f"left out: {cell.cell} (start {cell.start}): {cell.reason}" for cell in fit.cells_excluded]
@@ -384,11 +386,11 @@ def _model(fit: FitResult) -> str:
 
 
 def description(fit: FitResult) -> list[str]:
-    """How well the model describes the cells, and by which cells; nothing where that is not known."""
+    """How well the model describes the cells, and the cells that decided it; empty where that is not known."""
     found = fit.description
     if found is None:
         return []
-    worst = "; ".join(f"{one.cell} {deviation(one.deviation)}" for one in found.worst)
+    worst = "; ".join(f"{cell.cell} {deviation(cell.deviation)}" for cell in found.worst)
     return [f"description: {found.grade} - {GRADES[found.grade]}; rms {found.rms:.1%}; {worst}"]
 
 
@@ -400,7 +402,7 @@ def deviation(found: Interval) -> str:
 
 
 def half_width(fit: FitResult, name: str) -> str:
-    """Of a coefficient's interval, relative to its estimate, with the limit where that does not hold."""
+    """Half-width of a coefficient's interval, relative to its estimate, with the limit where it is exceeded."""
     interval, precision = fit.parameters[name], fit.precision.get(name)
     if interval.low is None or interval.high is None:
         return "-"
@@ -413,23 +415,23 @@ def half_width(fit: FitResult, name: str) -> str:
 
 
 def meaning(fit: FitResult) -> str:
-    """The variables of the model in words."""
+    """The variables of the model, as text."""
     if "t_fltr" in fit.parameters:
         return "with n_fltr filters installed (matching ones included) and r copies delivered of every message"
     return "with r copies delivered of every message; there are no filters in this experiment, so that it has no t_fltr"
 
 
 def _beside(fit: FitResult) -> Iterator[str]:
-    """What else was fitted or found on the same cells, one line each."""
+    """Further results for the same cells, a line each."""
     if fit.starts > 1:
-        for place, name in enumerate(fit.parameters):
-            yield f"{name} by start: " + ", ".join(f"{of[place] * 1e6:.4g}" for _, of in sorted(fit.per_start.items()))
+        for index, name in enumerate(fit.parameters):
+            yield f"{name} by start: " + ", ".join(f"{of[index] * 1e6:.4g}" for _, of in sorted(fit.per_start.items()))
     if scatter := variation(fit):
         words = ", ".join(f"{name} {value}" for name, value in scatter)
         yield f"scatter of B (relative standard deviation): {words}"
     if (alone := fit.leave_one_out) is not None:
         yield (
-            f"each cell predicted from all others: off by {alone.median:.1%} (median), {alone.largest:.1%} at most "
+            f"each cell predicted from all others: error {alone.median:.1%} (median), {alone.largest:.1%} at most "
             f"({alone.cell})"
         )
     if (capped := fit.roofline) is not None:
@@ -446,7 +448,7 @@ def _beside(fit: FitResult) -> Iterator[str]:
 
 
 def variation(fit: FitResult) -> list[tuple[str, str]]:
-    """By what B scatters, as far as that is known."""
+    """The known components of the scatter of B."""
     of = fit.variation
     named = {
         "slices of a layout": of.slices,
@@ -472,7 +474,7 @@ def _compared(comparison: BrokerComparison, *, cells: bool) -> str:
             ]
             for row in comparison.coefficients
         ]
-        lines.append(table(rows, ("", "broker", "us", "95 % interval", "ratio", "said", "why"), left=2))
+        lines.append(table(rows, ("", "broker", "us", "95 % interval", "ratio", "conclusion", "why"), left=2))
         lines.append(chance(comparison.coefficients))
     if cells:
         rows = [
@@ -488,14 +490,14 @@ def _compared(comparison: BrokerComparison, *, cells: bool) -> str:
             ]
             for row in comparison.cells
         ]
-        headers = ("cell", "broker", "B in us", "received/s", "ratio of B", "of received", "said", "why")
+        headers = ("cell", "broker", "B in us", "received/s", "ratio of B", "of received", "conclusion", "why")
         lines += [table(rows, headers, left=2), chance(comparison.cells)]
     return "\n".join(lines)
 
 
 def compared_title(comparison: BrokerComparison) -> str:
     return (
-        f"Side by side, {comparison.experiment}{ROUTED if comparison.routed else ''}, "
+        f"Comparison of brokers in {comparison.experiment}{ROUTED if comparison.routed else ''}, "
         f"profile {comparison.profile}: ratios to {comparison.against}, 95 % intervals {SCOPES[comparison.scope]}; "
         "slower and faster in per cent of its time"
     )
@@ -511,13 +513,13 @@ def ratio(interval: Interval | None) -> str:
 
 
 def chance(rows: Sequence[Ratio]) -> str:
-    """How many intervals exclude 1 by themselves where nothing differs."""
+    """How many intervals are expected to exclude 1 by chance where nothing differs."""
     number = sum(row.ratio is not None for row in rows)
     if not number:
         return "no ratio: the last column says why"
     return (
         f"{number} ratio{'s' * (number != 1)}: where nothing differs, {0.05 * number:.1f} intervals are expected to "
-        "exclude 1 by chance; what is said holds at 5 % for the whole table (Holm)"
+        "exclude 1 by chance; conclusions hold at 5 % for the whole table (Holm)"
     )
 
 

@@ -1,11 +1,11 @@
 """The model B = t_rcv + n_fltr t_fltr + r t_tx, fitted on cells (Henjes et al. 2006, section 4.5, equation 1).
 
-One fit per run, broker, experiment and profile; nothing else is ever put together. The fit is on B, the time
+One fit per run, broker, experiment and profile; data are never pooled beyond that. The fit is on B, the time
 per message received, which is linear in the parameters; noise is multiplicative, so that the weights are
-1 / fitted^2. Its errors come from the layouts: the plane is fitted again on the cells as they are with one layout left
-out, so that what all cells of a layout have in common widens the parameters together. Estimates are never clamped: an
-impossible value is the symptom that somebody has to see. Cells at a cap on transmission, where the data show one, are
-no part of the plane, and stand beside it.
+1 / fitted^2. Standard errors come from the layouts: the plane is refitted with one layout left out at a time
+(jackknife), so that deviations shared by all cells of a layout widen the intervals. Estimates are never clamped: an
+impossible value is a symptom that must stay visible. Cells at a cap on transmission, where the data show one, are
+excluded from the plane and reported separately.
 
 Where an experiment has no filters, n_fltr is 0 in every cell and the model is B = t_rcv + r t_tx: the list of
 parameters follows from the cells, and everything else is the same.
@@ -59,7 +59,7 @@ from analysis.throughput.roofline import regimes
 from workloads.limits import CAPPED_CELLS, GOOD, LAYOUTS, PRECISION, ROOFLINE, ROUGH
 from workloads.status import CellStatus, VerdictKind
 
-#: Run, broker, experiment, profile: what one fit is about.
+#: Run, broker, experiment, profile: the scope of a fit.
 Unit: TypeAlias = tuple[str, str, str, str]
 
 _Key = TypeVar("_Key", str, int)
@@ -69,11 +69,11 @@ PARAMETERS = tuple(REGRESSORS)
 #: ActiveMQ 4.0 on a 3.2 GHz CPU of its time, in s (Henjes et al. 2006, section 4.5).
 PAPER: Mapping[str, float] = {"t_rcv": 4.9e-5, "t_fltr": 1.6e-7, "t_tx": 1.5e-5}
 
-#: The replication grades that the paper's least squares saw (section 4.5).
+#: The replication grades used in the paper's least squares (section 4.5).
 PAPER_REPLICATION = (1, 2, 5, 10)
 
-#: From so many starts on they are the unit of the intervals. Before, their t quantile says less than their layouts do:
-#: with 4 starts it is 3.2, and lives of a JVM differ by 2 to 5 %.
+#: Smallest number of starts for which starts are the unit of the intervals. With fewer, the t quantile is too large:
+#: with 4 starts it is 3.2, and JVM starts differ by 2 to 5 %; layouts are then the unit.
 STARTS_AS_UNIT = 5
 
 
@@ -81,8 +81,8 @@ STARTS_AS_UNIT = 5
 class StartFit:
     """The plane within one start: arrays in the order of the cells and of the parameters, in s.
 
-    The first axis of those called `..._replicates` is the layout that was left out; without a row where the start has
-    too few of them.
+    The first axis of the arrays named `..._replicates` is the layout that was left out; they have no rows where the
+    start has too few layouts.
     """
 
     cells: tuple[CellSummary, ...]
@@ -96,12 +96,15 @@ class StartFit:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Which differences an interval is made of: of the layouts within their starts, or of the starts."""
+    """The source of an interval's variance: the layouts within their starts, or the starts."""
 
     scope: Scope
 
     def degrees(self, layouts: Sequence[int]) -> int:
-        """Of starts with so many replicates. Degrees of starts add up, as starts of one broker scatter alike."""
+        """Degrees of freedom, from the numbers of replicates of the starts.
+
+        The degrees of the starts add up, since starts of the same broker have equal scatter.
+        """
         if self.scope == Scope.BETWEEN_STARTS:
             return len(layouts) - 1
         if not all(layouts):
@@ -109,7 +112,11 @@ class Spread:
         return sum(number - 1 for number in layouts)
 
     def covariance(self, estimates: Sequence[Vector], replicates: Sequence[Matrix]) -> Matrix:
-        """Of the mean over the starts: NaN where a start has no replicates, or there is one start and it is to vary."""
+        """Covariance of the mean over the starts; NaN where it cannot be estimated.
+
+        That is the case where a start has no replicates, or where there is a single start and the scope is between
+        starts.
+        """
         if self.scope == Scope.BETWEEN_STARTS:
             return np.atleast_2d(np.cov(np.array(estimates), rowvar=False)) / len(estimates)
         if not all(len(of_start) for of_start in replicates):
@@ -118,35 +125,39 @@ class Spread:
         return np.asarray(sum(parts) / len(parts) ** 2)
 
     def interval(self, estimates: Sequence[float], replicates: Sequence[Vector]) -> Interval:
-        """The mean over the starts, of one quantity."""
+        """The mean of a quantity over the starts."""
         if self.scope == Scope.BETWEEN_STARTS:
             return mean_interval(estimates)
-        variance = self.covariance([np.array([one]) for one in estimates], [one[:, None] for one in replicates])[0, 0]
-        return around(float(np.mean(estimates)), np.sqrt(variance), self.degrees([len(one) for one in replicates]))
+        columns = [of_start[:, None] for of_start in replicates]
+        variance = self.covariance([np.array([estimate]) for estimate in estimates], columns)[0, 0]
+        degrees = self.degrees([len(of_start) for of_start in replicates])
+        return around(float(np.mean(estimates)), np.sqrt(variance), degrees)
 
 
 def processing_time_s(parameters: Mapping[str, float], n_fltr: float, replication: float) -> float:
-    """B: seconds per message received; 1 / B messages/s are received, (r + 1) / B in all."""
+    """B: seconds per message received; 1 / B messages/s are received, the overall rate is (r + 1) / B."""
     return sum(value * REGRESSORS[name](n_fltr, replication) for name, value in parameters.items())
 
 
 def parameters_of(cells: Iterable[CellSummary]) -> tuple[str, ...]:
-    """What the cells of an experiment ask for: without a filter in any of them, no cost of filters."""
+    """The parameters of the model for these cells: without any filter there is no t_fltr."""
     filters = any(cell.n_fltr for cell in cells)
     return tuple(name for name in PARAMETERS if filters or name != "t_fltr")
 
 
 def fewest_cells(parameters: Sequence[str]) -> int:
-    """Fewer cells leave no degree of freedom."""
+    """The smallest number of cells that leaves a degree of freedom."""
     return len(parameters) + 1
 
 
 def fits(
     cells: Sequence[CellSummary], precision: float | None = None
 ) -> tuple[tuple[FitResult, ...], dict[Unit, DataError]]:
-    """A fit per run, broker, experiment that fits the model, and profile; and why there is none where there is none.
+    """A fit per run, broker, experiment with `fits_model`, and profile; and the error where a fit is not possible.
 
-    An experiment all of whose cells are paced asks for no fit, and gets neither. precision: as in `fit`.
+    An experiment whose cells all have their own load shape gets neither.
+
+    precision: as in `fit`
     """
     results: list[FitResult] = []
     errors: dict[Unit, DataError] = {}
@@ -162,22 +173,24 @@ def fits(
 
 
 def fit(cells: Sequence[CellSummary], precision: float | None = None) -> FitResult:
-    """The model on the cells of one run, broker, experiment and profile.
+    """Fits the model to the cells of one run, broker, experiment and profile.
 
-    The estimate is the mean over the starts. Up to 4 starts its interval is over their layouts and holds for these
-    lives, whose differences stand beside it; from 5 on it is a t interval over the starts. precision: what the run was
-    asked for, where its number of layouts followed from a pilot; then the pilot's scatter and degrees of freedom are
-    those of the intervals (Stein, Ann. Math. Stat. 16, 1945).
+    The estimate is the mean over the starts. With up to 4 starts its interval is over their layouts and holds for
+    these starts only, whose differences are reported separately; from 5 on it is a t interval over the starts.
 
-    Where a cap on transmission is decidedly the better description (`workloads.limits.ROOFLINE`), the cells at the
-    cap are left out, and everything but `roofline` and the comparison with the paper's least squares is about the
-    others; the intervals are then conditional on which cells these are. Raises DataError where the cells cannot
+    Where a cap on transmission is clearly the better description (`workloads.limits.ROOFLINE`), the cells at the
+    cap are left out, and everything but `roofline` and the comparison with the paper's least squares refers to the
+    other cells; the intervals are then conditional on this selection. Raises DataError where the cells cannot
     identify the model.
+
+    precision: relative half-width asked for, where a pilot determined the number of layouts; the scatter and the
+        degrees of freedom of the intervals are then those of the pilot (Stein, Ann. Math. Stat. 16, 1945)
     """
     units = {_unit(cell) for cell in cells}
     if len(units) != 1:
         raise DataError(
-            f"cells of {len(units)} runs, brokers, experiments or profiles are never put into one fit: {sorted(units)}"
+            f"cells of {len(units)} runs, brokers, experiments or profiles cannot be combined in one fit: "
+            f"{sorted(units)}"
         )
     run, broker, experiment, profile = units.pop()
     place = f"{experiment} on {broker} ({run})"
@@ -214,7 +227,7 @@ def fit(cells: Sequence[CellSummary], precision: float | None = None) -> FitResu
         cells_excluded=(
             *(Excluded(key.cell, key.start, reason) for key, reason in sorted(excluded.items())),
             *(
-                Excluded(name, 0, "transmission cap: B is r t_sat there, whatever else it costs")
+                Excluded(name, 0, "transmission cap: B is r t_sat there, independent of the other costs")
                 for name in sorted(capped)
             ),
         ),
@@ -239,8 +252,8 @@ def within_start(cells: Sequence[CellSummary], names: Sequence[str], place: str)
     used = tuple(sorted(cells, key=lambda cell: cell.key))
     if len(used) < (fewest := fewest_cells(names)):
         raise DataError(
-            f"{place}: {len(used)} usable cells, a fit needs {fewest}; `python -m analysis summary` says why "
-            "cells are left out, a larger --grid has more of them"
+            f"{place}: {len(used)} usable cells, a fit needs {fewest}; `python -m analysis summary` shows why "
+            "cells are left out, a larger --grid has more cells"
         )
     x = _design(used, names)
     _check_identifiable(x, place)
@@ -258,24 +271,26 @@ def within_start(cells: Sequence[CellSummary], names: Sequence[str], place: str)
 
 
 def variation(cells: Sequence[CellSummary]) -> Variation:
-    """How much B scatters: the slices of a cell, its layouts beyond that, and its starts beyond that.
+    """Variance components of B: slices of a cell, its layouts beyond that, and its starts beyond that.
 
-    Variance components of B relative to its cell's mean, by the method of moments and pooled over the cells (Searle,
-    Casella and McCulloch, Variance Components, 1992, chapter 3). An estimate of the starts' below 0 is not a scatter of
-    0 but one that so few starts do not show: None, with the reason.
+    They are relative to the cell's mean, by the method of moments and pooled over the cells (Searle, Casella and
+    McCulloch, Variance Components, 1992, chapter 3). A negative estimate for the starts does not mean a scatter of 0,
+    but one that is too small to be detected with this number of starts: None, with the reason.
     """
     scatters = [
         rotation.scatter([rotation.MeasuredSlice.of(cell.key, window) for cell in of_start for window in cell.windows])
         for of_start in _by(cells, lambda cell: cell.key.start)
         if any(cell.windows for cell in of_start)
     ]
-    slices = _pooled([one.slices for one in scatters])
-    layouts = _pooled([one.layouts for one in scatters])
+    slices = _pooled([scatter.slices for scatter in scatters])
+    layouts = _pooled([scatter.layouts for scatter in scatters])
     repeated = [of_cell for of_cell in _by(cells, lambda cell: cell.key.cell) if len(of_cell) > 1]
     if not repeated:
         return Variation(slices, layouts, None, "one start")
     if not all(cell.replicates_s for of_cell in repeated for cell in of_cell):
-        return Variation(slices, layouts, None, "too few layouts: their scatter cannot be told from that of the starts")
+        return Variation(
+            slices, layouts, None, "too few layouts: their scatter cannot be separated from that of the starts"
+        )
     deviations = [_processing(of_cell) / _processing(of_cell).mean() - 1 for of_cell in repeated]
     degrees = sum(len(of_cell) - 1 for of_cell in repeated)
     of_layouts = np.mean([_relative_variance(cell) for of_cell in repeated for cell in of_cell])
@@ -288,8 +303,8 @@ def variation(cells: Sequence[CellSummary]) -> Variation:
 def ols_as_in_paper(cells: Sequence[CellSummary], names: Sequence[str] = PARAMETERS) -> dict[str, float] | None:
     """Ordinary least squares on B over the cells with r in {1, 2, 5, 10}, each the mean of its starts; in s.
 
-    What the paper did, for comparison; it favours the large cells, and has no interval there. None where these
-    cells do not identify the model.
+    The method of the paper, for comparison; it gives large cells more weight, and the paper has no interval. None
+    where these cells do not identify the model.
     """
     chosen = [cell for cell in cells if cell.replication in PAPER_REPLICATION]
     if len({cell.key.cell for cell in chosen}) < fewest_cells(names):
@@ -308,7 +323,7 @@ def _unit(cell: CellSummary) -> Unit:
 
 
 def _unusable(cell: CellSummary) -> str:
-    """Why a cell enters no fit; empty where it may. A cell with a pace of its own shows no capacity."""
+    """Why a cell is excluded from the fit; empty where it is usable. A cell with its own load shape shows no B."""
     if cell.status != CellStatus.OK:
         return f"{cell.status}: {cell.reason}"
     return "" if cell.pace is None else f"paced: {cell.pace}"
@@ -319,7 +334,7 @@ def _design(cells: Sequence[CellSummary | FittedCell], names: Sequence[str]) -> 
 
 
 def _without_interval(cells: Sequence[CellSummary]) -> dict[CellKey, str]:
-    """Cells that nothing is known of beyond one layout or so, in starts that know it of others."""
+    """Cells with too few layouts for an interval, in starts where other cells have enough."""
     with_interval = {cell.key.start for cell in cells if cell.replicates_s}
     return {
         cell.key: f"in {cell.layouts} of the start's layouts only, so that its error is unknown"
@@ -343,7 +358,7 @@ def _by(cells: Iterable[CellSummary], key: Callable[[CellSummary], _Key]) -> Ite
 
 
 def _pooled(deviations: Sequence[float | None]) -> float | None:
-    known = [one**2 for one in deviations if one is not None]
+    known = [deviation**2 for deviation in deviations if deviation is not None]
     return float(np.sqrt(np.mean(known))) if known else None
 
 
@@ -352,8 +367,7 @@ def _spread(starts: int) -> Spread:
 
 
 def _as_the_pilot_has_it(cell: CellSummary) -> CellSummary:
-    """The cell with the pilot's replicates instead of its own, around its estimate and as much closer to it as the
-    number of all layouts says."""
+    """The cell with the pilot's replicates, centred on its estimate and scaled to the number of all layouts."""
     if cell.processing_s is None or not cell.pilot_s or not np.isfinite(cell.pilot_s).all():
         return replace(cell, replicates_s=())
     pilot = np.array(cell.pilot_s)
@@ -366,15 +380,15 @@ def _check_identifiable(x: Matrix, place: str) -> None:
         raise DataError(f"{place}: over the usable cells {_COLLINEAR[x.shape[1]]}: take a larger --grid, or no -k")
     if rests_on_one_row(x):
         raise DataError(
-            f"{place}: one parameter rests on a single usable cell, so that its error is unknown; "
+            f"{place}: one parameter depends on a single usable cell, so that its error is unknown; "
             "take a larger --grid, or no -k"
         )
 
 
 _COLLINEAR = {
-    3: "the number of filters and the replication grade are collinear, so that their costs cannot be told apart; both "
+    3: "the number of filters and the replication grade are collinear, so that their costs cannot be separated; both "
     "must vary, and not together",
-    2: "the replication grade is the same, so that what a copy costs cannot be told from what a message costs; it must "
+    2: "the replication grade is constant, so that the costs of a copy and of a message cannot be separated; it must "
     "vary",
 }
 
@@ -412,16 +426,16 @@ def _per_start(
 def _over_starts(starts: Sequence[StartFit], names: Sequence[str], spread: Spread) -> dict[str, Interval]:
     return {
         name: spread.interval(
-            [float(start.parameters[place]) for start in starts],
-            [start.parameter_replicates[:, place] for start in starts],
+            [float(start.parameters[index]) for start in starts],
+            [start.parameter_replicates[:, index] for start in starts],
         )
-        for place, name in enumerate(names)
+        for index, name in enumerate(names)
     }
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A cell in one start: B measured and as the model has it, each with its replicates."""
+    """A cell in one start: measured and fitted B, each with its replicates."""
 
     cell: CellSummary
     measured: float
@@ -432,27 +446,29 @@ class _Seen:
 
 def _seen(starts: Sequence[StartFit]) -> Iterator[_Seen]:
     for start in starts:
-        for place, cell in enumerate(start.cells):
+        for index, cell in enumerate(start.cells):
             yield _Seen(
                 cell,
-                float(start.measured[place]),
-                float(start.fitted[place]),
-                start.measured_replicates[:, place],
-                start.fitted_replicates[:, place],
+                float(start.measured[index]),
+                float(start.fitted[index]),
+                start.measured_replicates[:, index],
+                start.fitted_replicates[:, index],
             )
 
 
 def _points(seen: Iterable[_Seen], spread: Spread) -> tuple[FittedCell, ...]:
-    """Each cell over the starts that have it; its deviation is from the planes of these starts."""
+    """Each cell, averaged over the starts that have it; its deviation is from the planes of these starts."""
     of_cells: dict[str, list[_Seen]] = {}
-    for one in seen:
-        of_cells.setdefault(one.cell.key.cell, []).append(one)
+    for in_start in seen:
+        of_cells.setdefault(in_start.cell.key.cell, []).append(in_start)
     return tuple(_point(of_cell, spread) for _, of_cell in sorted(of_cells.items()))
 
 
 def _point(of_cell: Sequence[_Seen], spread: Spread) -> FittedCell:
-    measured_s = spread.interval([one.measured for one in of_cell], [one.measured_replicates for one in of_cell])
-    fitted_s = float(np.mean([one.fitted for one in of_cell]))
+    measured_s = spread.interval(
+        [in_start.measured for in_start in of_cell], [in_start.measured_replicates for in_start in of_cell]
+    )
+    fitted_s = float(np.mean([in_start.fitted for in_start in of_cell]))
     return FittedCell(
         cell=of_cell[0].cell.key.cell,
         n_fltr=of_cell[0].cell.n_fltr,
@@ -461,8 +477,8 @@ def _point(of_cell: Sequence[_Seen], spread: Spread) -> FittedCell:
         fitted_s=fitted_s,
         deviation=_moved(
             spread.interval(
-                [one.measured / one.fitted - 1 for one in of_cell],
-                [one.measured_replicates / one.fitted_replicates - 1 for one in of_cell],
+                [in_start.measured / in_start.fitted - 1 for in_start in of_cell],
+                [in_start.measured_replicates / in_start.fitted_replicates - 1 for in_start in of_cell],
             ),
             measured_s.estimate / fitted_s - 1,
         ),
@@ -470,7 +486,7 @@ def _point(of_cell: Sequence[_Seen], spread: Spread) -> FittedCell:
 
 
 def _moved(interval: Interval, estimate: float) -> Interval:
-    """The same width around this estimate."""
+    """An interval of the same width around this estimate."""
     if interval.low is None or interval.high is None:
         return Interval(estimate)
     return Interval(estimate, estimate + interval.low - interval.estimate, estimate + interval.high - interval.estimate)
@@ -481,15 +497,15 @@ def _measured(points: Sequence[FittedCell]) -> Vector:
 
 
 def _roofline(usable: Sequence[CellSummary], names: Sequence[str], place: str) -> Roofline | None:
-    """The roofline on the cells' means over the starts; None where the cells allow none.
+    """The roofline fitted to the cells' means over the starts; None where the cells do not allow one.
 
-    Its regimes come from the means; its parameters are those of the plane on the cells below the cap, and t_sat is
-    the mean of B / r over the cells at the cap.
+    Its regimes follow from the means; its parameters are those of the plane fitted to the cells below the cap, and
+    t_sat is the mean of B / r over the cells at the cap.
     """
     means = list(_by(usable, lambda cell: cell.key.cell))
     if not means:
         return None
-    x = _design([one[0] for one in means], names)
+    x = _design([of_cell[0] for of_cell in means], names)
     found = regimes(np.array([_processing(of_cell).mean() for of_cell in means]), x)
     if found is None:
         return None
@@ -514,25 +530,28 @@ def _roofline(usable: Sequence[CellSummary], names: Sequence[str], place: str) -
         capped=tuple(sorted(capped)),
         delta_aicc=found.delta_aicc,
         preferred=found.delta_aicc > ROOFLINE.limit,
-        points=_points((one for of_start in at_cap for one in of_start), spread),
+        points=_points((capped_cell for of_start in at_cap for capped_cell in of_start), spread),
     )
 
 
 def _at_cap(cells: Sequence[CellSummary]) -> list[_Seen]:
-    """The capped cells of one start; fitted is r t_sat, t_sat the mean of B / r over them."""
+    """The capped cells of one start; the fitted value is r t_sat, where t_sat is the mean of B / r over them."""
     replication = np.array([cell.replication for cell in cells])
     measured = np.vstack([_processing(cells), np.array([cell.replicates_s for cell in cells]).T])
     fitted = (measured / replication).mean(axis=1)[:, None] * replication
     return [
-        _Seen(cell, float(measured[0, place]), float(fitted[0, place]), measured[1:, place], fitted[1:, place])
-        for place, cell in enumerate(cells)
+        _Seen(cell, float(measured[0, index]), float(fitted[0, index]), measured[1:, index], fitted[1:, index])
+        for index, cell in enumerate(cells)
     ]
 
 
 def _constrained(
     points: Sequence[FittedCell], parameters: Mapping[str, Interval], standard_error: float, degrees: int
 ) -> Constrained | None:
-    """The fit without negative parameters, where t_rcv, whose standard error is given, cannot be told from 0."""
+    """The fit with non-negative parameters, where t_rcv does not differ significantly from 0.
+
+    standard_error, degrees: of t_rcv
+    """
     t_rcv = parameters["t_rcv"]
     if t_rcv.low is None or t_rcv.high is None or not t_rcv.low <= 0 <= t_rcv.high:
         return None
@@ -551,7 +570,7 @@ def _leave_one_out(points: Sequence[FittedCell], names: Sequence[str]) -> LeaveO
 
 
 def _lack(starts: Sequence[StartFit], names: Sequence[str], points: Sequence[FittedCell], spread: Spread) -> LackOfFit:
-    """Of the mean deviations over the starts; no test where these do not have the same cells."""
+    """Lack of fit of the mean deviations over the starts; no test where the starts have different cells."""
     largest = max(abs(point.deviation.estimate) for point in points)
     if len({tuple(cell.key.cell for cell in start.cells) for start in starts}) > 1:
         return LackOfFit(None, None, largest)
@@ -569,7 +588,7 @@ def _lack(starts: Sequence[StartFit], names: Sequence[str], points: Sequence[Fit
 
 
 def _description(points: Sequence[FittedCell]) -> Description:
-    """By the near ends of the deviations' intervals, so that noise makes no plane poor."""
+    """The grade, from the ends of the deviations' intervals nearer to 0, so that noise alone does not lower it."""
     ordered = sorted(points, key=lambda point: -abs(point.deviation.estimate))
     grade, limit = Grade.GOOD, 0.0
     if any(_surely(point) > ROUGH.limit for point in points):
@@ -585,7 +604,7 @@ def _description(points: Sequence[FittedCell]) -> Description:
 
 
 def _surely(point: FittedCell) -> float:
-    """How far the cell lies off at least; the deviation itself where it has no interval."""
+    """Lower bound of the cell's absolute deviation; the absolute deviation itself where it has no interval."""
     low, high = point.deviation.low, point.deviation.high
     if low is None or high is None:
         return abs(point.deviation.estimate)
@@ -612,9 +631,9 @@ def _findings(result: FitResult, asked: float | None) -> Iterator[Finding]:
     if result.starts == 1:
         yield Finding(
             what=f"{result.experiment}: one start only",
-            measured="intervals over the layouts of this life of the broker",
-            limit="lives of one broker differ by 2 to 5 %",
-            advice=f"--starts {STARTS_AS_UNIT} or more, for intervals that hold for the next start as well",
+            measured="intervals over the layouts of this start of the broker",
+            limit="starts of the same broker differ by 2 to 5 %",
+            advice=f"--starts {STARTS_AS_UNIT} or more, for intervals that hold for further starts as well",
             broker=broker,
         )
     if result.scope == Scope.THESE_STARTS and result.covariance is None:
@@ -638,23 +657,23 @@ def _findings(result: FitResult, asked: float | None) -> Iterator[Finding]:
 
 
 def _described(result: FitResult, description: Description) -> Finding:
-    shown = ", ".join(f"{one.cell} {one.deviation.estimate:+.0%}" for one in description.worst[:NAMED])
+    shown = ", ".join(f"{cell.cell} {cell.deviation.estimate:+.0%}" for cell in description.worst[:NAMED])
     more = len(description.worst) - NAMED
     lack = result.lack_of_fit
     return Finding(
         what=f"{result.experiment}: the plane describes the cells {ADVERB[description.grade]}",
         measured=f"{shown}{f' and {more} more' if more > 0 else ''}; rms {description.rms:.1%}"
         + (f"; F {lack.f:.1f}, p {lack.p:.2g}" if lack.f is not None and lack.p is not None else ""),
-        limit=f"every cell within {GOOD.limit:.0%}, at the near end of its interval; "
+        limit=f"every cell within {GOOD.limit:.0%}, at the end of its interval nearer to 0; "
         f"{ROUGH.limit:.0%} is rough, beyond it poor",
-        advice="a result about the model, and no doubt about the numbers: use the cells, not the coefficients"
+        advice="a result about the model, not about the measurement: use the cells, not the coefficients"
         if description.grade == Grade.POOR
-        else "predictions from the coefficients are as rough",
+        else "predictions from the coefficients have errors of this size",
         broker=result.broker,
     )
 
 
-#: Cells that a finding names; the others are counted.
+#: Largest number of cells that a finding names; the others are counted.
 NAMED = 3
 
 ADVERB = {Grade.ROUGH: "roughly", Grade.POOR: "poorly"}
@@ -670,7 +689,7 @@ def _imprecise(result: FitResult, name: str, precision: HalfWidth, half_width: f
         option = "--layouts" if asked is None else "--max-layouts"
         advice = f"{option} {int(np.ceil(times * result.layouts))}, or more --starts"
     return Finding(
-        what=f"{result.experiment}: {name} is not known well enough",
+        what=f"{result.experiment}: the interval of {name} is too wide",
         measured=f"+-{half_width:.0%} of " + ("the smallest B" if covers_0 else "the estimate"),
         limit=f"+-{precision.limit:.0%}, 95 % interval",
         advice=advice,
@@ -686,8 +705,8 @@ def _capped(result: FitResult, roofline: Roofline) -> Finding:
         measured=f"{', '.join(roofline.capped)}: {t_sat_s * 1e6:.4g} us per copy, {1 / t_sat_s:.0f} copies/s at most; "
         f"AICc of the plane {roofline.delta_aicc:.0f} worse",
         limit=f"AICc worse by more than {ROOFLINE.limit:.0f}, at least {CAPPED_CELLS.limit:.0f} cells at the cap",
-        advice="the parameters are those of the other cells; what limits these is not what a message, a filter and a "
-        "copy cost: look for a full link, a lock or a single thread",
+        advice="the parameters are those of the other cells; the capped cells are not limited by the costs of message, "
+        "filter and copy: look for a saturated link, a lock or a single thread",
         broker=result.broker,
     )
 
@@ -700,8 +719,8 @@ def _doubtful_parameter(result: FitResult, name: str, interval: Interval) -> Ite
         yield Finding(
             what=f"{result.experiment}: {name} is negative",
             measured=measured,
-            limit="a cost is not negative",
-            advice="alarm: something else than the broker's CPU limits some cells, as a rule a saturated "
+            limit="a cost cannot be negative",
+            advice="some cells are limited by something other than the broker's CPU, usually by saturated "
             "transmission at high replication; leave those cells out",
             consequence=VerdictKind.INVALID,
             broker=result.broker,
@@ -709,9 +728,9 @@ def _doubtful_parameter(result: FitResult, name: str, interval: Interval) -> Ite
         return
     bound = result.constrained if name == "t_rcv" else None
     yield Finding(
-        what=f"{result.experiment}: {name} cannot be told from 0",
+        what=f"{result.experiment}: {name} does not differ significantly from 0",
         measured=measured + (f"; at most {bound.t_rcv_at_most_s * 1e6:.4g} us (one-sided 95 %)" if bound else ""),
         limit="an interval above 0",
-        advice="cells with more filters show t_fltr, small cells show t_rcv; more layouts narrow both",
+        advice="cells with more filters determine t_fltr better, small cells t_rcv; more layouts narrow both intervals",
         broker=result.broker,
     )

@@ -1,8 +1,8 @@
-"""What a run says at one glance, for somebody who sees this suite for the first time: results -> short sentences.
+"""Summary of a run for first-time users: results -> short sentences.
 
-What was measured, what it costs the broker, whether to believe it, how well the model describes it, what to do next.
-`console` lays it out for a terminal and the report for its first page; everything else is in `tables` and in the
-report. Numbers are only formatted here.
+What was measured, what it costs the broker, the verdict, how well the model describes it, what to do next.
+`closing_screen` lays it out for a terminal and the report for its first page; all details are in the tables and in
+the report. Numbers are only formatted here.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ from analysis.throughput.fit import PAPER, processing_time_s
 from workloads.limits import EXTRAPOLATION, LAYOUTS
 from workloads.status import CellStatus, VerdictKind
 
-#: Copies/s of the example that says what the times amount to, and subscribers per message beside one.
+#: The example that illustrates the times: its copies/s, and subscribers per message (besides a single subscriber).
 COPIES_PER_S, SUBSCRIBERS = 100_000, 10
 
 #: Cells of an experiment without a model that are shown, the fastest and the slowest.
 MOST_CELLS = 8
 
-#: Beyond so many layouts further starts of the broker say more.
+#: Beyond this number of layouts, further starts of the broker narrow the intervals more.
 MOST_LAYOUTS = 40
 
 #: Layouts to ask for where there were too few for an interval.
 ENOUGH_LAYOUTS = 2 * round(LAYOUTS.limit)
 
-#: A command names so many experiments; where there are more, it is for all of them.
+#: Largest number of experiments that a command names; for more it selects all.
 MOST_NAMED = 4
 
-#: Of the question that the next command asks.
+#: Filters and copies per message of the suggested prediction.
 FILTERS, COPIES = 100, 3
 
 _WORDS = {1: "one", 10: "ten"}
@@ -65,24 +65,26 @@ _RANKS = (50, 99)
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A time of the model in words, in us; `paper` is that of Henjes et al. 2006."""
+    """A parameter of the model as text, in us."""
 
     name: str
     meaning: str
     time: str
     interval: str
     half_width: str
+    #: the time of Henjes et al. 2006
     paper: str
 
 
 @dataclass(frozen=True, slots=True)
 class ModelGlance:
-    """What is said of one fit; `example` is empty where its times are not to be used."""
+    """Summary of a fit."""
 
     title: str
     formula: str
     costs: tuple[Cost, ...]
     note: str
+    #: empty where the times must not be used
     example: str
     description: str
     worst: str
@@ -90,45 +92,53 @@ class ModelGlance:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentGlance:
-    """What is said of an experiment without a model: `said` in one line, `rows` of its fastest and slowest cells."""
+    """Summary of an experiment without a model."""
 
+    #: the summary in a line
     said: str
+    #: its fastest and slowest cells, with the columns of CELL_COLUMNS
     rows: tuple[tuple[str, ...], ...] = ()
+    #: the number of cells not shown, as text
     more: str = ""
 
 
-#: What the columns of an experiment's rows are.
+#: Headers of the rows of an experiment.
 CELL_COLUMNS = ("cell", "us per message", "half-width", "received/s", "delivered/s")
 
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """What to do next, and the one command for it; `of_run`: it asks for the run directory where that is not the
-    newest one."""
+    """What to do next, and the command for it."""
 
     words: str
     command: str
+    #: the command takes the run directory as an argument, where it is not the newest one
     of_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """All that the screen says. besides: of the brokers beside the first · claims: of the paper, a line on all of
-    them and then each."""
+    """The content of the closing screen."""
 
+    #: brokers, then experiments with their numbers and the run's options
     measured: tuple[str, ...]
     verdict: VerdictKind
+    #: what the verdict means
     meaning: str
+    #: the reason for the verdict
     reason: str
     models: tuple[ModelGlance, ...]
+    #: comparisons of further brokers with the first
     besides: tuple[str, ...]
+    #: experiments without a model
     experiments: tuple[ExperimentGlance, ...]
+    #: claims of the paper: a summary line, then a line each
     claims: tuple[str, ...]
     step: NextStep
 
 
 def glance(result: RunResult) -> Glance:
-    """A smoke grid has nothing but its audit."""
+    """The summary of a run; for a smoke grid, of its audit only."""
     measures = result.measures
     return Glance(
         measured=tuple(_measured(result)),
@@ -162,8 +172,8 @@ def _layouts_said(rounds: Sequence[RoundLevel]) -> str:
     """`8 layouts x 2 rounds`, of each start."""
     if not rounds:
         return ""
-    layouts = Counter((one.broker, one.start) for one in {(r.broker, r.start, r.layout): r for r in rounds}.values())
-    of_block = Counter((one.broker, one.start, one.layout, one.block) for one in rounds)
+    layouts = Counter((broker, start) for broker, start, _ in {(r.broker, r.start, r.layout) for r in rounds})
+    of_block = Counter((r.broker, r.start, r.layout, r.block) for r in rounds)
     return f"{_span(layouts.values())} layouts x {_span(of_block.values())} rounds"
 
 
@@ -173,17 +183,17 @@ def _span(numbers: Iterable[int]) -> str:
 
 
 def _reason(result: RunResult) -> str:
-    """The gravest finding, or what stands for a valid run."""
-    gravest = [one for one in result.every_finding if one.consequence == result.verdict]
+    """The most severe finding; of a valid run, the evidence for it."""
+    gravest = [finding for finding in result.every_finding if finding.consequence == result.verdict]
     if result.verdict == VerdictKind.VALID or not gravest:
-        return _stands_for_it(result)
+        return _evidence(result)
     first, more = gravest[0], len(gravest) - 1
     others = f" ({_count(more, 'more reason')} in the report)" if more else ""
     return f"because {first.what}: {first.measured} (limit: {first.limit}){others}"
 
 
-def _stands_for_it(result: RunResult) -> str:
-    said = f"because all {result.audit.copies.expected:,} copies came once, in order"
+def _evidence(result: RunResult) -> str:
+    said = f"because all {result.audit.copies.expected:,} copies arrived once, in order"
     limits = [precision.limit for fit in result.fits for precision in fit.precision.values()]
     if limits:
         said += f"; every interval is within +-{max(limits):.0%}"
@@ -216,7 +226,7 @@ def _model(fit: FitResult, result: RunResult) -> ModelGlance:
 
 
 def _graded(fit: FitResult) -> str:
-    """What the grade means, and of how many cells."""
+    """The meaning of the grade, and the number of cells."""
     left_out = len({cell.cell for cell in fit.cells_excluded})
     words = GRADES[fit.description.grade] if fit.description else ""
     return f"{words} ({_count(len(fit.cells_used), 'cell')}{f', {left_out} left out' if left_out else ''})"
@@ -237,12 +247,12 @@ def _cpus(result: RunResult, broker: str) -> int | None:
 
 
 def _example(fit: FitResult, cpus: int | None) -> str:
-    """What COPIES_PER_S take of the broker with one subscriber per message and with several; empty where the times are
-    not to be used, or say nothing about so many."""
+    """The load that COPIES_PER_S put on the broker with one subscriber per message and with several; empty where the
+    times must not be used, or do not extend to that number of subscribers."""
     if fit.verdict == VerdictKind.INVALID or (fit.description and fit.description.grade == Grade.POOR):
         return ""
     cap = fit.roofline if fit.roofline and fit.roofline.preferred else None
-    times = {name: one.estimate for name, one in (cap.parameters if cap else fit.parameters).items()}
+    times = {name: time.estimate for name, time in (cap.parameters if cap else fit.parameters).items()}
     t_sat_s = cap.t_sat_s.estimate if cap else 0.0
     largest = max((point.replication for point in (*fit.points, *(cap.points if cap else ()))), default=0)
     many = SUBSCRIBERS if largest * EXTRAPOLATION.limit >= SUBSCRIBERS else max(1, int(largest))
@@ -259,19 +269,19 @@ def _example(fit: FitResult, cpus: int | None) -> str:
 
 
 def _besides(comparison: BrokerComparison) -> Iterator[str]:
-    """One line per further broker: what is said of its coefficients."""
+    """A line per further broker: the conclusions about its coefficients."""
     for broker in dict.fromkeys(row.broker for row in comparison.coefficients if row.broker != comparison.against):
         said = [
             f"{row.what} {row.words.partition(' [')[0]}"
             for row in comparison.coefficients
             if row.broker == broker and row.words
         ]
-        words = ", ".join(said) or "nothing can be said"
-        yield f"{broker} beside {comparison.against}, {comparison.experiment}: {words}"
+        words = ", ".join(said) or "no conclusion"
+        yield f"{broker} compared with {comparison.against}, {comparison.experiment}: {words}"
 
 
 def _experiments(result: RunResult) -> Iterator[ExperimentGlance]:
-    """Those without a model, then what a broker cannot do."""
+    """Experiments without a model, then those not applicable to a broker."""
     modelled = {(fit.broker, fit.experiment, fit.profile) for fit in result.fits}
     groups: dict[tuple[str, str, str], list[CellSummary]] = {}
     for cell in result.cells:
@@ -280,9 +290,9 @@ def _experiments(result: RunResult) -> Iterator[ExperimentGlance]:
             groups.setdefault(unit, []).append(cell)
     for (broker, experiment, profile), cells in groups.items():
         times = [
-            one
-            for one in result.latency
-            if (one.key.broker, one.key.experiment, one.profile) == (broker, experiment, profile)
+            cell
+            for cell in result.latency
+            if (cell.key.broker, cell.key.experiment, cell.profile) == (broker, experiment, profile)
         ]
         title = f"{experiment} on {broker}, {_count(len(cells), 'cell')}"
         yield _latencies(title, times) if times else _processing(title, cells)
@@ -291,11 +301,11 @@ def _experiments(result: RunResult) -> Iterator[ExperimentGlance]:
 
 
 def _processing(title: str, cells: Sequence[CellSummary]) -> ExperimentGlance:
-    """The fastest and the slowest cell, in us per message, of those that count."""
+    """The fastest and the slowest usable cells, in us per message."""
     counted = [cell for cell in cells if cell.status == CellStatus.OK]
     timed = sorted(
         ((cell.processing_s.estimate, cell) for cell in counted if cell.processing_s and not cell.open_loop),
-        key=lambda one: one[0],
+        key=lambda pair: pair[0],
     )
     out = len(cells) - len(counted)
     left_out = f"; {out} not ok, the report says why" if out else ""
@@ -327,23 +337,23 @@ def _row(cell: CellSummary) -> tuple[str, ...]:
 
 def _latencies(title: str, found: Sequence[LatencyResult]) -> ExperimentGlance:
     """The smallest and the largest load: median and 99th percentile."""
-    usable = [one for one in found if one.status == CellStatus.OK]
+    usable = [cell for cell in found if cell.status == CellStatus.OK]
     if not usable:
-        return ExperimentGlance(f"{title}: no latency that counts, the report says why")
-    ends = dict.fromkeys((min(usable, key=lambda one: one.percent), max(usable, key=lambda one: one.percent)))
+        return ExperimentGlance(f"{title}: no usable latency, the report says why")
+    ends = dict.fromkeys((min(usable, key=lambda cell: cell.percent), max(usable, key=lambda cell: cell.percent)))
     said = []
-    for one in ends:
+    for cell in ends:
         ranks = ", ".join(
-            f"p{found.rank:g} {found.latency_s.estimate * 1e3:.3g} ms"
-            for found in one.percentiles
-            if found.rank in _RANKS
+            f"p{percentile.rank:g} {percentile.latency_s.estimate * 1e3:.3g} ms"
+            for percentile in cell.percentiles
+            if percentile.rank in _RANKS
         )
-        said.append(f"{ranks} at {one.percent} % load")
+        said.append(f"{ranks} at {cell.percent} % load")
     return ExperimentGlance(f"{title}: {'; '.join(said)}")
 
 
 def _claims(claims: Sequence[Claim]) -> Iterator[str]:
-    """How many of each verdict, then each claim; what is decided comes first."""
+    """The number of claims with each verdict, then each claim, decided ones first."""
     if not claims:
         return
     number = Counter(claim.verdict for claim in claims)
@@ -354,7 +364,7 @@ def _claims(claims: Sequence[Claim]) -> Iterator[str]:
 
 
 def _step(result: RunResult) -> NextStep:
-    """The one thing that helps most: a look at what was lost, a better measurement, or a use of this one."""
+    """The most useful next step: look at what was lost, measure better, or use the result."""
     if result.audit.verdict == VerdictKind.INVALID:
         return NextStep("see which messages went wrong, and in which cell", "python -m analysis audit", of_run=True)
     if not result.measures:
@@ -363,7 +373,7 @@ def _step(result: RunResult) -> NextStep:
 
 
 def _use(result: RunResult) -> NextStep:
-    """A question to the model, about half of what the broker can do; where there is no such model, the tables."""
+    """A prediction at about half of the broker's capacity; without a usable model, the tables."""
     usable = [fit for fit in result.fits if fit.description is not None and fit.description.grade != Grade.POOR]
     if not usable:
         words = "see what each cell took" if result.fits else "see all tables"
@@ -371,7 +381,7 @@ def _use(result: RunResult) -> NextStep:
     points = usable[0].points
     n_fltr = min(FILTERS, max((point.n_fltr for point in points), default=0))
     copies = min(COPIES, max((math.floor(point.replication) for point in points), default=1))
-    times = {name: one.estimate for name, one in usable[0].parameters.items()}
+    times = {name: time.estimate for name, time in usable[0].parameters.items()}
     taken_s = processing_time_s(times, n_fltr, copies)
     rate = f" --rate {float(f'{0.5 / taken_s:.1g}'):.0f}" if taken_s > 0 else ""
     return NextStep(
@@ -382,17 +392,18 @@ def _use(result: RunResult) -> NextStep:
 
 
 def _better(result: RunResult) -> NextStep:
-    """More of the same where an interval was too wide, otherwise what the gravest finding advises."""
+    """A longer measurement where an interval was too wide, otherwise the advice of the most severe finding."""
     layouts = _layouts_needed(result) if result.verdict == VerdictKind.UNVERIFIED else None
     if layouts is None:
-        gravest = [one for one in result.every_finding if one.consequence == result.verdict]
+        gravest = [finding for finding in result.every_finding if finding.consequence == result.verdict]
         return NextStep(gravest[0].advice if gravest else "measure again", _again(result))
     more = "--starts 5" if layouts > MOST_LAYOUTS else f"--layouts {layouts}"
     return NextStep("measure longer, for narrower intervals", _again(result, more))
 
 
 def _layouts_needed(result: RunResult) -> int | None:
-    """So that every coefficient's interval is within its limit, by the square root law; None where all are."""
+    """Layouts needed for every coefficient's interval to be within its limit, by the square root law; None where all
+    are within it."""
     needed = [
         ENOUGH_LAYOUTS
         if precision.half_width is None
@@ -422,12 +433,12 @@ def _again(result: RunResult, more: str = "") -> str:
     return " ".join([*words, *([more] if more else [])])
 
 
-#: What the options of a run are unless its user says otherwise.
+#: Default values of a run's options.
 _USUAL: Mapping[str, object] = {"grid": "quick", "profile": "today", "loop": "delivery", "client": "bulk", "starts": 1}
 
 
 def _us(seconds: float) -> str:
-    """In us, with three digits, and all of them before the point."""
+    """In us with three significant digits, or all digits before the point where there are more."""
     value = seconds * 1e6
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:#.3g}"
 

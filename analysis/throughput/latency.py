@@ -1,11 +1,11 @@
-"""Open loops: latency from the planned instant to the read, beside what the generator itself was late.
+"""Open loops: latency from the planned instant to the read, reported with the lateness of the generator.
 
-The histograms are log-linear (`workloads.histogram`), so that merging them is exact and a quoted time is known to
-1/128 of itself. Percentiles come from the merged counts of a cell's counted slices, never from means of percentiles;
-the layout is the unit of their intervals.
+The histograms are log-linear (`workloads.histogram`), so that merging them is exact and a quoted time has a relative
+resolution of 1/128. Percentiles come from the merged counts of a cell's counted slices, never from means of
+percentiles; the layout is the unit of their intervals.
 
-The rate is a share of a capacity, which each round measures again. The slices of a cell come without the rounds in
-which that was down (`workloads.limits.CAPACITY_DROP`), whatever their latencies were.
+The rate is a share of a capacity, which each round measures again. Rounds in which the capacity had dropped
+(`workloads.limits.CAPACITY_DROP`) are left out, independent of their latencies.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from workloads.throughput.load_shape import ArrivalProcess
 
 Ints = npt.NDArray[np.int64]
 
-#: Layout, block, round: of a cell it names a slice.
+#: Layout, block, round: identifies a slice of a cell.
 Round: TypeAlias = tuple[int, int, int]
 
 #: The percentiles that are quoted.
@@ -45,7 +45,7 @@ RANKS = (50.0, 90.0, 99.0, 99.9)
 #: The experiment whose fit gives the service time of a prediction.
 MODEL = "replication"
 
-#: The columns that tell the slices of a cell apart.
+#: The columns that identify a slice of a cell.
 ROUND = ["layout", "block", "round"]
 
 #: More cells than these are counted, not named.
@@ -54,24 +54,24 @@ NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """How many times fell into each bucket: a row per slice, a column per bucket, the buckets in ascending order."""
+    """Number of times per bucket: a row per slice, a column per bucket, the buckets in ascending order."""
 
     rounds: tuple[Round, ...]
     buckets: tuple[int, ...]
     counts: Ints
 
     def of(self, rounds: Sequence[Round]) -> Histogram:
-        """These slices only; one without any time has a row of zeros."""
+        """These slices only; a slice without any time has a row of zeros."""
         rows = dict(zip(self.rounds, self.counts, strict=True))
         nothing = np.zeros(len(self.buckets), np.int64)
-        counts = [rows.get(one, nothing) for one in rounds]
+        counts = [rows.get(key, nothing) for key in rounds]
         return Histogram(tuple(rounds), self.buckets, np.array(counts).reshape(len(rounds), len(self.buckets)))
 
     @property
     def by_layout(self) -> Ints:
         """The counts with a row per layout."""
         layouts = [layout for layout, _, _ in self.rounds]
-        return np.array([self.counts[np.equal(layouts, one)].sum(axis=0) for one in sorted(set(layouts))])
+        return np.array([self.counts[np.equal(layouts, layout)].sum(axis=0) for layout in sorted(set(layouts))])
 
     @property
     def total(self) -> int:
@@ -82,7 +82,7 @@ class Histogram:
         return np.array([sum(bounds(bucket)) / 2e9 for bucket in self.buckets])
 
     def place(self, share: float) -> int:
-        """The column that holds the smallest time with at least this share of all times up to it."""
+        """The column of the quantile: of the smallest time with at least this share of all times up to it."""
         rank = max(1, ceil(share * self.total - 1e-9))
         return int(np.searchsorted(np.cumsum(self.counts.sum(axis=0)), rank))
 
@@ -91,7 +91,7 @@ Histograms = Mapping[tuple[CellKey, Measure], Histogram]
 
 
 def histograms(data: Frames, runs: Sequence[ThroughputRecord]) -> Histograms:
-    """All recorded times of all open loops, the workers' counts added up. Raises DataError for what is no count."""
+    """All recorded times of all open loops, summed over the workers. Raises DataError for an invalid count."""
     table = data.tables["latency"]
     with reading(runs):
         rows = (
@@ -123,18 +123,18 @@ def histograms(data: Frames, runs: Sequence[ThroughputRecord]) -> Histograms:
 def latency(
     run: ThroughputRecord, cells: Sequence[CellSummary], times: Histograms, fits: Sequence[FitResult]
 ) -> tuple[LatencyResult, ...]:
-    """One result per open loop that recorded latency and lateness in its slices."""
+    """A result per open loop that recorded latency and lateness in its slices."""
     results: list[LatencyResult] = []
     for cell in cells:
         rounds = [(window.layout, window.block, window.round) for window in cell.windows]
         found = [times[cell.key, measure].of(rounds) for measure in Measure if (cell.key, measure) in times]
-        if cell.open_loop and len(found) == len(Measure) and all(one.total for one in found):
+        if cell.open_loop and len(found) == len(Measure) and all(histogram.total for histogram in found):
             results.append(_result(run, cell, dict(zip(Measure, found, strict=True)), fits))
     return tuple(results)
 
 
 def marked(cells: Sequence[CellSummary], results: Sequence[LatencyResult]) -> tuple[CellSummary, ...]:
-    """The cells, those of open loops with the status that their latency gave them."""
+    """The cells; open loops have the status of their latency result."""
     by_key = {result.key: result for result in results}
     return tuple(
         replace(cell, status=result.status, reason=result.reason) if (result := by_key.get(cell.key)) else cell
@@ -143,13 +143,13 @@ def marked(cells: Sequence[CellSummary], results: Sequence[LatencyResult]) -> tu
 
 
 def findings(cells: Sequence[CellSummary], results: Sequence[LatencyResult]) -> Iterator[Finding]:
-    """What makes latencies doubtful, per broker: the generator, the clock, or that there is no record."""
+    """Doubts about latencies, per broker: the generator, the clock, or a missing record."""
     for broker in sorted({cell.key.broker for cell in cells if cell.open_loop}):
         own = [result for result in results if result.key.broker == broker]
         late = [result for result in own if result.status == CellStatus.GENERATOR_BOUND]
         if late:
             yield Finding(
-                what=f"the load on {broker} was not put on as planned",
+                what=f"the generator fell behind its schedule on {broker}",
                 measured=f"{late[0].reason}, in {_named(late)}",
                 limit=f"{LATENESS.limit:.0%} of the latency, or {LATENESS_FLOOR.limit * 1e3:g} ms, whichever is more, "
                 f"at every percentile from {LATENESS_FATAL.limit:g} down",
@@ -157,13 +157,13 @@ def findings(cells: Sequence[CellSummary], results: Sequence[LatencyResult]) -> 
                 consequence=VerdictKind.INVALID,
                 broker=broker,
             )
-        greyed = [result for result in own if result not in late and any(one.greyed for one in result.percentiles)]
+        greyed = [result for result in own if result not in late and any(p.greyed for p in result.percentiles)]
         if greyed:
             yield Finding(
-                what=f"high percentiles of {broker} are the generator's own",
-                measured=f"greyed in {_named(greyed)}",
+                what=f"high percentiles of {broker} are dominated by generator lateness",
+                measured=f"greyed out in {_named(greyed)}",
                 limit=f"{LATENESS.limit:.0%} of the latency, or {LATENESS_FLOOR.limit * 1e3:g} ms, whichever is more",
-                advice="read the others; a host with a core to spare for the load shows these as well",
+                advice="use the other percentiles; a host with a spare core for the load shows these as well",
                 broker=broker,
             )
         negative = [result for result in own if result.negative]
@@ -173,7 +173,7 @@ def findings(cells: Sequence[CellSummary], results: Sequence[LatencyResult]) -> 
                 measured=f"{sum(result.negative for result in negative)} of "
                 f"{sum(result.copies for result in negative)} copies, in {_named(negative)}",
                 limit="0: no copy is read before its planned instant",
-                advice="two clocks, or a generator that sends early; the copies are counted as they were measured",
+                advice="different clocks, or a generator that sends early; the copies are counted as measured",
                 broker=broker,
             )
         known = {result.key for result in own}
@@ -192,17 +192,17 @@ def findings(cells: Sequence[CellSummary], results: Sequence[LatencyResult]) -> 
 def percentile_s(times: Histogram, rank: float) -> Interval:
     """The percentile of all times, in s, with a 95 % interval whose ends are bounds of buckets.
 
-    The interval is that of order statistics: of m independent times, the l-th and u-th hold the percentile between
-    them where l and u - 1 are the 2.5 % and 97.5 % quantiles of Binomial(m, rank / 100) (David and Nagaraja, Order
-    Statistics, 3rd ed., section 7.1). Waiting times of neighbours are not independent. So m is not their number n
-    but the effective one (Korn and Graubard, Survey Methodology 24, 1998, for layouts as clusters):
+    The interval is based on order statistics: of m independent times, the l-th and u-th enclose the percentile, where
+    l and u - 1 are the 2.5 % and 97.5 % quantiles of Binomial(m, rank / 100) (David and Nagaraja, Order
+    Statistics, 3rd ed., section 7.1). Waiting times of successive messages are not independent. So m is not their
+    number n but the effective sample size (Korn and Graubard, Survey Methodology 24, 1998, for layouts as clusters):
 
         m = n / deff  (t(n - 1) / t(w - 1))^2,    deff = v / (p (1 - p) / n), at least 1
 
     deff is the design effect (Kish, Survey Sampling, 1965, section 8.2) and v the variance of the share p of times
-    up to the percentile, told from how it differs between the w layouts (ratio estimator, Cochran, Sampling
-    Techniques, 1977, section 2.11). The l-th of m stands for the shares from (l - 1) / m to l / m, of which each end
-    takes the outer one. Without an end where too few effective times lie beyond the percentile; without both where
+    up to the percentile, estimated from its differences between the w layouts (ratio estimator, Cochran, Sampling
+    Techniques, 1977, section 2.11). The l-th of m corresponds to the shares from (l - 1) / m to l / m, of which each
+    end uses the outer one. An end is None where too few effective times lie beyond the percentile; both are None where
     there are too few layouts.
     """
     share = rank / 100
@@ -227,7 +227,7 @@ def mean_s(times: Histogram) -> Interval:
 
 
 def _effective(times: Histogram, share: float, at: int) -> float:
-    """How many independent times say as much about this percentile, in column `at`, as all of them do; 0: unknown."""
+    """The effective sample size for this percentile, which is in column `at`; 0 where unknown."""
     n, counts = times.total, times.by_layout
     layouts = len(counts)
     if layouts < LAYOUTS.limit:
@@ -249,7 +249,7 @@ def _result(
     planned = cell.planned_per_s or 0.0
     capacity = planned * 100 / percent
     percentiles = tuple(_percentile(seen, late, rank) for rank in RANKS)
-    fatal = [one for one in percentiles if one.greyed and one.rank <= LATENESS_FATAL.limit]
+    fatal = [quoted for quoted in percentiles if quoted.greyed and quoted.rank <= LATENESS_FATAL.limit]
     mean = mean_s(seen)
     least = seen.middles_s[np.flatnonzero(seen.counts.sum(axis=0))[0]]
     predicted, model = _prediction(run, cell, capacity, fits) if arrivals == ArrivalProcess.POISSON else (None, "")
@@ -290,17 +290,17 @@ def _percentile(seen: Histogram, late: Histogram, rank: float) -> Percentile:
     quoted = percentile_s(seen, rank)
     lateness = float(late.middles_s[late.place(rank / 100)])
     allowed = max(LATENESS_FLOOR.limit, LATENESS.limit * quoted.estimate)
-    reason = f"the generator itself was {lateness * 1e3:.3g} ms late, {allowed * 1e3:.3g} ms is allowed"
+    reason = f"generator lateness {lateness * 1e3:.3g} ms, allowed {allowed * 1e3:.3g} ms"
     return Percentile(rank, quoted, lateness, reason if lateness > allowed else "")
 
 
 def _prediction(
     run: ThroughputRecord, cell: CellSummary, capacity_per_s: float, fits: Sequence[FitResult]
 ) -> tuple[float | None, str]:
-    """The mean waiting time of M/GI/1 at the cell's rate, in s, and where its service time comes from.
+    """The mean waiting time of M/GI/1 at the cell's rate, in s, and the source of its service time.
 
-    That is the run's own model where it has one that is not invalid, with one service time per number of copies;
-    else the measured capacity, whose service time is taken as constant.
+    That is the model of the same run where it has one that is not invalid, with a service time per number of copies;
+    otherwise the measured capacity, with a constant service time.
     """
     services = [(1.0, 1 / capacity_per_s)]
     model = "1 / capacity of the same flow in the same start"
@@ -320,7 +320,7 @@ def _prediction(
 
 
 def _copies(run: ThroughputRecord, key: CellKey) -> list[tuple[float, int]]:
-    """How many copies the messages of a cell have: (share of the messages, copies)."""
+    """The distribution of copies per message of a cell: (share of the messages, copies)."""
     groups = run.plan(key)["lanes"]
     lanes = sum(group["count"] for group in groups)
     return [
@@ -331,4 +331,4 @@ def _copies(run: ThroughputRecord, key: CellKey) -> list[tuple[float, int]]:
 
 def _named(found: Sequence[LatencyResult | CellSummary]) -> str:
     more = f" and {len(found) - NAMED} more cells" if len(found) > NAMED else ""
-    return ", ".join(str(one.key) for one in found[:NAMED]) + more
+    return ", ".join(str(cell.key) for cell in found[:NAMED]) + more

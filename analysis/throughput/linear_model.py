@@ -24,10 +24,10 @@ REGRESSORS: Mapping[str, Callable[[float, float], float]] = {
 #: Rounds of 1 / fitted^2; the weights no longer move after the second.
 ROUNDS = 3
 
-#: Columns scaled to length 1 whose smallest singular value is below this say the same thing twice.
+#: Columns scaled to length 1 are collinear if their smallest singular value is below this.
 COLLINEAR = 1e-6
 
-#: From here on a parameter rests on one row.
+#: Leverage from which a parameter depends on a single row.
 LEVERAGE = 1 - 1e-9
 
 #: Relative standard errors below this are rounding.
@@ -36,10 +36,12 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """Parameters, x @ parameters, and what the rows were divided by in the last fit."""
+    """A fitted plane."""
 
     parameters: Vector
+    #: x @ parameters
     fitted: Vector
+    #: the values by which the rows were divided in the last iteration
     reference: Vector
 
 
@@ -49,7 +51,7 @@ def regressors(parameters: Iterable[str], n_fltr: float, replication: float) -> 
 
 
 def identifiable(x: Matrix) -> bool:
-    """Whether the rows tell the columns apart."""
+    """Whether the columns are linearly independent."""
     lengths = np.linalg.norm(x, axis=0)
     if len(x) < x.shape[1] or not lengths.all():
         return False
@@ -57,15 +59,15 @@ def identifiable(x: Matrix) -> bool:
 
 
 def rests_on_one_row(x: Matrix) -> bool:
-    """Whether some parameter is lost with a single row: always so with as many rows as columns."""
+    """Whether a parameter depends on a single row; always the case with as many rows as columns."""
     return bool(_leverage(x).max() > LEVERAGE)
 
 
 def iterated_wls(b: Vector, x: Matrix) -> Plane:
-    """Weighted least squares with weights 1 / fitted^2, from weights 1 / observed^2 on.
+    """Weighted least squares with weights 1 / fitted^2, iterated from weights 1 / observed^2.
 
-    Where a fitted value is not positive, the observed one keeps its place in the weights. `b` may have a first axis,
-    of replicates: then each is fitted by itself, and the results have that axis as well.
+    Where a fitted value is not positive, the observed value is used in the weights instead. `b` may have a first axis
+    of replicates: then each is fitted separately, and the results have that axis as well.
     """
     reference, parameters = b, b
     for _ in range(ROUNDS + 1):
@@ -88,8 +90,8 @@ def at_most(estimate: float, standard_error: float, degrees: int) -> float:
     """A one-sided 95 % upper bound for a quantity that cannot be negative, from an estimate that may be.
 
     The u with P(T <= (estimate - u) / s) = 0.05 P(T <= estimate / s), T being Student's t. Far above 0 it is the
-    ordinary bound; near 0 and below, where that one would be too small or negative, it covers more often than 95 %
-    and stays positive (CLs: Read, J. Phys. G 28, 2002, page 2693; Zech, Nucl. Instrum. Meth. A 277, 1989, page 608).
+    ordinary bound; near and below 0, where the ordinary bound would be too small or negative, its coverage exceeds 95 %
+    and it stays positive (CLs: Read, J. Phys. G 28, 2002, page 2693; Zech, Nucl. Instrum. Meth. A 277, 1989, page 608).
     """
     share = (1 - CONFIDENCE) * stdtr(degrees, estimate / standard_error)
     return float(estimate - stdtrit(degrees, share) * standard_error)
@@ -106,11 +108,16 @@ def left_out_errors(b: Vector, x: Matrix) -> Vector:
 
 
 def lack_of_fit_f(relative: Vector, covariance: Matrix, degrees: int, x: Matrix) -> tuple[float, float] | None:
-    """F and p of the test that cells lie on the plane: `relative` = measured / fitted - 1, `x` in units of fitted.
+    """F and p of the test that the cells lie on the plane; None without degrees of freedom, or without scatter.
 
-    Hotelling's T^2 of the q = cells - parameters directions that the plane leaves free, at their own covariance:
+    Hotelling's T^2 in the q = cells - parameters directions orthogonal to the plane, with their covariance:
     (degrees - q + 1) / (q degrees) T^2 is F with q and degrees - q + 1 (Anderson, Multivariate Statistical Analysis,
-    2003, section 5.2). None without a degree of freedom, or where nothing scatters.
+    2003, section 5.2).
+
+    relative: measured / fitted - 1
+    covariance: of `relative`
+    degrees: degrees of freedom of the covariance
+    x: design matrix, rows divided by the fitted values
     """
     free = x.shape[0] - x.shape[1]
     if free < 1 or degrees < free:

@@ -1,7 +1,7 @@
-"""From run directories to results: the one place that knows in which order the parts of an analysis are asked.
+"""From run directories to results: the order in which the parts of an analysis are executed.
 
-The audit decides first. What it finds, and what the host and the cells say about a broker, counts for every
-model fitted on that broker in that run.
+The audit comes first. Its findings, and those about the host and the cells of a broker, apply to every model fitted to
+that broker in that run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from analysis.throughput.reader import ThroughputRecord, open_runs
 from workloads.schema import Window
 from workloads.status import CellStatus, VerdictKind
 
-#: The suite's own client, which needs no word.
+#: The suite's own client, which the title does not mention.
 BULK = "bulk"
 
 
@@ -42,14 +42,14 @@ def audited(paths: Sequence[Path], *, master: str, partial: bool = False) -> tup
 
 
 def analysed(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[RunResult, ...]:
-    """Everything about each run; runs are never put together. Raises DataError where one cannot be read."""
+    """The complete analysis of each run; runs are never combined. Raises DataError where one cannot be read."""
     runs = open_runs(paths, partial=partial)
     with session(master) as spark:
         return _analysed(spark, runs)
 
 
 def fitted(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[RunResult, ...]:
-    """The same, for a model: raises DataError as well where no run allows a fit."""
+    """As `analysed`, but raises DataError where no run allows a fit."""
     return with_models(analysed(paths, master=master, partial=partial))
 
 
@@ -88,7 +88,7 @@ def _result(
     times: latency.Histograms,
     host: tuple[HostUse, ...],
 ) -> RunResult:
-    """A smoke grid is judged by its audit alone."""
+    """The analysis of a run; of a smoke grid, the audit only."""
     estimates = aggregate.estimated(run, windows)
     cells = aggregate.summarise(run, windows, audited_run.cells, estimates)
     rounds: tuple[RoundLevel, ...] = ()
@@ -134,14 +134,14 @@ def _nothing(run: ThroughputRecord, cells: Sequence[CellSummary]) -> Iterator[Fi
         yield Finding(
             what="nothing was measured",
             measured=f"{len(run.not_applicable)} cells, none of them applicable to its broker",
-            limit="a cell that is",
+            limit="at least one applicable cell",
             advice="choose another experiment (-k) or another broker",
             consequence=VerdictKind.UNVERIFIED,
         )
 
 
 def _judged(result: FitResult, findings: Sequence[Finding]) -> FitResult:
-    """A model is believed no further than the run that it comes from."""
+    """The fit with the run's findings: the verdict of a model is never better than that of its run."""
     return result.also(
         finding
         for finding in findings
@@ -150,13 +150,13 @@ def _judged(result: FitResult, findings: Sequence[Finding]) -> FitResult:
 
 
 def _refusal(broker: str, error: DataError, cells: Sequence[CellSummary]) -> Finding:
-    """No model because cells were left out is a failure; because few were asked for, it is not."""
+    """A missing model makes the run invalid if cells were left out, but not if too few cells were asked for."""
     left_out = any(cell.status != CellStatus.OK for cell in cells if cell.key.broker == broker and cell.fits_model)
     return Finding(
         what="no model",
         measured=str(error),
-        limit="usable cells that tell the parameters apart, and one more",
-        advice="the cells stand for themselves",
+        limit="usable cells that identify the parameters, and one more",
+        advice="use the cells without a model",
         consequence=VerdictKind.INVALID if left_out else VerdictKind.VALID,
         broker=broker,
     )

@@ -1,6 +1,6 @@
-"""How many layouts `--precision` takes: asked by the half that measures, between two layouts, in its own words.
+"""The number of layouts for `--precision`: called by the measuring half between two layouts, with its own types.
 
-No Spark and no statsmodels: a broker is live while this runs.
+It imports neither Spark nor statsmodels, since a broker is live while it runs.
 """
 
 from __future__ import annotations
@@ -22,10 +22,14 @@ Key = tuple[str, str]
 def layouts_needed(
     windows: Mapping[Key, Sequence[Window]], plans: Mapping[Key, Mapping[str, Any]], half_width: float, starts: int
 ) -> int:
-    """Layouts per start, so that no coefficient of any model of the run is known worse than to `half_width`.
+    """Layouts per start with which the half-width of no coefficient in the run exceeds `half_width`.
 
-    windows: the counted slices of all cells of a start, anchors included · plans: the plan.json entries of its cells,
-    without anchors. Raises WorkloadError where the cells show no model.
+    Raises WorkloadError where the cells do not identify a model.
+
+    windows: the counted slices of all cells of a start, anchors included
+    plans: the plan.json entries of its cells, without anchors
+    half_width: relative half-width of the 95 % intervals
+    starts: number of starts of the run
     """
     slices = [
         rotation.MeasuredSlice.of(key, window)
@@ -44,7 +48,7 @@ def layouts_needed(
 
 
 def _rows(cells: Sequence[tuple[Key, Mapping[str, Any]]]) -> dict[Key, list[float]]:
-    """The design of a model; without a filter in any cell it has no cost of filters."""
+    """The design matrix of a model, by cell; without a filter in any cell it has no column for filters."""
     filters = any(plan["n_fltr"] for _, plan in cells)
     names = [name for name in REGRESSORS if filters or name != "t_fltr"]
     return {key: regressors(names, plan["n_fltr"], plan["replication"]) for key, plan in cells}

@@ -1,7 +1,7 @@
-"""What a fitted broker would do: capacity, utilisation and waiting at a number of filters and a replication grade.
+"""Predictions of a fit: capacity, utilisation and waiting time at a number of filters and a replication grade.
 
-A prediction is a fit transformed and nothing more: the ends of B's interval become those of everything else. It
-describes a mean over messages; nothing here reads a file.
+A prediction is a transformation of the fit: the ends of all intervals follow from those of B. It describes a mean over
+messages; nothing here reads a file.
 """
 
 from __future__ import annotations
@@ -25,73 +25,79 @@ from workloads.status import VerdictKind
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """n_fltr filters, r copies per message, messages/s that arrive (None: capacity only); extrapolate: far as well."""
+    """The point to predict."""
 
+    #: filters installed
     n_fltr: float
+    #: copies per message
     replication: float
+    #: messages/s that arrive; None for the capacity only
     rate_per_s: float | None = None
+    #: predict far outside the measured cells as well
     extrapolate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """One fit's answer. Intervals are the fit's own; without an upper end where the data exclude none.
-
-    at_cap: whether the cap on transmission decides B · far: why it is an extrapolation, empty where it is none ·
-    processing_s: B · received_per_s: the capacity 1 / B · overall_per_s: (r + 1) / B · utilisation, waiting_s: at the
-    rate asked for, None without one.
-    """
+    """The prediction of a fit. Intervals follow from those of the fit; an upper end is None where it is unbounded."""
 
     fit: FitResult
     question: Question
+    #: B is determined by the cap on transmission
     at_cap: bool
+    #: why it is an extrapolation; empty where it is not
     far: str
+    #: B
     processing_s: Interval
+    #: the capacity 1 / B
     received_per_s: Interval
+    #: (r + 1) / B
     overall_per_s: Interval
+    #: at the rate asked for; None without a rate
     utilisation: Interval | None
+    #: mean, at the rate asked for; None without a rate
     waiting_s: Interval | None
 
 
 @dataclass(frozen=True, slots=True)
 class RunPredictions:
-    """One prediction per fit of a run, and why there are no others."""
+    """The predictions of the fits of a run."""
 
     predicted: tuple[Prediction, ...]
+    #: the reasons where a fit gives no prediction
     refused: tuple[str, ...]
     verdict: VerdictKind
 
 
 def predict(fit: FitResult, question: Question) -> Prediction:
-    """The fit at this point.
+    """The prediction of a fit at this point.
 
-    B is t_rcv + n_fltr t_fltr + r t_tx with the t interval of the fit's covariance, or r t_sat where the fit found
-    a cap that lies above it. The waiting time takes the broker for one server in first-come order, Poisson
-    arrivals, and B for the service time of every message, as n_fltr and r are constant (M/D/1). Raises DataError
-    far outside the cells that were measured, about filters where there were none, without a B above 0, and at a rate
-    that is not below the capacity.
+    B is t_rcv + n_fltr t_fltr + r t_tx with the t interval from the fit's covariance, or r t_sat where the fit has a
+    cap and r t_sat is larger. The waiting time assumes a single server, first come first served, with Poisson arrivals
+    and the constant service time B, since n_fltr and r are constant (M/D/1). Raises DataError far outside the measured
+    cells, for filters where the experiment had none, for B <= 0, and at a rate that is not below the capacity.
     """
     place = f"{fit.experiment} on {fit.broker} ({fit.run})"
     if question.n_fltr and "t_fltr" not in fit.parameters:
         raise DataError(
-            f"{place}: there were no filters in this experiment, so that it knows nothing of n_fltr "
-            f"{question.n_fltr:g}; ask with --n-fltr 0, or of an experiment with filters"
+            f"{place}: there were no filters in this experiment, so that it cannot predict n_fltr "
+            f"{question.n_fltr:g}; use --n-fltr 0, or an experiment with filters"
         )
     far = _far(fit, question)
     if far and not question.extrapolate:
-        raise DataError(f"{place}: {far}; measure a larger --grid, or ask with --extrapolate")
+        raise DataError(f"{place}: {far}; measure a larger --grid, or use --extrapolate")
     processing, at_cap = _processing(fit, question)
     if processing.estimate <= 0:
         raise DataError(
             f"{place}: the model gives B = {processing.estimate * 1e6:.4g} us at n_fltr {question.n_fltr:g} and "
-            f"r {question.replication:g}, and no time is below 0; ask for a point nearer to the cells of the fit"
+            f"r {question.replication:g}, but a time must be positive; choose a point nearer to the cells of the fit"
         )
     rate = question.rate_per_s
     if rate is not None and rate * processing.estimate >= 1:
         raise DataError(
             f"{place}: {rate:g} messages/s are not below the capacity of {1 / processing.estimate:.0f} messages/s at "
             f"n_fltr {question.n_fltr:g} and r {question.replication:g}: the queue "
-            "grows without end; give a lower --rate"
+            "grows without bound; give a lower --rate"
         )
     return Prediction(
         fit=fit,
@@ -115,22 +121,22 @@ def predictions(results: Sequence[RunResult], question: Question) -> tuple[RunPr
 
 
 def text(answers: Sequence[RunPredictions]) -> str:
-    """For a terminal: a block per fit."""
+    """Text for a terminal: a block per fit."""
     return "\n\n".join(
         block
         for answer in answers
         for block in (
-            *("\n".join(_lines(one)) for one in answer.predicted),
+            *("\n".join(_lines(prediction)) for prediction in answer.predicted),
             *(f"no prediction: {reason}" for reason in answer.refused),
         )
     )
 
 
 def predict_json(answers: Sequence[RunPredictions]) -> dict[str, Any]:
-    """`predict`: one entry per fit that predicts, and the reasons of the others."""
+    """`predict`: an entry per prediction, and the reasons where there is none."""
     return {
         "schema": JSON_SCHEMA,
-        "predictions": [_record(one) for answer in answers for one in answer.predicted],
+        "predictions": [_record(prediction) for answer in answers for prediction in answer.predicted],
         "refused": [reason for answer in answers for reason in answer.refused],
         "verdict": worst(answer.verdict for answer in answers),
     }
@@ -148,7 +154,7 @@ def _of_run(result: RunResult, question: Question) -> RunPredictions:
 
 
 def _far(fit: FitResult, question: Question) -> str:
-    """Why this point is far outside the cells that the fit describes, at the cap or not; empty where it is not."""
+    """Why this point is far outside the cells of the fit, capped ones included; empty where it is not."""
     at_cap = fit.roofline.points if fit.roofline is not None and fit.roofline.preferred else ()
     measured = [*fit.points, *at_cap]
     reach = {
@@ -156,14 +162,14 @@ def _far(fit: FitResult, question: Question) -> str:
         "r": (question.replication, max(point.replication for point in measured)),
     }
     return " and ".join(
-        f"{name} {asked:g} is more than {EXTRAPOLATION.limit:g} times the {most:g} that this fit saw at most"
+        f"{name} {asked:g} is more than {EXTRAPOLATION.limit:g} times the largest value of this fit, {most:g}"
         for name, (asked, most) in reach.items()
         if asked > EXTRAPOLATION.limit * most
     )
 
 
 def _processing(fit: FitResult, question: Question) -> tuple[Interval, bool]:
-    """B at this point, and whether it is that of the cap."""
+    """B at this point, and whether it is determined by the cap."""
     estimate = processing_time_s(
         {name: interval.estimate for name, interval in fit.parameters.items()}, question.n_fltr, question.replication
     )
@@ -182,7 +188,7 @@ def _scaled(interval: Interval, factor: float) -> Interval:
 
 
 def _rate(processing: Interval, messages: float) -> Interval:
-    """messages / B: the ends change places. Where B may be 0, no rate is excluded."""
+    """messages / B: the ends of the interval are swapped. Where B may be 0, the upper end is None."""
     if processing.low is None or processing.high is None:
         return Interval(messages / processing.estimate)
     highest = messages / processing.low if processing.low > 0 else None
@@ -190,7 +196,10 @@ def _rate(processing: Interval, messages: float) -> Interval:
 
 
 def _waiting(processing: Interval, rate_per_s: float) -> Interval:
-    """It grows with B; open below where B may be 0, and above where the rate may be beyond the capacity."""
+    """The mean waiting time, which increases with B.
+
+    The lower end is None where B may be 0, the upper end where the rate may exceed the capacity.
+    """
     low, high = processing.low, processing.high
     if low is None or high is None:
         return Interval(_waits(rate_per_s, processing.estimate))
@@ -205,55 +214,59 @@ def _waits(rate_per_s: float, service_s: float) -> float:
     return mean_waiting_s(rate_per_s, service_s, service_s**2)
 
 
-def _lines(one: Prediction) -> Iterator[str]:
-    fit, question = one.fit, one.question
+def _lines(prediction: Prediction) -> Iterator[str]:
+    fit, question = prediction.fit, prediction.question
+    capacity, overall = _range(prediction.received_per_s, ".0f"), _range(prediction.overall_per_s, ".0f")
     yield (
         f"{fit.experiment} on {fit.broker}, profile {fit.profile} (run {fit.run}), "
         f"n_fltr {question.n_fltr:g}, r {question.replication:g}; 95 % intervals {SCOPES[fit.scope]}"
     )
-    yield f"capacity: {_range(one.received_per_s, '.0f')} messages/s in, {_range(one.overall_per_s, '.0f')} overall"
-    yield f"B: {_range(_scaled(one.processing_s, 1e6))} us per message" + (", by the cap" if one.at_cap else "")
-    if one.utilisation is not None and one.waiting_s is not None:
-        yield f"at {question.rate_per_s:g} messages/s: utilisation {_range(_scaled(one.utilisation, 100), '.1f')} %"
+    yield f"capacity: {capacity} messages/s in, {overall} overall"
+    cap = ", by the cap" if prediction.at_cap else ""
+    yield f"B: {_range(_scaled(prediction.processing_s, 1e6))} us per message{cap}"
+    if prediction.utilisation is not None and prediction.waiting_s is not None:
+        utilisation = _range(_scaled(prediction.utilisation, 100), ".1f")
+        yield f"at {question.rate_per_s:g} messages/s: utilisation {utilisation} %"
         yield (
-            f"mean waiting time there: {_range(_scaled(one.waiting_s, 1e6))} us before service begins, if arrivals are "
-            "Poisson and the broker is one server that takes B for every message, first come first served (M/D/1)"
+            f"mean waiting time there: {_range(_scaled(prediction.waiting_s, 1e6))} us before service begins, assuming "
+            "Poisson arrivals and a single server with the constant service time B, first come first served (M/D/1)"
         )
-    if one.far:
-        yield f"extrapolated: {one.far}; nothing shows that the model holds there"
+    if prediction.far:
+        yield f"extrapolated: {prediction.far}; the model was not tested there"
     yield f"verdict of the model: {fit.verdict}"
 
 
 def _range(interval: Interval, digits: str = ".4g") -> str:
-    """Estimate and ends; an end that the data do not give is said to be open."""
+    """Estimate and ends; an end that is None is shown as open."""
     if interval.low is None and interval.high is None:
         return format(interval.estimate, digits)
     low, high = ("open" if end is None else format(end, digits) for end in (interval.low, interval.high))
     return f"{interval.estimate:{digits}} ({low} to {high})"
 
 
-def _record(one: Prediction) -> dict[str, Any]:
+def _record(prediction: Prediction) -> dict[str, Any]:
+    fit, question = prediction.fit, prediction.question
     return {
-        "run": one.fit.run,
-        "broker": one.fit.broker,
-        "experiment": one.fit.experiment,
-        "profile": one.fit.profile,
-        "scope": one.fit.scope,
-        "n_fltr": one.question.n_fltr,
-        "replication": one.question.replication,
-        "rate_per_s": one.question.rate_per_s,
-        "at_cap": one.at_cap,
-        "extrapolated": one.far,
-        "processing": _value(one.processing_s, "_s"),
-        "received_per_s": _value(one.received_per_s),
-        "overall_per_s": _value(one.overall_per_s),
-        "utilisation": one.utilisation and _value(one.utilisation),
-        "waiting": one.waiting_s and _value(one.waiting_s, "_s"),
-        "verdict": one.fit.verdict,
+        "run": fit.run,
+        "broker": fit.broker,
+        "experiment": fit.experiment,
+        "profile": fit.profile,
+        "scope": fit.scope,
+        "n_fltr": question.n_fltr,
+        "replication": question.replication,
+        "rate_per_s": question.rate_per_s,
+        "at_cap": prediction.at_cap,
+        "extrapolated": prediction.far,
+        "processing": _value(prediction.processing_s, "_s"),
+        "received_per_s": _value(prediction.received_per_s),
+        "overall_per_s": _value(prediction.overall_per_s),
+        "utilisation": prediction.utilisation and _value(prediction.utilisation),
+        "waiting": prediction.waiting_s and _value(prediction.waiting_s, "_s"),
+        "verdict": fit.verdict,
     }
 
 
 def _value(interval: Interval, unit: str = "") -> dict[str, Any]:
-    """As elsewhere `estimate` and `ci95`; an open end is null inside the pair."""
+    """`estimate` and `ci95`, as elsewhere; an open end is null inside the pair."""
     ends = None if interval.low is None and interval.high is None else [interval.low, interval.high]
     return {f"estimate{unit}": interval.estimate, f"ci95{unit}": ends}

@@ -1,4 +1,4 @@
-"""Run directory of the throughput study -> checked description; what every kind has in common stands in `directory`."""
+"""Run directory of the throughput study -> checked description; the common part is in `analysis.run_directory`."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Life: TypeAlias = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class ThroughputRecord(RunRecord):
-    """A run directory of the throughput study that may be read. `cells` are those with counted slices.
-
-    layouts, rounds: asked for per start, and counted rounds per layout · slice_s: the measured part of a slice, at
-    least · precision: for which layouts were added, None where the number was fixed.
-    """
+    """A run directory of the throughput study that may be read. `cells` are those with counted slices."""
 
     grid: str
     profile: str
     loop: str
     client: str
     workers: int
+    #: layouts asked for, per start
     layouts: int
+    #: counted rounds per layout
     rounds: int
+    #: least duration of the measured part of a slice, s
     slice_s: float
+    #: relative half-width for which layouts were added; None where their number was fixed
     precision: float | None
 
 
@@ -44,7 +44,7 @@ def open_runs(paths: Sequence[Path], *, partial: bool = False) -> tuple[Throughp
 
 
 def counted(windows: Iterable[Window]) -> tuple[Window, ...]:
-    """The slices that count, without those that made the broker warm."""
+    """The counted slices, without those of the warm-up."""
     return tuple(window for window in windows if window.status == WindowStatus.OK)
 
 

@@ -1,8 +1,8 @@
 """A cap on transmission: B = max(t_rcv + n_fltr t_fltr + r t_tx, r t_sat), as arithmetic on arrays.
 
-Under the cap every copy takes t_sat, whatever else the message costs, so that B / r = t_sat there and more
-everywhere else: the capped cells are those with the smallest B / r. This leaves one split per number of capped
-cells, and all of them are tried.
+At the cap every copy takes t_sat, independent of the other costs, so that B / r = t_sat there and larger
+everywhere else: the capped cells are those with the smallest B / r. There is therefore a single split for each number
+of capped cells, and all of them are tried.
 """
 
 from __future__ import annotations
@@ -21,33 +21,35 @@ from workloads.limits import CAPPED_CELLS
 Rows: TypeAlias = npt.NDArray[np.bool_]
 Places: TypeAlias = npt.NDArray[np.int_]
 
-#: What is not positive becomes this, whose logarithm drives a search away.
+#: Replaces values that are not positive; its logarithm drives the search away from them.
 _TINY = 1e-100
 
-#: Relative errors below this are rounding, of which no model explains more than another.
+#: Relative errors below this are rounding, which does not distinguish the models.
 ROUNDING = 1e-6
 
-#: Standard deviations of a row by which the plane is above the cap, for the row to be clear of it.
+#: Number of standard deviations of a row by which the plane must exceed the cap for the row to be clear of the cap.
 CLEAR = 3
 
-#: Parameters counted by AICc beside those of the mean: the variance.
+#: Parameters counted by AICc in addition to those of the mean: the variance.
 _VARIANCE = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Regimes:
-    """The best roofline: which rows are capped, and how much higher the AICc of the plane alone is."""
+    """The best roofline."""
 
+    #: which rows are capped
     capped: Rows
+    #: AICc of the plane alone less that of the roofline
     delta_aicc: float
 
 
 def regimes(b: Vector, x: Matrix) -> Regimes | None:
     """The roofline with the least squares of log residuals; rows of `x` end with r, `b` is in s.
 
-    The errors of both models are log-normal with one variance, so that their AICc may be compared. None where no
-    roofline has at least CAPPED_CELLS rows at the cap and, clear of it, rows that identify the plane: rows at the
-    bend may be capped as well, and would then show t_sat where t_tx is asked.
+    The errors of both models are log-normal with the same variance, so that their AICc are comparable. None where no
+    roofline has at least CAPPED_CELLS rows at the cap and, clear of it, rows that identify the plane: rows near the
+    bend may be capped as well, and would then bias t_tx towards t_sat.
     """
     n, parameters = len(b), x.shape[1] + _VARIANCE
     replication = x[:, -1]
@@ -58,13 +60,13 @@ def regimes(b: Vector, x: Matrix) -> Regimes | None:
     splits = [(order[:count], order[count:]) for count in range(round(CAPPED_CELLS.limit), n - x.shape[1])]
     found = [rows.roofline(capped, rest) for capped, rest in splits if _apart(x, rest)]
     admissible = [
-        one
-        for one in found
-        if one.capped.sum() >= CAPPED_CELLS.limit and _apart(x, np.flatnonzero(one.clear_of_cap(n - parameters)))
+        fitted
+        for fitted in found
+        if fitted.capped.sum() >= CAPPED_CELLS.limit and _apart(x, np.flatnonzero(fitted.clear_of_cap(n - parameters)))
     ]
     if not admissible:
         return None
-    best = min(admissible, key=lambda one: one.squares)
+    best = min(admissible, key=lambda fitted: fitted.squares)
     return Regimes(best.capped, aicc(rows.plane_squares(), n, parameters) - aicc(best.squares, n, parameters + 1))
 
 
@@ -79,9 +81,11 @@ def aicc(squares: float, n: int, k: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Roofline:
-    """A fitted roofline: its sum of squares, and per row plane / (r t_sat)."""
+    """A fitted roofline."""
 
+    #: sum of squares of the log residuals
     squares: float
+    #: per row, plane / (r t_sat)
     above: Vector
 
     @property
@@ -118,7 +122,7 @@ class _Rows:
         return float(2 * least_squares(logs, self._start(np.arange(len(rows))), slopes, method="lm").cost)
 
     def roofline(self, capped: Places, rest: Places) -> _Roofline:
-        """From this split on."""
+        """The roofline fitted from this split as the starting point."""
 
         def model(parameters: Vector) -> tuple[Matrix, Vector]:
             plane, cap = self.plane @ parameters[:-1], self.cap * parameters[-1]
@@ -137,12 +141,12 @@ class _Rows:
         return _Roofline(float(2 * result.cost), self.plane @ result.x[:-1] / (self.cap * result.x[-1]))
 
     def _start(self, places: Places) -> Vector:
-        """The plane on these rows; without a parameter below 0 where it would be below 0 somewhere."""
+        """The plane fitted to these rows; with non-negative parameters if it would otherwise be negative anywhere."""
         ones = np.ones(len(places))
         free = np.asarray(np.linalg.lstsq(self.plane[places], ones, rcond=None)[0], dtype=float)
         return free if (self.plane @ free > 0).all() else np.asarray(nnls(self.plane[places], ones)[0], dtype=float)
 
 
 def _apart(x: Matrix, rows: Places) -> bool:
-    """Whether these rows identify the plane, and none of them alone a parameter of it."""
+    """Whether these rows identify the plane without any parameter depending on a single row."""
     return identifiable(x[rows]) and not rests_on_one_row(x[rows])

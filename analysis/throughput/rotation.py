@@ -1,10 +1,11 @@
-"""What the slices of one start say about its cells: ln(time per message) = cell + round + e, robustly.
+"""Robust estimate of the cells of a start from its slices, with the model ln(time per message) = cell + round + e.
 
-Every cell has slices in many rounds, and a round slows all its cells alike. What disturbs single slices carries
-little weight, and a stretch of slices that lies above the others, whole rounds or parts of them, none. Round effects
-have the median 0 over what is left, so that a cell's estimate is its cost at the median round that nobody disturbed;
-where a third of the slices or more is disturbed, it is for the caller to doubt it. Pauses for garbage collection are
-a cost of the broker and no disturbance: they are taken off the slices first and come back as a mean.
+Every cell has slices in many rounds, and a disturbed round slows all its cells by the same factor. Disturbed single
+slices have little weight, and a stretch of slices above the level of the others (whole rounds or parts of them) has
+none. Round effects have the median 0 over the remaining slices, so that a cell's estimate is its cost at the median
+undisturbed round; where a third of the slices or more is disturbed, the caller must report it. Pauses for garbage
+collection are a cost of the broker and not a disturbance: they are subtracted from the slices first and added again as
+a mean.
 
 The layout is the unit of every interval: everything is estimated again with one layout left out at a time. Arithmetic
 on arrays; nothing here knows a run, a file or a finding.
@@ -32,38 +33,40 @@ Places: TypeAlias = npt.NDArray[np.int_]
 #: Layout, block, round.
 RoundKey: TypeAlias = tuple[int, int, int]
 
-#: Standard deviations at which a slice has no weight: 95 % efficient for normal errors (Beaton and Tukey 1974).
+#: Number of standard deviations from which a slice has weight 0: 95 % efficiency for normal errors (Beaton and Tukey
+#: 1974).
 TUKEY = 4.685
 
-#: Slices, one after the other, whose median says whether the host is disturbed: three seconds, a spell takes seven.
+#: Number of consecutive slices whose median decides whether the host is disturbed: three seconds, while a disturbance
+#: lasts seven.
 STRETCH = 7
 
-#: The median of a stretch may lie so many standard deviations of a slice above the level without a disturbance.
+#: Number of standard deviations of a slice by which the median of an undisturbed stretch may exceed the level.
 STRETCH_NOISE = 1.2
 
-#: A disturbance is told from a level that this share of the rounds lies below: more than half may be disturbed.
+#: Quantile of the rounds that defines the undisturbed level: more than half of the rounds may be disturbed.
 CALM = 1 / 3
 
-#: The weight of a slice without weight: disturbed rounds stay connected to the others, and show in no digit.
+#: Used instead of weight 0: disturbed rounds stay connected to the others without a visible effect.
 LEAST_WEIGHT = 1e-8
 
 #: Median absolute deviation of a normal distribution x this = its standard deviation.
 _MAD = 1.482602218505602
 
-#: Logarithms that differ by less are equal: far more than what slices of the least weight can move a cell by.
+#: Logarithms that differ by less are equal; far above the effect of slices with the least weight on a cell.
 _ROUNDING = 1e-6
 
 _SWEEPS = 2
 _STAGES = 3
 _ITERATIONS = 15
 
-#: Of the standard deviation of a slice, by which the last iteration changes a residual: while disturbances are looked
-#: for, and in the end.
+#: Convergence: largest change of a residual in the last iteration, as a share of the standard deviation of a slice;
+#: while searching for disturbances, and in the final fit.
 _LOOKING, _FITTED = 3e-2, 3e-3
 
 
 class Ordered(Protocol):
-    """What names a cell: hashable, and sorted."""
+    """Identifies a cell: hashable and sortable."""
 
     def __hash__(self) -> int: ...
 
@@ -72,26 +75,28 @@ class Ordered(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSlice:
-    """The measured part of one slice: `received` messages in `taken_s`, pauses of the broker's JVM included.
-
-    gc_pause_s, gc_pauses: young collections in it, and how many · full_gc_pause_s: full ones; None where no log of the
-    JVM tells.
-    """
+    """The measured part of a slice."""
 
     cell: Ordered
     layout: int
     block: int
     round: int
+    #: index of the slice in its round
     position: int
+    #: duration, s, pauses of the broker's JVM included
     taken_s: float
+    #: messages received in that time
     received: int
+    #: pauses for young collections, s; None without a log of the JVM
     gc_pause_s: float | None = None
+    #: number of young collections; None without a log of the JVM
     gc_pauses: int | None = None
+    #: pauses for full collections, s; None without a log of the JVM
     full_gc_pause_s: float | None = None
 
     @classmethod
     def of(cls, cell: Ordered, window: Window) -> MeasuredSlice:
-        """What the estimation needs of a recorded slice."""
+        """The part of a recorded slice that the estimation needs."""
         young, full = window.gc_pause_ns, window.full_gc_pause_ns
         return cls(
             cell=cell,
@@ -109,54 +114,57 @@ class MeasuredSlice:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Relative standard deviations: of the slices of a cell within its layout, less the level of their rounds, and of
-    the layouts beyond that. None where the slices do not show it."""
+    """Relative standard deviations; None where the slices do not determine them."""
 
+    #: of the slices of a cell within its layout, after removing the levels of their rounds
     slices: float | None
+    #: of the layouts, beyond what the slices explain
     layouts: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class CarryOver:
-    """What the cell that was under way before adds to a slice: its standard deviation relative to B, and the p value
-    of the test that it adds nothing."""
+    """The effect of the preceding cell on a slice."""
 
+    #: its standard deviation relative to B
     deviation: float
+    #: of the test that there is no effect
     p: float
 
 
 @dataclass(frozen=True, slots=True)
 class StartEstimate:
-    """The cells of one start, in the order of `cells`; times in s per message received.
-
-    estimates_s: B at the median round, pauses included; NaN for a cell without a message · replicates_s: the same with
-    one layout left out, in the order of `layouts`; NaN for a cell that has no other layout; without a row where there
-    are too few layouts for an interval · pilot_s: the same of the pilot's layouts alone, without a row where there was
-    no pilot · means_s: time over messages of all slices · robust_s: what estimates_s is without the pauses that a log
-    tells of · levels: of each round, its factor less 1 relative to the median round.
-    """
+    """The estimates for a start; arrays are in the order of `cells`, times in s per message received."""
 
     cells: tuple[Any, ...]
     layouts: tuple[int, ...]
+    #: B at the median round, pauses included; NaN for a cell without a message
     estimates_s: Array
+    #: the same with one layout left out, in the order of `layouts`; NaN for a cell that has no other layout; no rows
+    #: where there are too few layouts for an interval
     replicates_s: Array
+    #: time divided by messages over all slices
     means_s: Array
+    #: estimates_s without the pauses recorded in a log
     robust_s: Array
+    #: ratio of each round to the median round, less 1
     levels: Mapping[RoundKey, float]
     scatter: Scatter
     carry_over: CarryOver | None
+    #: replicates from the pilot's layouts only; no rows where there was no pilot
     pilot_s: Array
 
 
 def estimate(slices: Sequence[MeasuredSlice], pilot: int | None = None) -> StartEstimate:
-    """B of every cell. Raises DataError where there is no slice, or two of one cell in one round.
+    """Estimates B of every cell. Raises DataError where there is no slice, or a cell has two slices in a round.
 
-    pilot: how many first layouts decided on the number of all, where they did.
+    slices: the counted slices of a start
+    pilot: number of layouts of the pilot that determined the number of all layouts; None without a pilot
     """
     table = _SliceTable.of(slices)
     kept = np.ones((1 + (len(table.layouts) if len(table.layouts) >= LAYOUTS.limit else 0), len(table.rounds)), bool)
-    for place, layout in enumerate(table.layouts[: len(kept) - 1]):
-        kept[1 + place] = table.layout_of != layout
+    for index, layout in enumerate(table.layouts[: len(kept) - 1]):
+        kept[1 + index] = table.layout_of != layout
     fitted = _robust(table, kept)
     robust_s = np.exp(fitted.cells)
     values = robust_s + table.pauses_s(kept, robust_s)
@@ -175,9 +183,9 @@ def estimate(slices: Sequence[MeasuredSlice], pilot: int | None = None) -> Start
 
 
 def _pilot(slices: Sequence[MeasuredSlice], table: _SliceTable, layouts: int) -> Array:
-    """Replicates of the estimate from the first layouts, as if there were no others; none where these are too few."""
+    """Replicates of the estimate from the first layouts only; no rows where there are too few of them."""
     first = table.layouts[:layouts]
-    alone = estimate([one for one in slices if one.layout in first])
+    alone = estimate([measured for measured in slices if measured.layout in first])
     replicates: Array = np.full((len(alone.replicates_s) if len(first) == layouts else 0, len(table.cells)), np.nan)
     if len(replicates):
         replicates[:, [table.cells.index(cell) for cell in alone.cells]] = alone.replicates_s
@@ -185,47 +193,51 @@ def _pilot(slices: Sequence[MeasuredSlice], table: _SliceTable, layouts: int) ->
 
 
 def scatter(slices: Sequence[MeasuredSlice]) -> Scatter:
-    """How much the slices and the layouts of these cells scatter; as in `estimate`."""
+    """The scatter of the slices and the layouts of these cells, as in `estimate`."""
     table = _SliceTable.of(slices)
     return _scatter(table, _robust(table, np.ones((1, len(table.rounds)), bool)))
 
 
 @dataclass(frozen=True, slots=True)
 class _SliceTable:
-    """The slices as arrays of rounds x cells; 0 where a round has no slice of a cell.
-
-    layout_of, pass_of: of the rounds, the latter counting (layout, block) from 0 · logs: ln(time per message outside
-    pauses) where `used` · position: -1 where there is no slice.
-    """
+    """The slices as arrays of rounds x cells; 0 where a round has no slice of a cell."""
 
     cells: tuple[Any, ...]
     rounds: tuple[RoundKey, ...]
     layouts: tuple[int, ...]
+    #: by round: its layout
     layout_of: Places
+    #: by round: index of its (layout, block), from 0
     pass_of: Places
+    #: index of the slice in its round; -1 where there is no slice
     position: Places
+    #: duration of the slice, s
     taken: Array
     received: Array
+    #: pauses for young collections, s; None without a log
     young: Array | None
+    #: pauses for full collections, s; None without a log
     full: Array | None
+    #: ln(time per message outside pauses), where `used`
     logs: Array
+    #: where there is a slice with messages
     used: Flags
 
     @classmethod
     def of(cls, slices: Sequence[MeasuredSlice]) -> _SliceTable:
         if not slices:
             raise DataError("no slice, so that there is nothing to estimate")
-        cells = tuple(sorted({one.cell for one in slices}))
-        column = {cell: place for place, cell in enumerate(cells)}
-        rounds = tuple(sorted({(one.layout, one.block, one.round) for one in slices}))
-        row = {key: place for place, key in enumerate(rounds)}
+        cells = tuple(sorted({s.cell for s in slices}))
+        column = {cell: index for index, cell in enumerate(cells)}
+        rounds = tuple(sorted({(s.layout, s.block, s.round) for s in slices}))
+        row = {key: index for index, key in enumerate(rounds)}
         at = (
-            np.array([row[one.layout, one.block, one.round] for one in slices]),
-            np.array([column[one.cell] for one in slices]),
+            np.array([row[s.layout, s.block, s.round] for s in slices]),
+            np.array([column[s.cell] for s in slices]),
         )
         shape = len(rounds), len(cells)
         position = np.full(shape, -1)
-        position[at] = [one.position for one in slices]
+        position[at] = [s.position for s in slices]
         if np.count_nonzero(position >= 0) != len(slices):
             raise DataError("a cell has two slices in one round")
 
@@ -234,12 +246,12 @@ class _SliceTable:
             array[at] = values
             return array
 
-        taken, received = spread([one.taken_s for one in slices]), spread([one.received for one in slices])
+        taken, received = spread([s.taken_s for s in slices]), spread([s.received for s in slices])
         young = full = None
         running = taken
-        if all(one.gc_pause_s is not None for one in slices):
-            young = spread([one.gc_pause_s or 0.0 for one in slices])
-            full = spread([one.full_gc_pause_s or 0.0 for one in slices])
+        if all(s.gc_pause_s is not None for s in slices):
+            young = spread([s.gc_pause_s or 0.0 for s in slices])
+            full = spread([s.full_gc_pause_s or 0.0 for s in slices])
             running = taken - young - full
         used = (running > 0) & (received > 0)
         layouts = np.array([layout for layout, _, _ in rounds])
@@ -249,7 +261,7 @@ class _SliceTable:
             rounds=rounds,
             layouts=tuple(sorted({layout for layout, _, _ in rounds})),
             layout_of=layouts,
-            pass_of=np.cumsum([0, *(one != other for one, other in pairwise(passes))]),
+            pass_of=np.cumsum([0, *(previous != key for previous, key in pairwise(passes))]),
             position=position,
             taken=taken,
             received=received,
@@ -266,7 +278,7 @@ class _SliceTable:
         return rows[order], columns[order]
 
     def before(self) -> Places:
-        """Per slice the column of the slice before it in its round; -1 for the first, or where that one is missing."""
+        """Per slice, the column of the preceding slice in its round; -1 for the first, or where it is missing."""
         rows, columns = np.nonzero(self.position >= 0)
         position = self.position[rows, columns]
         order = np.lexsort((position, rows))
@@ -277,10 +289,10 @@ class _SliceTable:
         return before
 
     def pauses_s(self, kept: Flags, robust_s: Array) -> Array | float:
-        """Per replicate and cell: seconds of pauses per message, of the rounds that are kept.
+        """Per replicate and cell: seconds of pauses per message, over the rounds that are kept.
 
-        Those for young collections are the cell's own. A full one collects what all cells left behind, so that its
-        share of the measured time outside pauses is the same for all.
+        Pauses for young collections are attributed to the cell. A full collection removes garbage of all cells, so that
+        its share of the measured time outside pauses is the same for all cells.
         """
         if self.young is None or self.full is None:
             return 0.0
@@ -294,7 +306,7 @@ class _SliceTable:
 
 @dataclass(frozen=True, slots=True)
 class _RobustFit:
-    """Per replicate: effects of cells and rounds, NaN for those without a slice; residuals, weights and their scale."""
+    """Per replicate: effects of cells and rounds (NaN for those without a slice), residuals, weights and scale."""
 
     cells: Array
     rounds: Array
@@ -304,8 +316,8 @@ class _RobustFit:
 
 
 def _robust(table: _SliceTable, kept: Flags) -> _RobustFit:
-    """A fit per row of `kept`: from medians on, at a scale that stays, first with all slices (Tukey's biweight: Huber
-    and Ronchetti, Robust Statistics, 2009, sections 7.3 to 7.8), then without the stretches that lie above the rest."""
+    """A fit per row of `kept`, starting from medians, with a fixed scale: first with all slices (Tukey's biweight:
+    Huber and Ronchetti, Robust Statistics, 2009, sections 7.3 to 7.8), then without the stretches above the level."""
     used = table.used & kept[:, :, None]
     components = _components(used)
     stretches = _Stretches.of(table)
@@ -331,7 +343,7 @@ def _robust(table: _SliceTable, kept: Flags) -> _RobustFit:
 
 
 def _scale(residuals: Array, used: Flags) -> Array:
-    """Per replicate: the standard deviation that belongs to the median absolute residual."""
+    """Per replicate: the standard deviation that corresponds to the median absolute residual."""
     count = used.sum(axis=(1, 2))
     parameters = used.any(axis=1).sum(axis=1) + used.any(axis=2).sum(axis=1) - 1
     spread = _median(np.abs(residuals).reshape(len(used), -1), -1)
@@ -342,7 +354,7 @@ def _scale(residuals: Array, used: Flags) -> Array:
 def _biweight(
     logs: Array, calm: Array, residuals: Array, scale: Array, components: Array, tolerance: float
 ) -> _RobustFit:
-    """Iterated weighted least squares from these residuals on; `calm` is a factor of the weights, 0 for no slice."""
+    """Iterated weighted least squares, starting from these residuals; `calm` multiplies the weights, 0 for no slice."""
     limit = TUKEY * scale[:, None, None]
     for step in range(_ITERATIONS):
         weights = calm * np.clip(1 - (residuals / limit) ** 2, 0, None) ** 2
@@ -357,12 +369,15 @@ def _biweight(
 
 @dataclass(frozen=True, slots=True)
 class _Stretches:
-    """Rows and columns of the slices in the order of time; around each the places in that order of its stretch, which
-    ends where the layout does, and which of them there are."""
+    """The slices in the order of time, and the stretch around each, which does not extend beyond its layout."""
 
+    #: row of each slice
     rows: Places
+    #: column of each slice
     columns: Places
+    #: per slice, the indices of its stretch in the order of time
     places: Places
+    #: which of these exist in the same layout
     there: Flags
 
     @classmethod
@@ -370,12 +385,12 @@ class _Stretches:
         rows, columns = table.in_time()
         places = np.arange(len(rows))[:, None] + np.arange(-(STRETCH // 2), STRETCH // 2 + 1)
         inside = np.clip(places, 0, len(rows) - 1)
-        one_pass = table.pass_of[rows]
-        return cls(rows, columns, inside, (places == inside) & (one_pass[inside] == one_pass[:, None]))
+        passes = table.pass_of[rows]
+        return cls(rows, columns, inside, (places == inside) & (passes[inside] == passes[:, None]))
 
     def calm(self, levels: Array, limit: Array) -> Array:
-        """Per slice 1 where the median level of its stretch lies below the limit, 0 above it; between 4/5 and 6/5 of
-        it the one becomes the other, so that no estimate jumps. At most half a stretch tells nothing."""
+        """Per slice 1 where the median level of its stretch is below the limit, 0 where it is above; linear between 4/5
+        and 6/5 of the limit, so that estimates are continuous. 1 where at most half of the stretch exists."""
         around = np.where(self.there, levels[:, self.rows, self.columns][:, self.places], np.nan)
         above = _median(around, -1) / limit[:, None]
         above[:, self.there.sum(axis=1) <= STRETCH // 2] = 0.0
@@ -387,7 +402,7 @@ class _Stretches:
 def additive(values: Array, weights: Array, components: Array) -> tuple[Array, Array]:
     """Weighted least squares of cell + round: the rounds are eliminated, the system of the cells is solved.
 
-    The level between the two is free: it is fixed by the components' matrix, and for good by `_levelled`.
+    A constant can be moved between the two: it is fixed by the matrix of components, and finally by `_levelled`.
     """
     of_cell, of_round = weights.sum(axis=1), weights.sum(axis=2)
     share = weights / np.where(of_round > 0, of_round, 1.0)[:, :, None]
@@ -402,7 +417,7 @@ def additive(values: Array, weights: Array, components: Array) -> tuple[Array, A
 
 
 def _components(used: Flags) -> Array:
-    """Per replicate, cells x cells: 1 where rounds in common connect two cells, over others or directly."""
+    """Per replicate, cells x cells: 1 where common rounds connect two cells, directly or through other cells."""
     steps = used.astype(float)
     reached: Array = (steps.transpose(0, 2, 1) @ steps > 0).astype(float)
     while True:
@@ -414,7 +429,7 @@ def _components(used: Flags) -> Array:
 
 def _levelled(fitted: _RobustFit, used: Flags, calm: Array, components: Array, share: float) -> tuple[Array, Array]:
     """Effects with the same sums, such that for every component of the cells this share of the calm slices is in
-    rounds with an effect below 0; NaN for what has no slice."""
+    rounds with an effect below 0; NaN for cells and rounds without a slice."""
     cells = np.where(used.any(axis=1), fitted.cells, np.nan)
     rounds = np.where(used.any(axis=2), fitted.rounds, np.nan)
     first_of_cell = components.argmax(axis=2)
@@ -428,14 +443,14 @@ def _levelled(fitted: _RobustFit, used: Flags, calm: Array, components: Array, s
 
 
 def _levels(table: _SliceTable, fitted: _RobustFit) -> dict[RoundKey, float]:
-    """The median over a round's slices, disturbed ones included, less the cells' own cost."""
+    """The median over a round's slices, disturbed ones included, after removing the cells' costs."""
     levels = _median(np.where(table.used, table.logs - fitted.cells[0], np.nan), -1)
     return {key: float(np.expm1(level)) for key, level in zip(table.rounds, levels, strict=True) if np.isfinite(level)}
 
 
 def _scatter(table: _SliceTable, fitted: _RobustFit) -> Scatter:
-    """By the method of moments, from the residuals of the calm slices: within a cell's layout, where each round costs a
-    degree of freedom beside the cells' means, and of these means beyond that."""
+    """By the method of moments, from the residuals of the calm slices: within a cell's layout, where the cells' means
+    and the rounds take degrees of freedom, and of these means beyond that."""
     counted = fitted.weights[0] > 1 / 10
     residuals = np.where(counted, fitted.residuals[0], 0.0)
     first = np.flatnonzero(np.diff(table.pass_of, prepend=-1))
@@ -457,15 +472,15 @@ def _scatter(table: _SliceTable, fitted: _RobustFit) -> Scatter:
 
 def _carry_over(table: _SliceTable, fitted: _RobustFit) -> CarryOver | None:
     """The preceding cell as a variance component of the residuals, by the method of moments (Searle, Casella and
-    McCulloch, Variance Components, 1992, chapter 5), and the F test beside cells and rounds; slices that do not count
-    at all are left out, the others count alike."""
+    McCulloch, Variance Components, 1992, chapter 5), and its F test adjusted for cells and rounds; slices with
+    negligible weight are left out, all others have equal weight."""
     before = table.before()
     known = table.used & (before >= 0) & (fitted.weights[0] > 1 / 10)
     columns = np.unique(before[known])
     if len(columns) < 2:
         return None
     components = _components(known[None])
-    values = np.stack([fitted.residuals[0], *((before == one).astype(float) for one in columns)])
+    values = np.stack([fitted.residuals[0], *((before == column).astype(float) for column in columns)])
     cells, rounds = additive(values, np.broadcast_to(known.astype(float), values.shape), components)
     rest = (values - cells[:, None, :] - rounds[:, :, None])[:, known]
     residuals, design = rest[0], rest[1:]
@@ -487,7 +502,7 @@ def _carry_over(table: _SliceTable, fitted: _RobustFit) -> CarryOver | None:
 
 
 def _median(values: Array, axis: int) -> Array:
-    """Of what is not NaN; NaN where nothing is. (numpy's own takes one line at a time.)"""
+    """The median of values that are not NaN; NaN where there are none. (numpy's own loops over lines.)"""
     ordered = np.sort(values, axis=axis)
     count = np.isfinite(values).sum(axis=axis, keepdims=True)
     low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis)
@@ -497,7 +512,8 @@ def _median(values: Array, axis: int) -> Array:
 
 
 def _weighted_quantile(values: Array, weights: Array, share: float) -> Array:
-    """Per row, between the values whose cumulated weights, each up to its middle, lie on either side; 0 without."""
+    """Per row, interpolated between the values whose cumulative weights, each up to its middle, enclose the share; 0
+    for a row without weights."""
     order = np.argsort(np.where(weights > 0, values, np.inf), axis=-1)
     ordered = np.nan_to_num(np.take_along_axis(values, order, -1))
     of_ordered = np.take_along_axis(weights, order, -1)

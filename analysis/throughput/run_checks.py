@@ -1,8 +1,8 @@
-"""Was the ground firm: idle broker, warm-up, disturbed rounds, carry-over, compiler, memory, swap, disk and network.
+"""Run-quality checks: idle CPU, warm-up, disturbed rounds, carry-over, compiler, memory, swap, disk and network.
 
-Nothing here changes a number; each doubt becomes a finding with what was measured, the limit and what to do. A restless
-host is described, and makes intervals wider; only where the median round may be a disturbed one itself is the run
-unverified.
+Nothing here changes a number; each doubt becomes a finding with what was measured, the limit and what to do. A
+disturbed host is reported, and makes intervals wider; the run is unverified only where the median round itself may be
+a disturbed one.
 """
 
 from __future__ import annotations
@@ -24,25 +24,26 @@ from workloads.limits import CARRY_OVER, DISTURBED, DISTURBED_LEVEL, IDLE_CPU, L
 from workloads.schema import Window
 from workloads.status import VerdictKind
 
-#: A change, or a carry-over, that chance makes as large more often than this is not told from chance.
+#: Significance level of the tests for a change and for carry-over.
 SIGNIFICANCE = 0.01
 
-#: Cells whose contrasts are compared, at least: with fewer nobody can tell one that changes from the others.
+#: Smallest number of cells whose contrasts are compared: with fewer, it is undecidable which cell changed.
 FEWEST_CELLS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """How the cells' contrasts (ln B less the level of its round) differ between the first and the second half of a
-    start's layouts: rms over the cells of the change of their means, less what the scatter of the layouts within the
-    halves explains, and the p value of the F test that there is none."""
+    """Change of the cells' contrasts (ln B less the level of its round) from the first to the second half of a start's
+    layouts."""
 
+    #: rms over the cells of the change of their means, less what the scatter of the layouts within the halves explains
     change: float
+    #: of the F test that there is no change
     p: float
 
     @property
     def shown(self) -> bool:
-        """Beyond chance, and beyond what a warm broker does."""
+        """The change is significant, and exceeds that of a warm broker."""
         return self.p < SIGNIFICANCE and self.change > WARM_CONTRASTS.limit
 
 
@@ -53,7 +54,7 @@ def findings(
     levels: Sequence[RoundLevel],
     host: Sequence[HostUse],
 ) -> Iterator[Finding]:
-    """Everything that makes the run doubtful beyond its cells; estimates and levels are those of `aggregate`."""
+    """Doubts about the run as a whole; estimates and levels are those of `aggregate`."""
     slices = {
         life: {key: counted(of_cell) for key, of_cell in windows.items() if (key.broker, key.start) == life}
         for life in estimates
@@ -66,15 +67,15 @@ def findings(
             yield from _compiler(start, [level for level in levels if (level.broker, level.start) == life])
             yield from _carried(start, estimates[life])
     for broker in run.brokers:
-        yield from _disturbed(broker, {life: one for life, one in slices.items() if life[0] == broker}, levels)
+        yield from _disturbed(broker, {life: of_life for life, of_life in slices.items() if life[0] == broker}, levels)
     yield from _swap(host)
 
 
 def trend(slices: Mapping[CellKey, Sequence[Window]], levels: Mapping[RoundKey, float]) -> Trend | None:
-    """Of one start's cells; None where too few layouts or cells show one. An open loop's B is its own planning.
+    """The trend of a start's cells; None where there are too few layouts or cells.
 
     A cell's contrast in a layout is the median over its rounds. With an odd number of layouts the middle one is in
-    neither half.
+    neither half. Open loops are left out: their B is given by the plan.
     """
     contrasts: dict[CellKey, dict[int, list[float]]] = {}
     for key, of_cell in slices.items():
@@ -97,7 +98,7 @@ def trend(slices: Mapping[CellKey, Sequence[Window]], levels: Mapping[RoundKey, 
     )
     if len(means) < FEWEST_CELLS:
         return None
-    # each layout has a level of its own for all cells, which the rounds' levels leave a little of
+    # remove the rest of each layout's level that the rounds' levels leave in all cells
     means -= means.mean(axis=0)
     changes = means[:, 1].mean(axis=1) - means[:, 0].mean(axis=1)
     degrees = len(means) - 1
@@ -109,7 +110,7 @@ def trend(slices: Mapping[CellKey, Sequence[Window]], levels: Mapping[RoundKey, 
 
 
 def host_use(data: Frames, runs: Sequence[ThroughputRecord]) -> tuple[HostUse, ...]:
-    """What each start took of the host, from the samples; counters that wrap or restart are not repaired."""
+    """Host resources used by each start, from the samples; counters that wrap or restart are not corrected."""
     names = ["run", "broker", "start"]
     first_to_last = {
         name: F.max_by(name, "at_ns") - F.min_by(name, "at_ns") for name in ("at_ns", "swap_used_bytes", *_RATES)
@@ -161,7 +162,7 @@ def _idle(run: ThroughputRecord, start: StartRecord) -> Iterator[Finding]:
     if start.idle_cpu is None:
         if run.brokers[start.broker].cpus is not None:
             yield Finding(
-                what=f"{start.broker} was not watched while idle (start {start.start})",
+                what=f"idle CPU of {start.broker} was not measured (start {start.start})",
                 measured="no CPU reading before the load",
                 limit=f"{IDLE_CPU.limit:.0%} {IDLE_CPU.unit}",
                 advice="measure again",
@@ -173,14 +174,14 @@ def _idle(run: ThroughputRecord, start: StartRecord) -> Iterator[Finding]:
             what=f"{start.broker} was busy before the load (start {start.start})",
             measured=f"{start.idle_cpu:.1%} of its CPU set",
             limit=f"{IDLE_CPU.limit:.0%} {IDLE_CPU.unit}",
-            advice="stop what else uses the broker or its CPUs, and measure again",
+            advice="stop other programs that use the broker or its CPUs, and measure again",
             broker=start.broker,
         )
 
 
 def _warmth(start: StartRecord, seen: Trend | None) -> Iterator[Finding]:
-    """Two witnesses: the warm-up, and the measured layouts; where both speak against it, or the second cannot be heard
-    where the first one does, nobody knows what was measured."""
+    """Two sources: the warm-up, and a trend over the measured layouts. The run is unverified where the warm-up was not
+    sufficient and the layouts show a trend, or are too few to show one."""
     trends = seen is not None and seen.shown
     if not start.warm:
         yield Finding(
@@ -190,7 +191,7 @@ def _warmth(start: StartRecord, seen: Trend | None) -> Iterator[Finding]:
             limit=f"contrasts {WARM_CONTRASTS.limit:.0%}, compiler {WARM_COMPILER.limit:.0%}",
             advice="a longer warm-up (--warmup-seconds)"
             if trends or seen is None
-            else "nothing: the measured layouts repeat themselves",
+            else "nothing: the measured layouts show no trend",
             consequence=VerdictKind.UNVERIFIED if trends or seen is None else VerdictKind.VALID,
             broker=start.broker,
         )
@@ -199,7 +200,7 @@ def _warmth(start: StartRecord, seen: Trend | None) -> Iterator[Finding]:
             what=f"cells of {start.broker} changed from layout to layout (start {start.start})",
             measured=f"{seen.change:.1%} between the first and the second half of the layouts, p {seen.p:.2g}",
             limit=f"{WARM_CONTRASTS.limit:.0%} beyond what the scatter of the layouts explains",
-            advice="a longer warm-up (--warmup-seconds), or more layouts (--layouts), which show how far it goes",
+            advice="a longer warm-up (--warmup-seconds), or more layouts (--layouts), which show whether it continues",
             broker=start.broker,
         )
 
@@ -212,7 +213,7 @@ def _compiler(start: StartRecord, levels: Iterable[RoundLevel]) -> Iterator[Find
     shares = [level.compiler_share for level in levels if level.compiler_share is not None]
     if shares and median(shares) > WARM_COMPILER.limit:
         yield Finding(
-            what=f"the compiler of {start.broker} worked while it was measured (start {start.start})",
+            what=f"the compiler of {start.broker} was active during the measurement (start {start.start})",
             measured=f"{median(shares):.1%} of the broker's CPU in the median round, {max(shares):.1%} at most",
             limit=f"{WARM_COMPILER.limit:.0%}",
             advice="a longer warm-up (--warmup-seconds)",
@@ -235,7 +236,7 @@ def _carried(start: StartRecord, estimate: StartEstimate) -> Iterator[Finding]:
 def _disturbed(
     broker: str, lives: Mapping[Life, Mapping[CellKey, Sequence[Window]]], levels: Sequence[RoundLevel]
 ) -> Iterator[Finding]:
-    """Over all starts, so that more of them make nothing worse."""
+    """Over all starts, so that further starts do not make a finding more likely."""
     known = {(level.broker, level.start, level.layout, level.block, level.round): level for level in levels}
     found = [
         level
@@ -256,7 +257,7 @@ def _disturbed(
             limit=f"{DISTURBED.limit:.0%} of the slices",
             advice="the median round itself may be a disturbed one: measure again at a quieter time"
             if beyond
-            else "nothing: times are those of the median round, and the intervals are as wide as that makes them",
+            else "nothing: times are those of the median round, and the intervals include the disturbance",
             consequence=VerdictKind.UNVERIFIED if beyond else VerdictKind.VALID,
             broker=broker,
         )

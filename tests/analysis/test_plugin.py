@@ -175,7 +175,7 @@ def test_a_run_that_is_refused_fails_always(session):
     result = session("killed")
 
     result.assert_outcomes(passed=3, failed=1)
-    result.stdout.fnmatch_lines(["*has no outcome: it still runs, or was killed*--partial*"])
+    result.stdout.fnmatch_lines(["*has no outcome: it is still running, or was killed*--partial*"])
 
 
 def test_strict_may_stand_in_the_ini_file(pytester, session):

@@ -142,7 +142,7 @@ STATISTICS = compiling.compile_scenario(topology.vertical(1).only(5))
     [
         (CHAINS, "strict", ALL, ""),
         (CHAINS, "relaxed", replace(ALL, prefetch=None), ""),
-        (CHAINS, "strict", replace(ALL, prefetch=None), "no bound on the messages that are delivered ahead"),
+        (CHAINS, "strict", replace(ALL, prefetch=None), "no limit on the messages delivered before acknowledgement"),
         (CHAINS, "strict", replace(ALL, durable=None), "no durable subscriptions"),
         (CHAINS, "strict", replace(ALL, transactions=Transactions.SEND_ONLY), ""),
         (CHAINS, "strict", replace(ALL, transactions=Transactions.NONE), "no transactions"),

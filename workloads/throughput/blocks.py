@@ -1,9 +1,9 @@
 """Which cells are laid out on a broker together: blocks of cells, their shared connections, and the anchors.
 
-Only one cell of a block is under way at a time, so that its cells share connections: publisher p of every cell is on
-one connection, and so is the i-th consumer of every cell. Lanes and subscriptions are numbered through the whole
-block, so that no copy can be taken for another cell's. Cells of different profiles share a block: how a message is
-sent and acknowledged is a matter of its cell, and levels that are shared are what makes cells comparable.
+Only one cell of a block is loaded at a time, so its cells can share connections: publisher p of every cell uses the
+same connection, and so does the i-th consumer of every cell. Lanes and subscriptions are numbered consecutively over
+the whole block, so that no copy can be mistaken for another cell's. Cells of different profiles share a block: how a
+message is sent and acknowledged is set per cell, and cells are comparable because they share the levels of rounds.
 
 Pure: nothing here knows a broker, a socket or a clock.
 """
@@ -20,10 +20,10 @@ from workloads.schema import ANCHOR
 from workloads.throughput.flow import Destination, DestinationKind, Flow, Lane, Plan, Profile, Subscription, Template
 from workloads.throughput.load_shape import LoadOverride
 
-#: Cells in a block at least: the level of a round is told from all cells together.
+#: Smallest number of cells in a block: the level of a round is estimated from all of them.
 FEWEST_CELLS = 6
 
-#: Anchors in each block of a start that has several.
+#: Number of anchors in each block of a start that has several blocks.
 FEWEST_ANCHORS = 3
 
 #: Replication grades of the anchors, in the order in which they are taken: the first three span the costs of a message
@@ -35,14 +35,12 @@ ANCHOR_PUBLISHERS = 20
 
 @dataclass(frozen=True, slots=True)
 class BlockCell:
-    """A cell as it is laid out.
-
-    pace: what it asks for instead of the run's closed loop · own_connections: it shares none with other cells,
-    because they are its question or because it paces itself.
-    """
+    """A cell as it is laid out."""
 
     plan: Plan
+    #: the load shape that replaces the closed loop of the run; None where nothing does
     pace: LoadOverride | None = None
+    #: it shares no connections with other cells, because connections are its factor or it has its own load shape
     own_connections: bool = False
 
     @property
@@ -52,18 +50,19 @@ class BlockCell:
 
     @property
     def durable(self) -> bool:
-        """Whether the broker keeps subscriptions of it."""
+        """Whether it has durable subscriptions."""
         return any(subscription.durable for _, subscription in self.plan.subscriptions)
 
 
 @dataclass(frozen=True)
 class Block:
-    """Cells that are laid out together; `number` counts the blocks of a start, from 0.
+    """Cells that are laid out together.
 
-    Lanes, subscriptions and publishers of cell k are numbered in the block from first_lane[k], first_subscription[k],
-    first_publisher[k] on, in the order of its plan.
+    In the block, the lanes, subscriptions and publishers of cell k are numbered from first_lane[k],
+    first_subscription[k] and first_publisher[k] on, in the order of its plan.
     """
 
+    #: index of the block in its start, from 0
     number: int
     cells: tuple[BlockCell, ...]
 
@@ -73,7 +72,7 @@ class Block:
 
     @property
     def own_connections(self) -> bool:
-        """Whether each cell has connections of its own."""
+        """Whether the cells share no connections."""
         return self.cells[0].own_connections
 
     @cached_property
@@ -113,10 +112,10 @@ class Block:
     def consuming(self) -> tuple[tuple[int, ...], ...]:
         """Per consuming connection the subscriptions on it, by their numbers in the block."""
         connections: dict[int, list[int]] = {}
-        places = zip(self.plans, self.consuming_from, self.first_subscription, strict=True)
-        for plan, first_connection, first_subscription in places:
-            for place, session in enumerate(plan.sessions):
-                on_it = connections.setdefault(first_connection + place, [])
+        firsts = zip(self.plans, self.consuming_from, self.first_subscription, strict=True)
+        for plan, first_connection, first_subscription in firsts:
+            for index, session in enumerate(plan.sessions):
+                on_it = connections.setdefault(first_connection + index, [])
                 on_it += [first_subscription + number for number in session]
         return tuple(tuple(connections[number]) for number in sorted(connections))
 
@@ -140,12 +139,12 @@ class Block:
 
 
 def _first(counts: Iterable[int]) -> tuple[int, ...]:
-    """Where each begins that follows the one before."""
+    """The first index of each group when groups of these sizes are numbered consecutively from 0."""
     return tuple(accumulate(counts, initial=0))[:-1]
 
 
 def anchor(replication: int, profile: Profile) -> BlockCell:
-    """A cell that is measured for the level of its rounds only."""
+    """A cell that is measured only to estimate the level of its rounds."""
     flow = Flow(
         Destination(DestinationKind.TOPIC, f"bench.{ANCHOR}.r{replication:03d}"),
         ANCHOR_PUBLISHERS,
@@ -156,11 +155,15 @@ def anchor(replication: int, profile: Profile) -> BlockCell:
 
 
 def compose(cells: Sequence[BlockCell], budget: int, profile: Profile) -> tuple[Block, ...]:
-    """The blocks of a start: each cell in one of them, at most `budget` subscriptions in each, anchors not counted.
+    """The blocks of a start; each cell is in exactly one of them.
 
-    Durable subscriptions, and cells with connections of their own, have blocks of their own. The cells of a kind are
-    dealt out by their size, so that every block has small and large ones. Where there are several blocks, each has
-    the same anchors; a block of fewer than FEWEST_CELLS cells is filled up with anchors. `profile` is theirs.
+    Cells with durable subscriptions, and cells that share no connections, are in separate blocks. The cells of a kind
+    are dealt out by size, so that every block has small and large ones. Where there are several blocks, each has the
+    same anchors; a block of fewer than FEWEST_CELLS cells is filled up with anchors.
+
+    cells: all cells of the start
+    budget: largest number of subscriptions in a block, anchors not counted
+    profile: profile of the anchors
 
     Raises WorkloadError for a cell that is larger than the budget.
     """
@@ -181,19 +184,19 @@ def _anchors(count: int, example: BlockCell, profile: Profile) -> list[BlockCell
 
 
 def _dealt(cells: list[BlockCell], budget: int) -> list[list[BlockCell]]:
-    """The cells in as few blocks as the budget allows, the largest dealt out first, forth and back."""
+    """The cells in as few blocks as the budget allows, dealt out from the largest, alternately forth and back."""
     for cell in cells:
         if len(cell.plan.subscriptions) > budget:
             raise WorkloadError(
                 f"{cell.plan.experiment} {cell.plan.cell}: {len(cell.plan.subscriptions)} subscriptions, "
-                f"at most {budget} are laid out on this broker at once: choose a smaller grid"
+                f"this broker is given at most {budget} at once: choose a smaller grid"
             )
     by_size = sorted(cells, key=lambda cell: (-len(cell.plan.subscriptions), cell.key))
     fewest = max(1, -(-sum(len(cell.plan.subscriptions) for cell in cells) // budget))
     for count in range(fewest, len(cells) + 1):
         dealt: list[list[BlockCell]] = [[] for _ in range(count)]
-        for place, cell in enumerate(by_size):
-            turn, at = divmod(place, count)
+        for index, cell in enumerate(by_size):
+            turn, at = divmod(index, count)
             dealt[at if turn % 2 == 0 else count - 1 - at].append(cell)
         if all(sum(len(cell.plan.subscriptions) for cell in block) <= budget for block in dealt):
             return dealt

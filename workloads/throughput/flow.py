@@ -1,8 +1,8 @@
 """The vocabulary of a plan: destinations, message templates, subscriptions, flows, lanes, profiles.
 
-A *lane* is one publisher and one message template, with a sequence of its own that starts at 0 in every
-cell. So each subscriber sees each lane that its filter matches unbroken, and no other lane at all: every
-loss, duplicate, reordering and wrong delivery is visible without sampling.
+A *lane* is a publisher and a message template; its messages have consecutive sequence numbers from 0 in every
+cell. Each subscriber therefore receives each lane that its filter matches without gaps, and no other lane at all:
+every loss, duplicate, reordering and wrong delivery is visible without sampling.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from workloads.throughput.selectors import Selector
 
 
 class DestinationKind(StrEnum):
-    """On a topic a subscription's selector filters; where it is routed, the broker's bindings do what it says.
+    """On a topic a subscription's selector is a filter; where messages are routed, it becomes a binding of the broker.
 
-    What can stand for a binding, by routing key or by headers: `workloads.throughput.routing`.
+    `workloads.throughput.routing` defines which selectors can become bindings, by routing key or by headers.
     """
 
     TOPIC = "topic"
@@ -32,14 +32,14 @@ class DestinationKind(StrEnum):
 
     @property
     def routed(self) -> bool:
-        """Whether a selector stands for a binding, which the broker looks up instead of evaluating a filter."""
+        """Whether a selector becomes a binding, which the broker looks up instead of evaluating a filter."""
         return self in (DestinationKind.KEY, DestinationKind.HEADERS)
 
 
 class AckMode(StrEnum):
-    """STOMP 1.2, SUBSCRIBE: `client` acknowledges cumulatively, `client-individual` every message by itself.
+    """STOMP 1.2, SUBSCRIBE: `client` acknowledges cumulatively, `client-individual` every message individually.
 
-    `transacted` acknowledges cumulatively inside a transaction, one per block of messages that was read.
+    `transacted` acknowledges cumulatively inside a transaction, once per block of messages that was read.
     """
 
     AUTO = "auto"
@@ -55,7 +55,7 @@ class AckMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How messages are sent and acknowledged; results of two profiles are never put in one fit."""
+    """How messages are sent and acknowledged; a fit never combines results of different profiles."""
 
     name: str
     persistent: bool
@@ -64,8 +64,8 @@ class Profile:
 
 
 #: `paper`: "persistent but non-durable", "explicitly acknowledged by the recipient" (Henjes et al. 2006,
-#: sections 2.1 and 4.1; the receipt stands for the synchronous JMS send of a persistent message).
-#: `today`: the leanest that STOMP has.
+#: sections 2.1 and 4.1; the receipt corresponds to the synchronous JMS send of a persistent message).
+#: `today`: the settings with the least overhead in STOMP.
 PROFILES: Mapping[str, Profile] = {
     profile.name: profile
     for profile in (
@@ -81,20 +81,20 @@ class Destination:
     name: str
 
 
-#: By this name a selector sees the header `correlation-id` (JMS 1.1, section 3.4.5).
+#: The name of the header `correlation-id` in a selector (JMS 1.1, section 3.4.5).
 CORRELATION_ID = "JMSCorrelationID"
 
-#: Stands at the head of the stamp that every message carries, and nowhere else in a message.
+#: First character of the stamp that every message carries; it occurs nowhere else in a message.
 STAMP_MARK = "~"
 
 
-#: The load reads and sends in blocks that hold a few frames of this size.
+#: Largest size of a body; the load reads and sends in blocks that hold a few frames of this size.
 MOST_BODY_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """What all messages of a lane have in common: selectable properties, correlation id, size of the body."""
+    """The common part of all messages of a lane: selectable properties, correlation id, size of the body."""
 
     properties: tuple[tuple[str, str], ...] = ()
     body_bytes: int = 0
@@ -102,7 +102,7 @@ class Template:
 
     @property
     def selectable(self) -> dict[str, str]:
-        """What a selector can see of a message, by the name that it uses."""
+        """The values that a selector can refer to, by their names in the selector."""
         correlation = {} if self.correlation_id is None else {CORRELATION_ID: self.correlation_id}
         return dict(self.properties) | correlation
 
@@ -116,7 +116,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """One subscription; a durable one has a name that outlives its connection, until the cell's end removes it."""
+    """A subscription; a durable one survives its connection, and is removed at the end of the cell."""
 
     selector: Selector | None = None
     durable: bool = False
@@ -126,10 +126,10 @@ class Subscription:
 class Flow:
     """Publishers -> destination -> subscriptions; every publisher sends the templates in turn.
 
-    Each subscription has a connection of its own (the paper's test bed, section 3.1) unless `per_connection`
-    of them share one. The subscriptions of a queue compete: each message goes to exactly one of them, and they
-    have no filters (which of two matching filters gets a message is the broker's choice as well). Where messages are
-    routed, every subscription has a selector that can be a binding, and none is durable.
+    Each subscription has its own connection (the paper's test bed, section 3.1) unless `per_connection` of them share
+    a connection. The subscriptions of a queue compete: each message goes to exactly one of them, and they have no
+    filters (with several matching filters the broker would choose as well). Where messages are routed, every
+    subscription has a selector that can be a binding, and none is durable.
     """
 
     destination: Destination
@@ -146,7 +146,9 @@ class Flow:
     def __post_init__(self) -> None:
         if self.per_connection < 1:
             raise WorkloadError(f"subscriptions per connection: expected at least 1, got {self.per_connection}")
-        if self.shared and any(one.selector is not None or one.durable for one in self.subscriptions):
+        if self.shared and any(
+            subscription.selector is not None or subscription.durable for subscription in self.subscriptions
+        ):
             raise WorkloadError(f"queue {self.destination.name}: its subscriptions have no filter and are not durable")
         if self.publishers < 1 or not self.templates:
             raise WorkloadError(
@@ -157,13 +159,13 @@ class Flow:
             self._check_routing()
 
     def _check_routing(self) -> None:
-        """What is routed has to mean to the broker what it means here."""
+        """Bindings must select the same messages as the selectors that they replace."""
         name = self.destination.name
-        if any(one.durable for one in self.subscriptions):
+        if any(subscription.durable for subscription in self.subscriptions):
             raise WorkloadError(f"{name}: where messages are routed, no subscription is durable")
         if any(template.correlation_id is not None for template in self.templates):
             raise WorkloadError(f"{name}: bindings see properties only; expected messages without a correlation id")
-        selectors = {one.selector for one in self.subscriptions}
+        selectors = {subscription.selector for subscription in self.subscriptions}
         if self.destination.kind is DestinationKind.KEY:
             check_keys([template.properties for template in self.templates], selectors)
         for selector in selectors if self.destination.kind is DestinationKind.HEADERS else ():
@@ -185,16 +187,15 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One publisher's messages of one template; `receivers` are the plan's subscription numbers.
-
-    Each receiver gets every message once; of a `shared` lane, exactly one receiver gets each message.
-    """
+    """The messages that a publisher sends from a template."""
 
     number: int
     publisher: int
     template: Template
     destination: Destination
+    #: numbers of the plan's subscriptions, each of which gets every message once
     receivers: tuple[int, ...]
+    #: exactly one of the receivers gets each message
     shared: bool = False
 
     @property
@@ -205,11 +206,11 @@ class Lane:
 
 @dataclass(frozen=True)
 class Plan:
-    """What should happen in one cell: its flows, under the profile of the run.
+    """What should happen in a cell: its flows, under the profile of the run.
 
-    Publishers, subscriptions and lanes are numbered through all flows, in their order. Raises
-    WorkloadError where a template reaches nobody: there is then no delivery to give credit for, and
-    nothing to conserve.
+    Publishers, subscriptions and lanes are numbered consecutively over all flows, in their order. Raises
+    WorkloadError where no subscription matches a template: then there is no delivery that returns credit, and flow
+    conservation is not defined.
     """
 
     experiment: str
@@ -274,8 +275,11 @@ class Plan:
 
     @cached_property
     def n_fltr(self) -> int:
-        """Filters installed, matching ones included (the paper's n_fltr, section 4.5); bindings are none."""
-        return sum(one.selector is not None and not destination.kind.routed for destination, one in self.subscriptions)
+        """Filters installed, matching ones included (the paper's n_fltr, section 4.5); bindings do not count."""
+        return sum(
+            subscription.selector is not None and not destination.kind.routed
+            for destination, subscription in self.subscriptions
+        )
 
     @cached_property
     def replication(self) -> float:
@@ -288,13 +292,13 @@ Factor = int | str
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting of an experiment's factors; the id is zero-padded and has no `=`, so that -k can select it."""
+    """A combination of factor levels; the id is zero-padded and has no `=`, so that -k can select it."""
 
     id: str
     factors: Mapping[str, Factor]
 
     def number(self, factor: str) -> int:
-        """The level of a factor that counts something."""
+        """The level of a factor whose levels are whole numbers."""
         return int(self.factors[factor])
 
 
@@ -308,25 +312,27 @@ def _closed_loop(_cell: Cell) -> None:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One question of a throughput study: its grids by level, and the plan that a setting stands for.
-
-    label: format string of a cell's id over the factors · fits_model: n_fltr and r vary independently over the
-    cells, so that B = t_rcv + n_fltr t_fltr + r t_tx can be fitted on them, or B = t_rcv + r t_tx where r varies and
-    there are no filters · profile: what a cell changes of the
-    run's profile, where that is the question · pace: what a cell asks for instead of the run's closed loop ·
-    own_connections: its cells share no connections with other cells, because connections are its question or because
-    they pace themselves.
-    """
+    """An experiment of the throughput study: its grids, and the plan of each cell."""
 
     name: str
+    #: section of the paper, or other source
     source: str
     question: str
+    #: format string of a cell's id over the factors
     label: str
+    #: by level: the cells
     grids: Mapping[str, tuple[Cell, ...]]
+    #: the flow of a cell on a destination of this name
     flow: Callable[[Cell, str], Flow]
+    #: n_fltr and r vary independently over the cells, so that B = t_rcv + n_fltr t_fltr + r t_tx can be fitted to
+    #: them; or r varies and there are no filters, for B = t_rcv + r t_tx
     fits_model: bool = False
+    #: the profile of a cell, derived from that of the run
     profile: Callable[[Cell, Profile], Profile] = _as_run
+    #: the load shape of a cell; None for the closed loop of the run
     pace: Callable[[Cell], LoadOverride | None] = _closed_loop
+    #: its cells share no connections with other cells, because connections are a factor or the cells have their own
+    #: load shape
     own_connections: bool = False
 
     def cells(self, grid: str) -> tuple[Cell, ...]:
@@ -341,7 +347,7 @@ class Experiment:
         """A user's own grid: every combination of the levels given per factor.
 
         Raises WorkloadError for a factor that the experiment does not have or that is missing, and for levels
-        of another kind than its own grids have.
+        of another type than in its predefined grids.
         """
         known = self._factors
         if unknown := sorted(set(levels) - set(known)):
@@ -361,7 +367,7 @@ class Experiment:
 
     @property
     def _factors(self) -> dict[str, tuple[str, ...]]:
-        """The factors by name, with their levels where these are words."""
+        """The factors by name, each with its levels where these are strings, else with none."""
         cells = [cell for grid in self.grids.values() for cell in grid]
         return {
             name: tuple(dict.fromkeys(level for cell in cells if isinstance(level := cell.factors[name], str)))
@@ -369,7 +375,7 @@ class Experiment:
         }
 
     def plan(self, cell: Cell, profile: Profile, destination: str | None = None) -> Plan:
-        """The plan of one cell, on a destination of its own so that cells cannot see each other's messages."""
+        """The plan of a cell, on a separate destination so that cells cannot receive each other's messages."""
         name = destination or f"bench.{self.name}.{cell.id}"
         own = self.profile(cell, profile)
         if isinstance(self.pace(cell), SyncPublishers) and not own.receipts:

@@ -1,7 +1,7 @@
-"""The lane audit: what one subscriber, or the subscribers that share a queue, got of one lane, told from its runs.
+"""The lane audit: counts what a subscriber, or the subscribers that share a queue, received of a lane.
 
-A *run* is a stretch of consecutive sequence numbers in the order of arrival. An unbroken stream is one
-run, so the runs say everything: nothing is sampled, and the audit is interval arithmetic.
+A *run* is a stretch of consecutive sequence numbers in the order of arrival. An unbroken stream is a single run, so
+the list of runs is complete: nothing is sampled, and the audit is interval arithmetic.
 """
 
 from __future__ import annotations
@@ -13,17 +13,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class LaneAudit:
-    """Copies at one subscriber, or at those that share a lane, or sums of them.
+    """Copies at a subscriber, or at those that share a lane, or sums of them.
 
-    `expected + duplicated + misdelivered == delivered + lost` always holds. A late arrival counts once in
-    `reordered` and is neither lost nor duplicated.
+    `expected + duplicated + misdelivered == delivered + lost` always holds.
     """
 
     expected: int = 0
+    #: all copies that arrived
     delivered: int = 0
+    #: expected copies that did not arrive
     lost: int = 0
+    #: further arrivals of a copy that had arrived before
     duplicated: int = 0
+    #: copies that arrived after one with a higher number; each counts once here, and is neither lost nor duplicated
     reordered: int = 0
+    #: copies that the subscriber should not have received, or that were never sent
     misdelivered: int = 0
 
     def __add__(self, other: LaneAudit) -> LaneAudit:
@@ -38,19 +42,19 @@ class LaneAudit:
 
     @property
     def exact(self) -> bool:
-        """Every expected copy came, once, in order, and no other copy came."""
+        """Every expected copy arrived exactly once and in order, and no other copy arrived."""
         return not (self.lost or self.duplicated or self.reordered or self.misdelivered)
 
 
 def audit_lane(runs: Iterable[tuple[int, int]], sent: int, expected: bool) -> LaneAudit:
-    """What became of one lane at one subscriber.
+    """The audit of a lane at a subscriber.
 
-    `runs` are (first_seq, last_seq), both included, in the order of arrival; `sent` messages of the lane,
-    numbered from 0, were wholly written to the broker; `expected` says whether the subscriber's filter
-    matches the lane. A copy that the subscriber should not have, or that nobody sent, is misdelivered.
+    runs: (first_seq, last_seq), both included, in the order of arrival
+    sent: messages of the lane, numbered from 0, that were wholly written to the broker
+    expected: whether the subscriber's filter matches the lane
     """
     delivered = duplicated = reordered = misdelivered = distinct = 0
-    high = 0  # one more than the highest number seen: what arrives below it, for the first time, is late
+    high = 0  # highest number seen + 1: a number below it that arrives for the first time is late
     starts: list[int] = []  # disjoint, sorted intervals of what was seen
     ends: list[int] = []
     for first, end in runs:
@@ -72,12 +76,15 @@ def audit_lane(runs: Iterable[tuple[int, int]], sent: int, expected: bool) -> La
 
 
 def audit_shared_lane(handlers: Iterable[Iterable[tuple[int, int]]], sent: int) -> LaneAudit:
-    """What became of a lane of which each message goes to exactly one of several subscribers, whichever it is.
+    """The audit of a lane of which each message goes to exactly one of several subscribers, no matter which.
 
-    `handlers` are the runs of each of them, as `audit_lane` takes them; `sent` as there. Lost is what came to none,
-    duplicated every copy beyond the first over all of them. Order is judged within a subscriber only: nothing says
-    in which order two of them are served, so that a second copy may be late at its subscriber as well. Copies at a
-    subscription that is not among those of the lane are not this function's: they are `audit_lane`'s, unexpected.
+    A message that reached none of them is lost; every copy beyond the first, over all of them, is duplicated. Order
+    is checked within a subscriber only, since the order between subscribers is undefined; a second copy may therefore
+    also count as reordered at its subscriber. Copies at a subscription that does not belong to the lane are not
+    handled here, but by `audit_lane` with expected=False.
+
+    handlers: the runs of each subscriber, as in `audit_lane`
+    sent: as in `audit_lane`
     """
     alone = LaneAudit()
     runs: list[tuple[int, int]] = []
@@ -85,7 +92,7 @@ def audit_shared_lane(handlers: Iterable[Iterable[tuple[int, int]]], sent: int) 
         of_handler = list(handler)
         alone += audit_lane(of_handler, sent, expected=True)
         runs += of_handler
-    distinct = high = 0  # the union of all runs, swept from below; high is one more than what it holds
+    distinct = high = 0  # size of the union of all runs, swept in ascending order; high: its highest number + 1
     for first, end in sorted(runs):
         last = min(end, sent - 1)
         distinct += max(0, last - max(first, high) + 1)
@@ -95,9 +102,9 @@ def audit_shared_lane(handlers: Iterable[Iterable[tuple[int, int]]], sent: int) 
 
 
 def _insert(starts: list[int], ends: list[int], first: int, last: int, high: int) -> tuple[int, int]:
-    """Adds [first, last] to the seen intervals; returns how many of it are new, and how many of these are late."""
+    """Adds [first, last] to the seen intervals; returns how many numbers are new, and how many of these are late."""
     begin = bisect_left(ends, first)  # the first interval that reaches into [first, last]
-    end = bisect_right(starts, last)  # one past the last
+    end = bisect_right(starts, last)  # index after the last such interval
     fresh = last - first + 1
     late = max(0, min(last, high - 1) - first + 1)
     for start, stop in zip(starts[begin:end], ends[begin:end], strict=True):

@@ -1,6 +1,6 @@
-"""When a publisher may send: the one thing by which workloads differ in the load engine's loop.
+"""When a publisher may send: the only difference between workloads in the load engine's loop.
 
-A rule is a value; the engine asks it nothing. Times are offsets from the start of the load, in ns.
+A rule is a plain value that the engine interprets. Times are offsets from the start of the load, in ns.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from workloads.errors import WorkloadError
 
 
 class CreditBy(StrEnum):
-    """What gives a closed loop its credit back."""
+    """The event that returns credit to a closed loop."""
 
     DELIVERY = "delivery"
     RECEIPT = "receipt"
@@ -20,13 +20,13 @@ class CreditBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClosedLoop:
-    """Closed loop: the load sends as fast as credit comes back, with at most `in_flight` messages under way.
+    """Closed loop: the load sends as fast as credit is returned, with at most `in_flight` messages in flight.
 
-    By DELIVERY, publishers may send while the copies expected of what was sent, less those delivered or
-    known lost, stay below `in_flight` messages' worth of copies. This bounds the backlog inside any broker
-    without relying on the broker's own flow control. Where the profile has receipts, these must have come
-    back as well. By RECEIPT only they count, each publisher with its own equal share of the credit: the
-    form closest to synchronous publishers, which leaves the backlog to the broker.
+    With DELIVERY, publishers may send while the copies expected of what was sent, less those delivered or
+    known lost, stay below the copies of `in_flight` messages. This bounds the backlog inside any broker
+    without relying on the broker's flow control. Where the profile has receipts, these must have arrived
+    as well. With RECEIPT only receipts count, and each publisher has an equal share of the credit: this is
+    closest to synchronous publishers, and does not bound the backlog inside the broker.
     """
 
     in_flight: int
@@ -38,7 +38,7 @@ class ClosedLoop:
 
 
 class ArrivalProcess(StrEnum):
-    """How the planned instants of an open loop lie in time."""
+    """The distribution of the planned instants of an open loop."""
 
     CONSTANT = "constant"
     POISSON = "poisson"
@@ -46,12 +46,12 @@ class ArrivalProcess(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OpenLoop:
-    """Open loop: every message has a planned instant, whatever the broker does.
+    """Open loop: every message has a planned instant, independent of the broker.
 
     Constant arrivals: message i of the whole plan is due at i / rate; the publishers take turns, so that
     publisher p of P sends messages p, p + P, p + 2P, ... Poisson arrivals: every publisher draws independent
-    exponential gaps of mean P / rate by `seed` and its number, so that all of them together are a Poisson
-    stream of the rate.
+    exponential gaps of mean P / rate from `seed` and its number, so that the superposition is a Poisson
+    stream of the given rate.
     """
 
     rate_per_s: float
@@ -75,9 +75,9 @@ SendRule = ClosedLoop | OpenLoop
 
 @dataclass(frozen=True, slots=True)
 class SyncPublishers:
-    """The pace of synchronous publishers: each has at most `in_flight` messages under way, until their receipts.
+    """Synchronous publishers: each has at most `in_flight` messages without a receipt.
 
-    The load then reads with a short pause only, which is part of every round trip.
+    The load then pauses only briefly between reads; that pause is part of every round trip.
     """
 
     in_flight: int
@@ -92,7 +92,7 @@ class SyncPublishers:
 
 @dataclass(frozen=True, slots=True)
 class ShareOfCapacity:
-    """The pace of an open loop at a share of the capacity that the same flow has in the same start."""
+    """An open loop at a share of the capacity that the same flow has in the same start."""
 
     percent: int
     arrivals: ArrivalProcess
@@ -107,11 +107,11 @@ class ShareOfCapacity:
 
 @dataclass(frozen=True, slots=True)
 class AtCapacity:
-    """The pace of a closed loop whose rate is the capacity of an open loop's flow: messages are sent about singly."""
+    """A closed loop that measures the capacity of an open loop's flow: messages are sent almost individually."""
 
     def __str__(self) -> str:
         return "capacity, sent singly"
 
 
-#: What a cell asks for instead of the run's closed loop.
+#: A load shape that replaces the closed loop of the run in a cell.
 LoadOverride = SyncPublishers | ShareOfCapacity | AtCapacity

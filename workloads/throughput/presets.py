@@ -1,4 +1,4 @@
-"""Which cells a run measures, in how many layouts, rounds and slices, unless its user says so; and what that takes."""
+"""Defaults for the cells, layouts, rounds and slices of a run, a user's own grids, and estimates of the duration."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from workloads.throughput.load_shape import LoadOverride, ShareOfCapacity
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Layouts of a start, rounds in each, and the measured part of a slice.
+    """Sizes and durations of a run. There is no warm-up where both of its times are 0."""
 
-    The warm-up takes warm_up_s at least and, in a start whose broker does not become warm, about warm_up_limit_s; none
-    at all where both are 0.
-    """
-
+    #: layouts of a start
     layouts: int
+    #: rounds of a layout
     rounds: int
+    #: measured part of a slice, s
     slice_s: float
+    #: least duration of the warm-up, s
     warm_up_s: float
+    #: approximate duration of the warm-up, s, in a start whose broker does not become warm
     warm_up_limit_s: float
 
 
@@ -34,34 +35,34 @@ PRESETS: Mapping[str, Preset] = {
     "paper": Preset(layouts=8, rounds=3, slice_s=0.4, warm_up_s=40.0, warm_up_limit_s=180.0),
 }
 
-#: Layouts of each start from which `--precision` tells how many it takes: 4 degrees of freedom cost a t quantile of 2.8
-#: in one start, and 2.3 in two.
+#: Layouts of each start from which `--precision` estimates the number of layouts needed: 4 degrees of freedom give a
+#: t quantile of 2.8 in one start, and 2.3 in two.
 PILOT_LAYOUTS = 5
 
-#: Slices of cells that pace themselves, or that ask about connections, are longer by these factors: a synchronous
-#: publisher is far from the broker's capacity, and a percentile of an open loop needs messages.
+#: Factors by which slices are longer for cells with their own load shape or with connections as a factor, and for open
+#: loops: a synchronous publisher is far from the broker's capacity, and a percentile of an open loop needs messages.
 PACED_SLICE, OPEN_SLICE = 5.0, 12.5
 
-#: In front of its measured part a slice is under load for this share of it, at least and at most so long.
+#: Ramp: load before the measured part of a slice, as a share of that part; its least and greatest duration in s.
 RAMP_SHARE, RAMP_S = 0.25, (0.05, 1.0)
 
-#: Where a block is of such cells, a layout has this share of the rounds, at least one.
+#: Share of the rounds that a layout has in a block of cells that share no connections; at least one round.
 PACED_ROUNDS = 0.5
 
-#: A layout begins with a round that is not counted: the broker's code meets new objects, and what connecting left
-#: behind is collected. So long in all, in a run that warms up at all.
+#: A layout begins with a round that is not counted: the broker's code meets new objects, and garbage from connecting
+#: is collected. Its total duration in s, in a run that has a warm-up.
 WARMING_S = 3.0
 
 
 def slice_s(level_slice_s: float, pace: LoadOverride | None, *, own_connections: bool) -> float:
-    """The measured part of a cell's slice; the engine makes it longer for a broker that takes few messages in it."""
+    """The measured part of a cell's slice in s; the engine extends it for a broker that takes few messages in it."""
     if isinstance(pace, ShareOfCapacity):
         return level_slice_s * OPEN_SLICE
     return level_slice_s * PACED_SLICE if own_connections else level_slice_s
 
 
 def ramp_s(measured_s: float) -> float:
-    """What lies in front of the measured part of a slice."""
+    """Duration in s of the ramp before the measured part of a slice."""
     least, most = RAMP_S
     return min(most, max(least, RAMP_SHARE * measured_s))
 
@@ -91,8 +92,8 @@ def grid_of(name: str, table: Mapping[str, Any]) -> Grid:
     """A grid from a user's table: `layouts`, `rounds`, `slice_seconds`, `warmup_seconds`, and a table of factors per
     experiment.
 
-    What is not said is that of `quick`. Raises WorkloadError for any other key; whether the experiments exist is known
-    when they are collected.
+    Missing keys default to those of `quick`. Raises WorkloadError for any other key; whether the experiments exist is
+    checked when they are collected.
     """
     quick = PRESETS["quick"]
     times = {
@@ -121,14 +122,14 @@ def grid_of(name: str, table: Mapping[str, Any]) -> Grid:
     return Grid(name, level, own)
 
 
-#: What a slice takes besides its ramp and its measured part, a connection and a subscription to be opened and ended,
-#: and a start besides its warm-up. Measured on ActiveMQ Classic 5.18.3 on 2 cores.
+#: Overheads in s: of a slice besides its ramp and measured part, of opening and closing a connection and a
+#: subscription, and of a start besides its warm-up. Measured on ActiveMQ Classic 5.18.3 on 2 cores.
 DRAIN_S, CONNECTION_S, SUBSCRIPTION_S, START_S = 0.03, 0.0006, 0.00015, 7.0
 
-#: What a cell of a workload takes besides its periods: from two runs of ActiveMQ Classic 5.18.3 on 2 cores.
+#: Overhead in s of a workload's cell besides its periods: from two runs of ActiveMQ Classic 5.18.3 on 2 cores.
 CELL_S = 2.2
 
-#: A warm-up that ends by the data takes about so much of its limit.
+#: Typical duration of a warm-up that ends when the broker is warm, as a share of its limit.
 WARM_UP_SHARE = 0.8
 
 

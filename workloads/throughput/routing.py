@@ -1,7 +1,7 @@
-"""Selectors as bindings: what a broker that routes is asked for, where another one evaluates a filter.
+"""Selectors as bindings, for brokers that route messages instead of evaluating filters.
 
-Who gets which message stays what `matches` says. A binding can express less than a selector, so that what may stand
-for one is bounded here: then the two agree, and the audit checks the broker's routing as it checks filters.
+`matches` still defines which subscription gets which message. A binding can express less than a selector, so only
+selectors with an equivalent binding are accepted here; the audit then checks routing just as it checks filters.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _PATTERN = re.compile(rf"({_WORD}|%)(\.({_WORD}|%))*")
 
 
 def routing_key(properties: Properties) -> str:
-    """The key under which a message is sent: the value of its one property."""
+    """The key under which a message is sent: the value of its only property."""
     ((_, key),) = properties
     return key
 
 
 def binding_key(selector: Selector | None, any_word: str) -> str:
-    """The key by which a subscription is bound; `any_word` is how the broker spells what stands for one word."""
+    """The key by which a subscription is bound; `any_word` is the broker's wildcard for exactly one word."""
     if isinstance(selector, Equals):
         return selector.value
     if isinstance(selector, Like):
@@ -36,7 +36,7 @@ def binding_key(selector: Selector | None, any_word: str) -> str:
 
 
 def conditions(selector: Selector | None) -> dict[str, str]:
-    """The headers that a message must have, with these values, all of them."""
+    """The headers and values that a message must have, all of them."""
     terms = selector.terms if isinstance(selector, And) else (selector,)
     equal = [term for term in terms if isinstance(term, Equals)]
     wanted = {term.name: term.value for term in equal}
@@ -46,10 +46,10 @@ def conditions(selector: Selector | None) -> dict[str, str]:
 
 
 def check_keys(messages: Iterable[Properties], selectors: Iterable[Selector | None]) -> None:
-    """Raises WorkloadError unless every selector matches as its binding key does.
+    """Raises WorkloadError unless every selector matches the same messages as its binding key.
 
-    A message's key is its one property's value, which all selectors name. `%` may be any text and a wildcard is one
-    word: the two agree where `%` stands for a whole word, and all keys have as many words as the pattern.
+    A message's key is the value of its only property, to which all selectors refer. `%` matches any text, a wildcard
+    exactly one word: the two agree where `%` replaces a whole word, and all keys have as many words as the pattern.
     """
     names, counts = set(), set()
     for properties in messages:

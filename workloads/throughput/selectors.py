@@ -1,4 +1,4 @@
-"""Message filters as values: the same object gives the selector's text and says which messages match it.
+"""Message filters as values: the same object yields the selector's text and decides which messages match it.
 
 The broker evaluates the text, the plan evaluates the object; that the two agree is what the audit checks.
 Only the part of the JMS selector grammar (JMS 1.1, section 3.8.1.1) that the experiments use is here.
@@ -94,7 +94,7 @@ class Between:
 
     STOMP carries every property as text; a broker must convert it (`convert_string_expressions` in ActiveMQ,
     which Classic applies to every STOMP selector). Text that is no integer does not match. Integers are those of
-    a Java `int`, negative ones left out: to a bound in that range Classic compares no larger text (seen).
+    a non-negative Java `int`: with a bound in that range Classic does not match larger numbers in text (observed).
     """
 
     name: str
@@ -136,7 +136,7 @@ class IsNull:
 class And:
     """All terms hold. Brokers evaluate from left to right and stop at the first that does not (seed of 4.4).
 
-    A conjunction among its terms keeps parentheses of its own: what was nested is nested in the text.
+    A conjunction among its terms keeps its parentheses: what was nested is nested in the text.
     """
 
     terms: tuple[Selector, ...]
@@ -171,7 +171,7 @@ Selector: TypeAlias = Equals | In | Like | Between | IsNull | And | Or
 
 
 def all_of(*terms: Selector) -> Selector:
-    """The conjunction of one or more terms: a single term stands for itself."""
+    """The conjunction of one or more terms; a single term is returned unchanged."""
     return terms[0] if len(terms) == 1 else And(terms)
 
 
@@ -190,9 +190,9 @@ _TOKEN = re.compile(
 
 
 def parse(text: str) -> Selector:
-    """The selector that `text` spells, for the suite's own brokers; `parse(str(selector)) == selector`.
+    """Parses a selector, for the suite's own brokers; `parse(str(selector)) == selector`.
 
-    Raises WorkloadError with the place where the text leaves the supported grammar: `name = 'value'`,
+    Raises WorkloadError with the position at which the text leaves the supported grammar: `name = 'value'`,
     `name IN ('a', 'b')`, `name LIKE 'pattern'`, `name BETWEEN 1 AND 2`, `name IS NULL`, AND, OR and
     parentheses, AND binding tighter than OR; words of the grammar in any case.
     """
@@ -207,10 +207,12 @@ def parse(text: str) -> Selector:
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """`kind` is word, string or integer; a sign and a word of the grammar are kinds of their own, "" is the end."""
+    """A token of a selector's text."""
 
+    #: "word", "string" or "integer"; for a sign or a reserved word the token itself; "" for the end
     kind: str
     text: str
+    #: position in the text, in characters
     at: int
 
 

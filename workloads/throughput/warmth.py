@@ -1,7 +1,7 @@
-"""When a broker is warm: its rounds repeat themselves, and its JVM has compiled what they run.
+"""When a broker is warm: the cells' contrasts are stable, and its JVM has compiled the code that the load runs.
 
-Contrasts, not rates: what a shared host does to a whole round says nothing about the broker. Pure arithmetic on what
-each round took.
+Contrasts are used, not rates: a disturbance of the host that slows a whole round says nothing about the broker. Pure
+arithmetic on the times of the rounds.
 """
 
 from __future__ import annotations
@@ -13,26 +13,31 @@ from statistics import fmean, median
 
 from workloads.limits import WARM_COMPILER, WARM_CONTRASTS
 
-#: Rounds whose contrasts are compared with those of as many rounds before.
+#: Number of last rounds whose contrasts are compared with those of as many preceding rounds.
 ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Warmth:
-    """warm: whether the broker may be measured · contrast_change: rms change of the cells' contrasts between the last
-    ROUNDS rounds and those before, less what their scatter explains; None before there are as many · compiler_share:
-    of the broker's CPU time, the larger of the last two rounds; None without a JVM."""
+    """Whether a broker is warm, and what that was decided from."""
 
+    #: the broker may be measured
     warm: bool
+    #: rms change of the cells' contrasts between the last ROUNDS rounds and the ROUNDS before, less what their scatter
+    #: explains; None while there are too few rounds
     contrast_change: float | None
+    #: share of the broker's CPU time used by the JVM's compiler, the larger of the last two rounds; None without a JVM
     compiler_share: float | None
 
 
 def judge(rounds: Sequence[Mapping[Hashable, float]], compiler_shares: Sequence[float | None]) -> Warmth:
-    """What the rounds so far say; per round ln B by cell, and the compiler's share of the broker's CPU time.
+    """Decides from the rounds so far.
 
     A cell's contrast is its ln B less the median of its round. The change of a cell's mean contrast has a variance
     of 2/3 of that of a contrast, which is pooled over the cells and both groups of rounds.
+
+    rounds: per round, ln B by cell
+    compiler_shares: per round, the compiler's share of the broker's CPU time; None where unknown
     """
     change = _change(rounds[-2 * ROUNDS :]) if len(rounds) >= 2 * ROUNDS else None
     known = [share for share in compiler_shares if share is not None]

@@ -71,7 +71,7 @@ def test_verdict_first(whole):
             "<h3>Claims of the paper</h3>",
             "<h3>Rounds</h3>",
             "<h3>Measurements</h3>",
-            "<h3>Audit</h3>",
+            "<h3>Delivery audit</h3>",
             "<h3>Latency</h3>",
             "<h3>Host under load</h3>",
             "<h3>What ran on what</h3>",
@@ -88,7 +88,7 @@ def test_it_says_what_the_numbers_do_not_mean(whole):
 
     assert "derived from a published paper" in text
     assert "Nothing here is a SPEC result" in text
-    assert "times of two runs do not compare; ratios within a run do" in text
+    assert "Rates and times of two runs are not comparable; ratios within a run are" in text
 
 
 def test_every_figure_of_the_paper(whole):
@@ -269,7 +269,7 @@ def test_runs_stand_side_by_side():
     text = html(*(replace(one, latency=()) for one in (first, second)))
     picture = figures.coefficients([first, second])
 
-    assert "Absolute values of two runs do not compare; ratios within a run do." in text
+    assert "Absolute values of two runs are not comparable; ratios within a run are." in text
     assert text.count('<section class="verdict') == 3
     assert [len(panel.series[0].points) for panel in picture.panels] == [3, 3, 3]
     assert picture.panels[0].rows == (

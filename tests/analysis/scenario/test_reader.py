@@ -50,7 +50,7 @@ def test_runs_of_two_kinds_are_refused_side_by_side(tmp_path, capsys):
     rd.measured_run([(0, 1)]).write(tmp_path / "study")
 
     assert main(["summary", str(tmp_path / "workload"), str(tmp_path / "study")]) == 2
-    assert "runs of two kinds are not put side by side" in capsys.readouterr().err
+    assert "cannot combine throughput and workload runs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def _unplanned(run):
     [
         (_hole, "0, 1, 2, ... without a gap"),
         (_stranger, "handler 99 is not in the plan"),
-        (_cell, "stand in no plan"),
+        (_cell, "match no planned cell"),
         (_producer, "a producer or a destination that the plan does not have"),
         (_order, "does not follow what is before it"),
         (_unplanned, "starts without a planned instant"),

@@ -387,7 +387,7 @@ def test_an_open_loop_without_its_capacity_is_left_out(tmp_path, open_loop, slow
     rounds = {(window.layout, window.round) for window in cell.windows}
     assert len(rounds) == LAYOUTS * ROUNDS - left_out
     assert ((1, 2) in rounds, (3, 2) in rounds) == (not left_out, not left_out)
-    assert cell.reason == (f"{left_out} slices left out, the broker could do less then" if left_out else "")
+    assert cell.reason == (f"{left_out} slices left out, capacity was lower then" if left_out else "")
     assert cell.status == CellStatus.OK
 
 

@@ -499,7 +499,7 @@ def test_gaps_are_told_by_layout(spark, tmp_path):
 @pytest.mark.parametrize("row", [(5, 3, 2), (-1, 3, 3), (5, -1, 0)])
 def test_impossible_rows_are_refused(row):
     """Numbers below 0, or a run that ends before it begins, are not computed with."""
-    with pytest.raises(ValueError, match="negative number, or its last_seq lies before"):
+    with pytest.raises(ValueError, match="negative number, or its last_seq is below"):
         list(audits._collapse([batch((0, 0, 0), row)]))
 
 

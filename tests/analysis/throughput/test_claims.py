@@ -455,12 +455,12 @@ def test_three_layouts_give_no_interval(claim):
 
 
 def test_filters_too_cheap_to_be_seen():
-    """Where t_fltr cannot be told from 0, nothing is said in units of it."""
+    """Where t_fltr does not differ significantly from 0, nothing is said in units of it."""
     world = WORLD | {"replication": lambda further, replication: 1 / (2e-5 + 1e-5 * replication)}
     row = the("94 filters", judged(a_run("replication", world=world, scatter=0.04)))
 
     assert row.verdict == NOT_DECIDABLE
-    assert "t_fltr cannot be told from 0" in row.reason
+    assert "t_fltr does not differ significantly from 0" in row.reason
 
 
 def test_without_a_model_the_trend_is_open():

@@ -47,7 +47,9 @@ def described(grade, low, high):
 def imprecise(half_width=0.21, layouts=8, **changes):
     result = study_runs.small(**changes)
     precision = {**result.fits[0].precision, "t_fltr": HalfWidth(half_width, 0.15, holds=False)}
-    wide = Finding("t_fltr is not known well enough", "+-21%", "+-15%", "measure more layouts", VerdictKind.UNVERIFIED)
+    wide = Finding(
+        "the interval of t_fltr is too wide", "+-21%", "+-15%", "measure more layouts", VerdictKind.UNVERIFIED
+    )
     fit = replace(result.fits[0], precision=precision, layouts=layouts, findings=(wide,))
     return replace(result, fits=(fit,))
 
@@ -144,7 +146,7 @@ def test_one_model_in_full():
         "Henjes et al. 2006, ActiveMQ 4.0 on a 3.2 GHz CPU",
         "So 100,000 copies/s take",
         "verdict: valid - the numbers may be believed",
-        "because all 17,640,000 copies came once, in order; every interval is within +-15%",
+        "because all 17,640,000 copies arrived once, in order; every interval is within +-15%",
         "model: good - no cell is known to be more than 5% off (16 cells)",
         "largest deviation",
         "next: ask what your own load takes",
@@ -187,7 +189,7 @@ def test_an_example_beyond_the_cells_is_not_given():
 @pytest.mark.parametrize(
     ("make", "kind", "because"),
     [
-        (imprecise, "unverified", "because t_fltr is not known well enough: +-21% (limit: +-15%)"),
+        (imprecise, "unverified", "because the interval of t_fltr is too wide: +-21% (limit: +-15%)"),
         (lambda: study_runs.small(findings=(DOUBT,)), "unverified", "because activemq was busy: 9% of its CPU set"),
         (
             lambda: study_runs.small(findings=(DOUBT, LOST)),
@@ -294,7 +296,10 @@ def test_several_models_are_compact():
     for broker in ("activemq:5.18.3", "artemis"):
         assert f"replication on {broker}; model: good, largest deviation " in text
     assert text.count("t_rcv 3") + text.count("t_rcv 2") == 2
-    assert "artemis beside activemq:5.18.3, replication: t_rcv slower by 30.0%, t_fltr slower by 30.0%, t_tx" in text
+    assert (
+        "artemis compared with activemq:5.18.3, replication: t_rcv slower by 30.0%, t_fltr slower by 30.0%, t_tx"
+        in text
+    )
 
 
 def test_what_does_not_fit_is_counted():
@@ -359,8 +364,8 @@ def test_a_smoke_grid_has_its_audit_only():
     """What came, and no number."""
     text = screen(smoke())
 
-    assert "verdict: valid - every copy came once, in order, to the right subscriber" in text
-    assert "because all 17,640,000 copies came once, in order" in text
+    assert "verdict: valid - every copy arrived once, in order, at the right subscriber" in text
+    assert "because all 17,640,000 copies arrived once, in order" in text
     assert " us" not in text
 
 

@@ -70,7 +70,7 @@ def test_a_model_has_precision_and_description():
 
     assert "95 % interval between starts" in text
     assert "20.0% (limit 15%)" in text
-    assert "16 cells, 8 layouts, 1 start; largest deviation of a cell 2.3%" in text
+    assert "16 cells, 8 layouts, 1 start; largest residual 2.3%" in text
     assert (
         "description: good - no cell is known to be more than 5% off; rms 1.3%; f0000-r002 +2.3% (95 % +0.8% to" in text
     )

@@ -573,7 +573,9 @@ def test_a_t_rcv_that_may_be_0_has_a_bound():
         if t_rcv.low <= 0 <= t_rcv.high:
             assert all(value >= 0 for value in result.constrained.parameters.values())
             assert max(t_rcv.estimate, 0) < result.constrained.t_rcv_at_most_s < max(t_rcv.high, 3e-6)
-            (finding,) = [finding for finding in result.findings if "t_rcv cannot be told from 0" in finding.what]
+            (finding,) = [
+                finding for finding in result.findings if "t_rcv does not differ significantly from 0" in finding.what
+            ]
             assert f"at most {result.constrained.t_rcv_at_most_s * 1e6:.4g} us" in finding.measured
 
 
@@ -666,7 +668,7 @@ def test_a_coefficient_that_is_not_known_well_enough_is_unverified(noise, verdic
             assert precision.half_width == pytest.approx(half_width(interval) / interval.estimate)
         assert precision.limit == PRECISION.limit
         assert precision.holds == (precision.half_width <= PRECISION.limit)
-        found = [finding for finding in result.findings if finding.what.endswith(f"{name} is not known well enough")]
+        found = [finding for finding in result.findings if finding.what.endswith(f"the interval of {name} is too wide")]
         assert len(found) == (not precision.holds)
         for finding in found:
             assert finding.consequence == VerdictKind.UNVERIFIED
@@ -714,7 +716,7 @@ def test_a_run_of_fixed_precision_has_the_pilot_s_intervals():
     expected = sum(np.diag(pilot.covariance) for pilot in pilots) * (PILOT_LAYOUTS / 12) / 4
     assert errors == pytest.approx(np.sqrt(expected), rel=0.05)
     assert {precision.limit for precision in result.precision.values()} == {0.02}
-    missed = [finding for finding in result.findings if finding.what.endswith("is not known well enough")]
+    missed = [finding for finding in result.findings if finding.what.endswith("is too wide")]
     assert missed
     assert all(finding.consequence == VerdictKind.VALID for finding in missed)
     assert all("--max-layouts" in finding.advice for finding in missed)
@@ -734,8 +736,8 @@ def test_a_parameter_that_cannot_be_told_from_nothing():
     """Filters that cost nothing give an interval around 0, and a finding that says how to see them."""
     result = fit(start_of(np.random.default_rng(2), cells=PAPER_GRID, times=(3e-5, 0.0, 9e-6), layout_noise=0.05))
 
-    assert "replication: t_fltr cannot be told from 0" in whats(result)
-    assert "replication: t_rcv cannot be told from 0" not in whats(result)
+    assert "replication: t_fltr does not differ significantly from 0" in whats(result)
+    assert "replication: t_rcv does not differ significantly from 0" not in whats(result)
 
 
 # What is refused
@@ -778,7 +780,7 @@ def test_what_must_not_be_mixed_is_not_mixed(change):
         for one in start_of(times=tuple(2 * t for t in TIMES))
     ]
 
-    with pytest.raises(DataError, match="never put into one fit"):
+    with pytest.raises(DataError, match="cannot be combined in one fit"):
         fit(first + second)
     results, errors = fits(first + second)
     assert not errors

@@ -389,7 +389,7 @@ def test_latencies_stand_beside_the_load(results):
     assert "(" not in rows["u30-poisson"]
     assert late.percentiles[3].greyed
     assert f"({late.percentiles[3].latency_s.estimate * 1e3:.3g} [" in rows["u50-poisson"]
-    assert "p99.9: the generator itself was 29.9 ms late" in rows["u50-poisson"]
+    assert "p99.9: generator lateness 29.9 ms" in rows["u50-poisson"]
     assert "unsteady" in rows["(u70-poisson)"]
     assert "backlog grew by" in rows["(u70-poisson)"]
     assert "service time from the fit of replication in this run" in text
@@ -402,7 +402,7 @@ def test_a_pace_stands_above_its_cells(results):
 
     assert "receipt, 1 in flight per publisher" in text
     assert "(f0000-r001)" in text
-    assert "rows in ( ) are not ok: see why" in text
+    assert "rows in parentheses are not ok: see why" in text
 
 
 def test_each_experiment_has_a_table_of_its_own(results):
@@ -436,7 +436,7 @@ def test_what_else_was_fitted_is_told(results):
     assert "the better description" in text
     assert "capped cells: f0000-r010, f0000-r005" in text
     assert "with no time below 0: t_rcv 0, t_fltr 0.01, t_tx 9; t_rcv is at most 4 (one-sided 95 %)" in text
-    assert "off by 1.3% (median), 4.1% at most (f0640-r005)" in text
+    assert "error 1.3% (median), 4.1% at most (f0640-r005)" in text
     assert "slices of a layout 1.1%, layouts beyond that 2.1%, starts beyond that 3.2%" in text
     assert text.count("left out: ") == 8 + 1
     assert "22 more, which --json lists" in text

@@ -91,11 +91,11 @@ def test_a_coefficient_that_may_be_0_has_an_absolute_limit():
 
 
 def test_what_cannot_be_told():
-    """No pilot yet, or cells that do not tell the coefficients apart."""
+    """No pilot yet, or cells that do not identify the coefficients."""
     slices, settings = pilot(1)
     with pytest.raises(DataError, match="4 layouts, a pilot has 5"):
         layouts_needed([[one for one in slices if one.layout < 5]], rows(settings), 0.05)
-    with pytest.raises(DataError, match="do not tell the coefficients apart"):
+    with pytest.raises(DataError, match="do not identify the coefficients"):
         layouts_needed([slices], {key: row for key, row in rows(settings).items() if row[2] == 1}, 0.05)
     with pytest.raises(DataError, match="no start"):
         layouts_needed([], {}, 0.05)

@@ -115,8 +115,8 @@ def test_waiting_has_an_open_end_where_the_rate_may_be_too_much(today):
 
 @pytest.mark.parametrize("share", [1.0, 1.5])
 def test_a_rate_at_the_capacity_is_refused(paper, share):
-    """The queue grows without end: no utilisation above 1 and no negative waiting time, but the capacity by name."""
-    with pytest.raises(DataError, match=r"not below the capacity of 15625 messages/s .* grows without end"):
+    """The queue grows without bound: no utilisation above 1 and no negative waiting time, but the capacity by name."""
+    with pytest.raises(DataError, match=r"not below the capacity of 15625 messages/s .* grows without bound"):
         predict(paper, Question(0, 1, rate_per_s=15_625.1 * share))
 
 
@@ -179,7 +179,7 @@ def test_a_prediction_reads_well(today):
     assert lines[1].startswith(f"capacity: {asked.received_per_s.estimate:.0f} ({low:.0f} to {high:.0f}) messages/s in")
     assert lines[3].startswith("at 1000 messages/s: utilisation ")
     assert "M/D/1" in lines[4]
-    assert "nothing shows that the model holds there" in lines[5]
+    assert "the model was not tested there" in lines[5]
     assert lines[6] == "verdict of the model: valid"
     assert lines[-1] == "no prediction: no fit for artemis"
 

@@ -365,7 +365,7 @@ def test_a_layout_is_recorded_once(run, tmp_path):
     """Two rows that complete one layout come from two runs."""
     run.tables["layouts"].append(dict(run.tables["layouts"][2]))
 
-    assert "layout 2, block 0 of activemq (start 1) stands there twice" in refusal(run.write(tmp_path / "one"))
+    assert "layout 2, block 0 of activemq (start 1) is recorded twice" in refusal(run.write(tmp_path / "one"))
 
 
 def test_partial_reads_complete_layouts_and_says_so(run, tmp_path, spark):

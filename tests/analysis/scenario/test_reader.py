@@ -41,7 +41,7 @@ def test_a_workload_has_no_model(tmp_path, capsys, verb):
     tiny().write(tmp_path / "workload")
 
     assert main([*verb.split(), str(tmp_path / "workload")]) == 2
-    assert "no model of a broker's times; its verbs are summary, audit, report" in capsys.readouterr().err
+    assert "no model of broker times; its verbs are summary, audit, report" in capsys.readouterr().err
 
 
 def test_runs_of_two_kinds_are_refused_side_by_side(tmp_path, capsys):

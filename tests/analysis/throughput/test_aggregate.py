@@ -254,7 +254,7 @@ def test_slices_that_do_not_conserve_are_described(tmp_path, run, off, said):
     found = told(read, cells)
     assert [finding.consequence for finding in found] == ([VerdictKind.VALID] if said else [])
     if said:
-        assert found[0].measured.startswith("8 of 16, farthest off 0.940 in")
+        assert found[0].measured.startswith("8 of 16, largest deviation 0.940 in")
         assert "f0000-r002" in found[0].measured
 
 

@@ -277,7 +277,7 @@ def test_one_replication_grade_is_refused():
         for number in range(4)
     ]
 
-    with pytest.raises(DataError, match="the replication grade is the same"):
+    with pytest.raises(DataError, match="the replication grade is constant"):
         fit(cells)
 
 

@@ -468,7 +468,7 @@ def test_without_a_model_the_trend_is_open():
     cells = [cell for cell in a_run("replication") if cell.factors["further"] in {5, 160} and cell.replication == 1]
     rows = judged(cells)
 
-    assert "no model was fitted on replication" in the("linear up to", rows).reason
+    assert "no model was fitted to replication" in the("linear up to", rows).reason
     assert the("94 filters", rows).verdict == NOT_DECIDABLE
     assert the("with r received", rows).verdict == NOT_DECIDABLE
 

@@ -143,7 +143,7 @@ def test_an_impossible_b_is_refused():
     """A negative t_rcv, which is never clamped, gives no capacity where it outweighs the rest."""
     result = fit(start_of(times=(-2e-5, 2e-8, 6e-5), noise=0.001))
 
-    with pytest.raises(DataError, match="no time is below 0"):
+    with pytest.raises(DataError, match="a time must be positive"):
         predict(result, Question(0, 0.1))
 
 

@@ -123,7 +123,7 @@ def test_a_cell_that_is_larger_than_the_budget_is_refused():
     """It cannot be measured on this broker: the text has its size and the limit."""
     cells = [BlockCell(plan_of("small", 3)), BlockCell(plan_of("large", 31))]
 
-    with pytest.raises(WorkloadError, match="e large: 31 subscriptions, at most 30 are laid out"):
+    with pytest.raises(WorkloadError, match="e large: 31 subscriptions, this broker is given at most 30"):
         compose(cells, 30, TODAY)
 
 

@@ -51,14 +51,14 @@ def test_noise_that_hides_a_trend_is_not_judged():
     assert "does not tell" in found.why
 
 
-@pytest.mark.parametrize(("seconds", "judgement"), [(19, AuditVerdict.NOT_JUDGED), (20, AuditVerdict.PASS)])
-def test_few_seconds_show_no_trend(seconds, judgement):
+@pytest.mark.parametrize(("seconds", "verdict"), [(19, AuditVerdict.NOT_JUDGED), (20, AuditVerdict.PASS)])
+def test_few_seconds_show_no_trend(seconds, verdict):
     """A limit on the number of seconds, fixed before."""
-    assert steady.backlog([3] * seconds, 100).verdict is judgement
+    assert steady.backlog([3] * seconds, 100).verdict is verdict
 
 
 @pytest.mark.parametrize(
-    ("before", "judgement"),
+    ("before", "verdict"),
     [
         ([100] * 10, AuditVerdict.PASS),
         ([96] * 10, AuditVerdict.PASS),
@@ -67,9 +67,9 @@ def test_few_seconds_show_no_trend(seconds, judgement):
         ([], AuditVerdict.NOT_JUDGED),
     ],
 )
-def test_the_end_of_the_warm_up_has_the_level_of_the_period(before, judgement):
+def test_the_end_of_the_warm_up_has_the_level_of_the_period(before, verdict):
     """Five percent either way; without a whole second nothing is said."""
-    assert steady.level(before, 100.0, 0.5).verdict is judgement
+    assert steady.level(before, 100.0, 0.5).verdict is verdict
 
 
 def test_a_level_that_chance_could_decide_is_not_judged():

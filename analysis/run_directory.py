@@ -241,7 +241,8 @@ def read_run(
     laid_out = _laid_out(files.get("layouts", ()))
     measured = _measured_cells(name, files[_MEASURED[kind]], {layout.key for layout in laid_out}, kind)
     cells = tuple(sorted(key for key, counted in measured.items() if counted))
-    profile = require(manifest, "options", dict, place).get("profile") or ""
+    options = require(manifest, "options", dict, place)
+    profile = options.get("consumption") or options.get("profile") or ""
     not_applicable = tuple(
         sorted(
             _not_applicable(name, profile, record, place)

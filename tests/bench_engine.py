@@ -40,11 +40,10 @@ from fixtures.wire.stomp import encode
 from microbench.test_replication import EXPERIMENT
 from tests.support.load_bench import FIRST, Way, lay_out
 from tests.support.run_directories import write_events
-from workloads.scenario.model import Consumption
+from workloads.scenario.model import DESTINATION_PREFIX, Consumption
 from workloads.scenario.periods import Period
 from workloads.schedule import Slot
 from workloads.schema import RunKind, Window
-from workloads.specjms2007 import DESTINATIONS
 from workloads.supply_chain import compiling, topology
 from workloads.throughput.flow import PROFILES, Cell, Plan
 from workloads.throughput.load_shape import ClosedLoop
@@ -278,7 +277,7 @@ def _ring(running: Running, cpu: int) -> tuple[float, float]:
     """
     os.sched_setaffinity(0, {cpu})
     ring = time.monotonic_ns()  # the last one left its messages behind
-    names = [f"/queue/{DESTINATIONS}.ring{ring}.{place}" for place in range(RING)]
+    names = [f"/queue/{DESTINATION_PREFIX}.ring{ring}.{place}" for place in range(RING)]
     strict = (("id", "0"), ("ack", "client-individual"), ("activemq.prefetchSize", "1"), ("receipt", "in"))
     subscribe = [Frame("SUBSCRIBE", (("destination", name), *strict)) for name in names]
     body = b"x" * 1800

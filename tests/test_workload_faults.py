@@ -15,8 +15,8 @@ import pytest
 
 from tests.conftest import read_json, table_rows
 from tests.support.sessions import PYTEST, command
-from workloads.specjms2007 import rules
-from workloads.supply_chain.executions import Execution
+from workloads.scenario import limits
+from workloads.scenario.execution import Execution
 from workloads.supply_chain.interactions import INTERACTIONS
 from workloads.supply_chain.topology import Location
 
@@ -76,18 +76,18 @@ IN_CI = SESSIONS["chains"][0]
 
 #: By the broker: the only test that fails, and where the broker's truth counts what it did.
 FAULTS = {
-    LOSE: (rules.DELIVERY, ("messages", "lost")),
-    DUPLICATE: (rules.DUPLICATES, ("messages", "duplicated")),
-    MISROUTE: (rules.LOCATION, ("messages", "misdelivered")),
-    SWAP: (rules.ORDER, ("messages", "reordered")),
-    CUT: (rules.CHAINS, ("transactions", "cut")),
-    LATE: (rules.DELIVERY_TIME, None),
-    SLOW: (rules.PACING, None),
+    LOSE: (limits.DELIVERY, ("messages", "lost")),
+    DUPLICATE: (limits.DUPLICATES, ("messages", "duplicated")),
+    MISROUTE: (limits.LOCATION, ("messages", "misdelivered")),
+    SWAP: (limits.ORDER, ("messages", "reordered")),
+    CUT: (limits.CHAINS, ("transactions", "cut")),
+    LATE: (limits.DELIVERY_TIME, None),
+    SLOW: (limits.PACING, None),
 }
 
 EACH_FAULT = [pytest.param(one, marks=() if one in IN_CI else pytest.mark.slow) for one in FAULTS]
 
-PUBLISHED = (rules.INPUT_RATE, rules.SENT, rules.RECEIVED, rules.PACING, rules.DELIVERY_TIME, rules.DELIVERY)
+PUBLISHED = (limits.INPUT_RATE, limits.SENT, limits.RECEIVED, limits.PACING, limits.DELIVERY_TIME, limits.DELIVERY)
 
 
 @pytest.fixture(scope="module")
@@ -323,12 +323,12 @@ def test_a_broker_that_stops_answering(seen):
     """
     one = seen(STALL)
     period = {row["period"]: (row["end_ns"] - row["begin_ns"]) / 1e9 for row in one.rows("periods")}
-    places = {f"bench.specjms2007.SM{number}.inventoryInfo" for number in range(1, 11)}
+    places = {f"bench.workload.SM{number}.inventoryInfo" for number in range(1, 11)}
 
     assert [row["test"] for row in one.audit("fail")] == ["input rate", "messages sent", "messages received"]
     assert one.disclosure["test_info"]["verdict"] == "invalid"
     assert one.disclosure["backlog_at_the_end_of_the_measurement"] == dict.fromkeys(places, 1)
     assert period["drain"] < 20
     assert "first to fail: input rate, interaction 4: " in one.screen
-    assert "backlog at the end of the measurement: 10 copies, 1 for bench.specjms2007." in one.screen
+    assert "backlog at the end of the measurement: 10 copies, 1 for bench.workload." in one.screen
     assert "10 messages of transactions that nobody confirmed" in " ".join(one.screen.split())

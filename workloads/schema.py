@@ -43,7 +43,7 @@ from workloads.throughput.flow import Factor, Plan
 from workloads.throughput.load_shape import LoadOverride
 
 #: Raised when a column, a key or the meaning of one changes; the analysis refuses other versions.
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 #: Offset of the positions of a cell's second part, after its broker was killed, from those of the first.
 PART_POSITIONS = 10**9

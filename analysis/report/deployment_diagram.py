@@ -1,7 +1,7 @@
 """The system under test as a picture: processes with their CPUs, connections, broker and store, from manifest and plan.
 
-What the manifest does not say is not drawn; a broker that ran already stands outside of the host, which is all that is
-known of it. Asked for by the run and reporting rules, section 6.3.
+What the manifest does not say is not drawn; a broker given by a URL of another host is drawn outside of this one.
+Asked for by the run rules, section 6.3.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from textwrap import wrap
 from typing import Any
 
 from analysis.report.svg import WIDTH, Anchor, Tone, box, head, line, lines, svg, text
+from analysis.scenario.one_host import on_one_host
 
 #: Load to the left, broker to the right, connections between them.
 _LOAD, _BROKER = (16.0, 300.0), (600.0, WIDTH - 16.0)
@@ -19,8 +20,8 @@ _TOP, _STEP = 52.0, 17.0
 #: Workers that have a box of their own; further ones are counted.
 _WORKERS = 4
 
-#: A broker that was not started by the suite.
-_ELSEWHERE = "url"
+#: The provider of a broker that the suite did not start.
+_URL = "url"
 
 
 def diagram(manifest: Mapping[str, Any], plan: Mapping[str, Any], broker: str) -> str:
@@ -32,7 +33,7 @@ def diagram(manifest: Mapping[str, Any], plan: Mapping[str, Any], broker: str) -
     of_store = tuple(_store(facts, host))
     store_top = _TOP + 30 + _STEP * len(of_broker) + 26
     bottom = max(bottom_of_load, store_top + 32 + _STEP * len(of_store) if of_store else store_top) + 16
-    elsewhere = facts.get("provider") == _ELSEWHERE
+    elsewhere = not on_one_host(broker, facts)
     right = _LOAD[1] + 16 if elsewhere else WIDTH - 2
     elements = [
         box(1, 1, right, bottom - 2, fill=Tone.SHADE),
@@ -104,8 +105,8 @@ def _connections(plan: Mapping[str, Any], y: float) -> Iterator[str]:
 def _broker(label: str, facts: Mapping[str, Any]) -> Iterator[str]:
     yield " ".join(filter(None, (facts.get("product") or label, facts.get("version"))))
     provider = facts.get("provider")
-    if provider == _ELSEWHERE:
-        yield "ran already; where, is not known here"
+    if provider == _URL:
+        yield "ran already, on this host" if on_one_host(label, facts) else "ran already; its host is not known here"
     elif provider:
         yield f"provided by {facts.get('image') or provider}"
     if "cpus" in facts:

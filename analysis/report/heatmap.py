@@ -11,7 +11,7 @@ from math import inf
 
 from analysis.report.svg import WIDTH, Anchor, Tone, cell, line, svg, text
 from analysis.scenario.results import PeriodSlice, WorkloadResult
-from workloads.specjms2007.rules import DELIVERY_TIME
+from workloads.scenario.limits import DELIVERY_TIME
 
 #: Rows of a picture: the slowest destinations; all others are in the tables, by event handler.
 MOST_ROWS = 40

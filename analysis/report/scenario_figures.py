@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from analysis.report.figures import Panel, Picture, PlotPoint, Series
 from analysis.results import Interval
 from analysis.scenario.results import InteractionResult, Second, WorkloadResult
-from workloads.specjms2007.rules import DELIVERY_TIME, INPUT_RATE
+from workloads.scenario.limits import DELIVERY_TIME, INPUT_RATE
 
 #: A line is drawn through so many points at most; each is then the highest of several seconds.
 MOST_POINTS = 300

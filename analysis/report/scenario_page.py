@@ -1,12 +1,12 @@
-"""Results of the supply chain -> the page: disclaimer, verdict and deviations first, then audit, periods, interactions.
+"""Results of a business workload -> the page: disclaimer, verdict, deviations, then audit, periods, interactions.
 
-A page never shows two topologies, or strict beside relaxed consumption (run and reporting rules, section 2.1.4):
+A page never shows two workloads, two topologies, or strict beside relaxed consumption (run rules, section 2.1.4):
 results of several runs that differ so are refused, those of one run get a page each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,11 @@ from analysis.report.sequence_diagram import flow
 from analysis.report.tables import Table, TableColumn, TableRow
 from analysis.report.throughput_page import NAME, Figure, figure, slug, template, write_text
 from analysis.results import JSON_SCHEMA, worst
-from analysis.scenario.disclosure import NOT_APPLICABLE, storage, withheld
-from analysis.scenario.results import Recovery, WorkloadResult
-from workloads.specjms2007 import DISCLAIMER
+from analysis.scenario.disclosure import storage, withheld
+from analysis.scenario.results import ONE_HOST, Recovery, WorkloadResult, disclaimers
+from workloads.scenario.workload import Model
 from workloads.status import VerdictKind
-from workloads.supply_chain.plan_json import digest, from_json
-from workloads.supply_chain.topology import Topology
+from workloads.supply_chain.supply_chain import SupplyChain
 
 _TEMPLATE = "workload.html.j2"
 
@@ -39,16 +38,18 @@ _PHASES = {"warm_up_s": "warm-up", "measurement_s": "measurement", "drain_s": "d
 
 @dataclass(frozen=True, slots=True)
 class InteractionShown:
-    """What is shown of one interaction: its flow as SVG, its messages over time, the same by destination as SVG with
-    what is left out of it, and its messages in tables.
-    """
+    """What is shown of one interaction."""
 
     anchor: str
     number: int
     title: str
+    #: A sequence diagram as SVG; empty where there is none for the workload.
     flow: str
+    #: Its messages over time.
     delivery: Figure | None
+    #: The same by destination, as SVG.
     grid: str
+    #: A sentence on what the grid leaves out.
     left_out: str
     steps: Table | None
 
@@ -90,8 +91,8 @@ def write(results: Sequence[WorkloadResult], output: Path | None = None) -> tupl
         raise DataError(_refusal(results))
     path = output or Path(results[0].path) / NAME
     written = []
-    for kind, of_kind in kinds.items():
-        name = path if len(kinds) == 1 else path.with_name(f"{path.stem}-{'-'.join(kind)}{path.suffix}")
+    for words, of_kind in zip(_names(kinds), kinds.values(), strict=True):
+        name = path if len(kinds) == 1 else path.with_name(f"{path.stem}-{'-'.join(words)}{path.suffix}")
         write_text(name, html(of_kind))
         written.append(name)
     return tuple(written)
@@ -100,7 +101,7 @@ def write(results: Sequence[WorkloadResult], output: Path | None = None) -> tupl
 def record(results: Sequence[WorkloadResult], paths: Sequence[Path]) -> dict[str, Any]:
     """`report`: where it is, and what it says in one word; behind the disclaimer."""
     return {
-        "disclaimer": DISCLAIMER,
+        "disclaimer": "\n\n".join(disclaimers(results)),
         "schema": JSON_SCHEMA,
         "reports": list(map(str, paths)),
         "verdict": worst(result.verdict for result in results),
@@ -118,30 +119,38 @@ def html(results: Sequence[WorkloadResult]) -> str:
     verdict = worst(result.verdict for result in results)
     return template(_TEMPLATE).render(
         title=f"Run {runs[0]}" if len(runs) == 1 else f"{len(runs)} runs side by side",
-        disclaimer=DISCLAIMER,
+        workload=results[0].workload,
         several=several,
+        one_host=any(ONE_HOST in result.deviations for result in results),
         verdict=verdict,
         meaning=_overall(results),
         chapters=chapters,
         overview=scenario_tables.several(results),
         capacity=picture and figure("all", picture),
-        not_applicable=_not_applicable(),
+        not_applicable=_not_applicable(results[0]),
     )
 
 
-def _kinds(results: Sequence[WorkloadResult]) -> dict[tuple[str, str], list[WorkloadResult]]:
-    """By topology and consumption, in the order of the results."""
-    kinds: dict[tuple[str, str], list[WorkloadResult]] = {}
+def _kinds(results: Sequence[WorkloadResult]) -> dict[tuple[str, str, str], list[WorkloadResult]]:
+    """By workload, topology and consumption, in the order of the results."""
+    kinds: dict[tuple[str, str, str], list[WorkloadResult]] = {}
     for result in results:
-        kinds.setdefault((result.topology, result.consumption), []).append(result)
+        kinds.setdefault((result.workload.name, result.topology, result.consumption), []).append(result)
     return kinds
 
 
+def _names(kinds: Iterable[tuple[str, str, str]]) -> list[tuple[str, ...]]:
+    """For people: without the workload where all have the same."""
+    found = list(kinds)
+    several = len({workload for workload, *_ in found}) > 1
+    return [kind if several else kind[1:] for kind in found]
+
+
 def _refusal(results: Sequence[WorkloadResult]) -> str:
-    kinds = ", ".join(" ".join(kind) for kind in _kinds(results))
+    kinds = ", ".join(map(" ".join, _names(_kinds(results))))
     return (
-        f"results of different topologies, or of strict and relaxed consumption, are never put side by side ({kinds}; "
-        "run and reporting rules, section 2.1.4): ask for a report of each run by itself"
+        "results of different workloads or topologies, or of strict and relaxed consumption, are never put side by "
+        f"side ({kinds}; run rules, section 2.1.4): ask for a report of each run by itself"
     )
 
 
@@ -152,7 +161,7 @@ def _overall(results: Sequence[WorkloadResult]) -> str:
 
 
 def _chapter(anchor: str, result: WorkloadResult) -> CaseChapter:
-    topology = from_json(result.plan["topology"])
+    model = result.model
     reason = withheld(result)
     rates = scenario_figures.rates(result)
     courses = (scenario_figures.backlog(result), scenario_figures.course(result))
@@ -174,12 +183,12 @@ def _chapter(anchor: str, result: WorkloadResult) -> CaseChapter:
         rate_tables=tuple(
             sheet for period in result.periods if period.interactions for sheet in scenario_tables.interactions(period)
         ),
-        interactions=tuple(_interaction(anchor, result, topology, number) for number in topology.interactions),
+        interactions=tuple(_interaction(anchor, result, model, number) for number in model.interactions),
         handlers=tuple(scenario_tables.handlers(period) for period in result.periods if period.handlers),
         storage=scenario_tables.storage(storage(result)),
         diagram=diagram(result.manifest, result.plan, result.key.broker),
         brokers=tables.brokers(_of_broker(result)),
-        setup=(*tables.setup(result.manifest), ("Topology", tuple(_topology(result, topology)))),
+        setup=(*tables.setup(result.manifest), ("Topology", tuple(_topology(result, model)))),
     )
 
 
@@ -214,31 +223,27 @@ def _phases(result: WorkloadResult) -> Iterator[tuple[str, str]]:
         yield str(span.period), f"from {span.begin_s:,.1f} s on, {span.seconds:,.1f} s"
 
 
-def _interaction(anchor: str, result: WorkloadResult, topology: Topology, number: int) -> InteractionShown:
-    script = topology.interactions[number].script
-    messages = [step.message for step in script.steps]
+def _interaction(anchor: str, result: WorkloadResult, model: Model, number: int) -> InteractionShown:
+    messages = [step.message for step in model.steps if step.interaction == number]
     picture = scenario_figures.delivery(result, number, messages)
     return InteractionShown(
         slug(f"{anchor}-interaction-{number}"),
         number,
-        script.title,
-        flow(topology, number),
+        model.interactions[number].title,
+        flow(model.topology, number) if isinstance(model, SupplyChain) else "",
         None if picture is None else figure(anchor, picture),
         *grid(result, messages),
         scenario_tables.steps(result.periods, number),
     )
 
 
-def _topology(result: WorkloadResult, topology: Topology) -> Iterator[tuple[str, str]]:
-    yield "locations", ", ".join(f"{number} {role}" for role, number in topology.locations.items())
-    if topology.families:
-        yield "product families", f"{topology.families}, {topology.families_per_supplier} of them at each supplier"
-    yield "interactions", ", ".join(map(str, topology.interactions))
+def _topology(result: WorkloadResult, model: Model) -> Iterator[tuple[str, str]]:
+    yield from model.facts
     kinds = [one["kind"] for one in result.plan["destinations"]]
     yield "destinations", f"{kinds.count('queue'):,} queues, {kinds.count('topic'):,} topics"
     yield "subscriptions", f"{sum(len(one['subscriptions']) for one in result.plan['handlers']):,}"
-    yield "connections", f"{topology.handlers:,} event handlers, {topology.drivers:,} drivers"
-    yield "digest of the tables", digest()
+    yield "connections", f"{model.handlers:,} event handlers, {model.connections - model.handlers:,} drivers"
+    yield "digest of the tables", result.workload.digest()
 
 
 def _of_broker(result: WorkloadResult) -> dict[str, Any]:
@@ -247,10 +252,10 @@ def _of_broker(result: WorkloadResult) -> dict[str, Any]:
     return {"brokers": {label: facts for label, facts in known.items() if label == result.key.broker}}
 
 
-def _not_applicable() -> Table:
+def _not_applicable(result: WorkloadResult) -> Table:
     columns = (
         TableColumn("section", number=False),
         TableColumn("asks for", number=False),
         TableColumn("why not", number=False),
     )
-    return Table("Of a full disclosure", columns, tuple(TableRow(row) for row in NOT_APPLICABLE))
+    return Table("Of a full disclosure", columns, tuple(TableRow(row) for row in result.workload.not_applicable))

@@ -12,10 +12,10 @@ from analysis.report.tables import NOTHING, Table, TableColumn, TableRow
 from analysis.scenario.disclosure import Storage
 from analysis.scenario.results import (
     AuditRow,
+    AuditVerdict,
     DeliveryTimes,
     HandlerResult,
     InteractionResult,
-    Judgement,
     PeriodResult,
     StepResult,
     Warnings,
@@ -27,8 +27,6 @@ from workloads.schema import Severity
 
 #: Rows of one kind that are shown; of an audit's failures, per test.
 MOST = 50
-
-_RULES = "run and reporting rules of SPECjms2007, "
 
 _AUDIT_COLUMNS = (
     TableColumn("test", number=False),
@@ -63,7 +61,7 @@ def warnings(found: Warnings) -> Table | None:
     )
 
 
-_KINDS = {Judgement.PASS: "", Judgement.FAIL: "invalid", Judgement.NOT_JUDGED: "greyed"}
+_KINDS = {AuditVerdict.PASS: "", AuditVerdict.FAIL: "invalid", AuditVerdict.NOT_JUDGED: "greyed"}
 
 
 def audit(result: WorkloadResult) -> Table:
@@ -74,25 +72,25 @@ def audit(result: WorkloadResult) -> Table:
     return Table(
         "Every test of the audit; of what passes the place that is closest to the limit, of what fails every place",
         _AUDIT_COLUMNS,
-        tuple(row for of_rule in by_rule.values() for row in _audit_rows(of_rule)),
+        tuple(row for of_rule in by_rule.values() for row in _audit_rows(of_rule, result.workload.rules)),
     )
 
 
-def _audit_rows(of_rule: Sequence[AuditRow]) -> Iterator[TableRow]:
+def _audit_rows(of_rule: Sequence[AuditRow], rules: str) -> Iterator[TableRow]:
     """In the order of their periods and places."""
-    failed = [row for row in of_rule if row.judgement is Judgement.FAIL]
+    failed = [row for row in of_rule if row.verdict is AuditVerdict.FAIL]
     least = sorted(map(_severity, failed), reverse=True)[:MOST][-1] if failed else 0.0
     shown = [row for row in failed if _severity(row) >= least][:MOST]
-    yield from (_audit_row(row, _place(row), row.why) for row in shown)
+    yield from (_audit_row(row, _place(row), rules) for row in shown)
     if len(failed) > len(shown):
         more = f"and {len(failed) - len(shown):,} more places; the disclosure has all"
-        yield TableRow(("", "", more, "", "", "", str(Judgement.FAIL)), _KINDS[Judgement.FAIL])
-    for judgement in (Judgement.PASS, Judgement.NOT_JUDGED):
-        same = [row for row in of_rule if row.judgement is judgement]
+        yield TableRow(("", "", more, "", "", "", str(AuditVerdict.FAIL)), _KINDS[AuditVerdict.FAIL])
+    for verdict in (AuditVerdict.PASS, AuditVerdict.NOT_JUDGED):
+        same = [row for row in of_rule if row.verdict is verdict]
         if same:
             worst = max(same, key=_severity)
             others = f" (and {len(same) - 1:,} more)" if len(same) > 1 else ""
-            yield _audit_row(worst, f"{_place(worst)}{others}", worst.why)
+            yield _audit_row(worst, f"{_place(worst)}{others}", rules)
 
 
 def _severity(row: AuditRow) -> float:
@@ -104,22 +102,22 @@ def _place(row: AuditRow) -> str:
     return row.scope if row.period is None else f"{row.scope}, {row.period}"
 
 
-def _audit_row(row: AuditRow, place: str, why: str) -> TableRow:
+def _audit_row(row: AuditRow, place: str, rules: str) -> TableRow:
     values = (
         row.rule.name,
-        section(row.rule),
+        section(row.rule, rules),
         place,
         number(row.observed),
         number(row.expected),
         f"{row.rule.limit:,g} {row.rule.unit}",
-        str(row.judgement),
+        str(row.verdict),
     )
-    return TableRow(values, _KINDS[row.judgement], why)
+    return TableRow(values, _KINDS[row.verdict], row.why)
 
 
-def section(rule: Rule) -> str:
-    """`section 3.6.2` of the rules that most come from, else where the limit does; without its comment."""
-    return re.split("[;:]", rule.source, maxsplit=1)[0].removeprefix(_RULES)
+def section(rule: Rule, rules: str) -> str:
+    """`section 3.6.2` of the rules with this title, else where the limit comes from; without its comment."""
+    return re.split("[;:]", rule.source, maxsplit=1)[0].removeprefix(f"{rules}, ")
 
 
 def periods(result: WorkloadResult) -> Table:

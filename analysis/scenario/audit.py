@@ -1,4 +1,4 @@
-"""The audit's rows: what was counted, against the model and the limits of `workloads.specjms2007.rules`.
+"""The audit's rows: what was counted, against the model and the limits of `workloads.scenario.limits`.
 
 Plain arithmetic; a row says what was observed, whether that is allowed, and where it is not, the first example.
 """
@@ -13,14 +13,12 @@ from typing import Any
 from analysis.scenario import steady
 from analysis.scenario.aggregates import Counts, times
 from analysis.scenario.reader import CaseRecord
-from analysis.scenario.results import AuditRow, Judgement, Second
+from analysis.scenario.results import AuditRow, AuditVerdict, Second
 from workloads.errors import WorkloadError
 from workloads.limits import Rule
+from workloads.scenario import limits
+from workloads.scenario.execution import Execution
 from workloads.scenario.periods import Period
-from workloads.specjms2007 import rules
-from workloads.supply_chain.executions import Execution, mean_counts
-from workloads.supply_chain.interactions import INTERACTIONS
-from workloads.supply_chain.topology import Location
 from workloads.throughput.load_shape import ArrivalProcess
 
 #: A driver whose last recorded start is so many mean gaps before the end of a period no longer got to its plan.
@@ -80,16 +78,16 @@ def flow(material: AuditInput, number: int, period: Period) -> InteractionCounts
     """
     cell, counts = material.cell, material.counts
     seconds = material.elapsed_s(period)
-    expected = float(cell.topology.started_per_s(number)) * seconds
+    interaction = cell.model.interactions[number]
+    expected = float(interaction.started_per_s) * seconds
     if material.poisson:
         expected = sum(_drawn(material, driver, period) for driver in _drivers(cell, number))
     row = counts.executions.get((period, number))
     if row is not None and row["started"]:
         each_sent, each_received = row["due"] / row["started"], row["copies"] / row["started"]
     else:
-        means = mean_counts(cell.topology, number).values()
-        each_sent, each_received = (float(sum(getattr(one, name) for one in means)) for name in ("sent", "received"))
-    mine = {number_ for number_, step in enumerate(cell.steps) if step.interaction == number}
+        each_sent, each_received = float(interaction.sent), float(interaction.received)
+    mine = set(_steps(cell, number))
     pace = counts.pace.get((period, number))
     return InteractionCounts(
         number,
@@ -113,6 +111,11 @@ def audit(material: AuditInput, flows: Mapping[tuple[Period, int], InteractionCo
     return (*rows, *again, *_repeated(again))
 
 
+def _steps(cell: CaseRecord, interaction: int) -> list[int]:
+    """The numbers of its message types."""
+    return [number for number, step in enumerate(cell.steps) if step.interaction == interaction]
+
+
 def _drivers(cell: CaseRecord, interaction: int) -> list[Mapping[str, Any]]:
     return [one for one in cell.plan["drivers"] if cell.steps[one["step"]].interaction == interaction]
 
@@ -129,13 +132,13 @@ def _drawn(material: AuditInput, driver: Mapping[str, Any], period: Period) -> f
 def _published(
     material: AuditInput, flows: Mapping[tuple[Period, int], InteractionCounts], period: Period
 ) -> Iterator[AuditRow]:
-    mine = [flows[period, number] for number in material.cell.topology.interactions]
+    mine = [flows[period, number] for number in material.cell.model.interactions]
     for one in mine:
-        yield _count(material, one, period, rules.INPUT_RATE, one.started, one.expected_started)
+        yield _count(material, one, period, limits.INPUT_RATE, one.started, one.expected_started)
     for one in mine:
-        yield _count(material, one, period, rules.SENT, one.sent, one.expected_sent)
+        yield _count(material, one, period, limits.SENT, one.sent, one.expected_sent)
     for one in mine:
-        yield _count(material, one, period, rules.RECEIVED, one.received, one.expected_received)
+        yield _count(material, one, period, limits.RECEIVED, one.received, one.expected_received)
     for one in mine:
         yield _pacing(one, period)
     for handler in material.cell.plan["handlers"]:
@@ -151,60 +154,60 @@ def _count(
     each other, one of its executions stands in the middle of an edge.
     """
     scope = f"interaction {one.number}"
-    edges = 2 if rule is not rules.INPUT_RATE and len(INTERACTIONS[one.number].steps) > 1 else 1
+    edges = 2 if rule is not limits.INPUT_RATE and len(_steps(material.cell, one.number)) > 1 else 1
     deviation = observed / expected - 1 if expected else None
     if edges > rule.limit * one.expected_started:
-        rate = float(material.cell.topology.started_per_s(one.number))
+        rate = float(material.cell.model.interactions[one.number].started_per_s)
         why = (
             f"too short: {one.expected_started:.1f} executions are expected, of which the {edges} that an edge may cut "
             f"are more than {rule.limit:.0%}; judged from {edges / rule.limit / rate:.0f} s on"
         )
-        return AuditRow(rule, scope, deviation, Judgement.NOT_JUDGED, expected, why, period)
+        return AuditRow(rule, scope, deviation, AuditVerdict.NOT_JUDGED, expected, why, period)
     low, high = floor((1 - rule.limit) * expected), ceil((1 + rule.limit) * expected)
     if low <= observed <= high:
-        return AuditRow(rule, scope, deviation, Judgement.PASS, expected, period=period)
+        return AuditRow(rule, scope, deviation, AuditVerdict.PASS, expected, period=period)
     why = f"{observed}, where the model has {expected:.1f}"
-    return AuditRow(rule, scope, deviation, Judgement.FAIL, expected, why, period)
+    return AuditRow(rule, scope, deviation, AuditVerdict.FAIL, expected, why, period)
 
 
 def _pacing(one: InteractionCounts, period: Period) -> AuditRow:
     scope = f"interaction {one.number}"
     if not one.started:
-        return AuditRow(rules.PACING, scope, None, Judgement.NOT_JUDGED, why="nothing was started", period=period)
+        return AuditRow(limits.PACING, scope, None, AuditVerdict.NOT_JUDGED, why="nothing was started", period=period)
     share = one.misses / one.started
-    if share <= rules.PACING.limit:
-        return AuditRow(rules.PACING, scope, share, Judgement.PASS, period=period)
+    if share <= limits.PACING.limit:
+        return AuditRow(limits.PACING, scope, share, AuditVerdict.PASS, period=period)
     why = f"{one.misses} of {one.started} starts were more than one mean gap late"
-    return AuditRow(rules.PACING, scope, share, Judgement.FAIL, why=why, period=period)
+    return AuditRow(limits.PACING, scope, share, AuditVerdict.FAIL, why=why, period=period)
 
 
 def _delivery_time(material: AuditInput, handler: int, period: Period) -> AuditRow:
-    rule, scope = rules.DELIVERY_TIME, material.cell.name(handler)
+    rule, scope = limits.DELIVERY_TIME, material.cell.name(handler)
     found = times(material.counts.handlers.get((period, handler)))
     if found.p90_ms is None:
-        return AuditRow(rule, scope, None, Judgement.NOT_JUDGED, why="received nothing in the period", period=period)
+        return AuditRow(rule, scope, None, AuditVerdict.NOT_JUDGED, why="received nothing in the period", period=period)
     if found.p90_ms <= rule.limit:
-        return AuditRow(rule, scope, found.p90_ms, Judgement.PASS, period=period)
+        return AuditRow(rule, scope, found.p90_ms, AuditVerdict.PASS, period=period)
     why = f"{found.p90_ms:.0f} ms at the 90th percentile of {found.count} messages"
-    return AuditRow(rule, scope, found.p90_ms, Judgement.FAIL, why=why, period=period)
+    return AuditRow(rule, scope, found.p90_ms, AuditVerdict.FAIL, why=why, period=period)
 
 
 def _delivered(material: AuditInput) -> Iterator[AuditRow]:
     """Per destination and subscriber; where the broker was killed, of what it had promised to keep."""
     cell, lost = material.cell, material.counts.lost
     for destination, audience in sorted({(to, audience) for (to, _), audience in cell.audiences.items()}):
-        if material.killed and not cell.steps[cell.destination_steps[destination]].mode.persistent:
+        if material.killed and not cell.steps[cell.destination_steps[destination]].persistent:
             continue
         row = lost.get((destination, audience))
         missing = 0 if row is None else row["n"]
         why = "" if row is None else f"{missing} missing, first {_message(cell, row['example'])}"
-        yield _none(rules.DELIVERY, cell.subscriber(destination, audience), missing, why)
+        yield _none(limits.DELIVERY, cell.subscriber(destination, audience), missing, why)
 
 
 def _beyond(material: AuditInput) -> Iterator[AuditRow]:
     cell, counts = material.cell, material.counts
     handlers = [one["number"] for one in cell.plan["handlers"]]
-    persistent = {number for number, step in enumerate(cell.steps) if step.mode.persistent}
+    persistent = {number for number, step in enumerate(cell.steps) if step.persistent}
     again: dict[int, tuple[int, Any]] = {}
     for (_, destination, audience), row in counts.heard.items():
         if row["again"] and not (material.killed and cell.destination_steps[destination] not in persistent):
@@ -212,33 +215,33 @@ def _beyond(material: AuditInput) -> Iterator[AuditRow]:
             again[audience] = number + row["again"], min(filter(None, (example, row["example"])))
     for handler in handlers:
         number, example = again.get(handler, (0, None))
-        yield _none(rules.DUPLICATES, cell.name(handler), number, f"first {_message(cell, example)}")
+        yield _none(limits.DUPLICATES, cell.name(handler), number, f"first {_message(cell, example)}")
     for rule, rows, count, example_name in (
-        (rules.ORDER, counts.disorder, ("n",), "example"),
-        (rules.LOCATION, counts.amiss, ("strays",), "strays_example"),
-        (rules.CONTENT, counts.amiss, ("altered", "strange"), "altered_example"),
+        (limits.ORDER, counts.disorder, ("n",), "example"),
+        (limits.LOCATION, counts.amiss, ("strays",), "strays_example"),
+        (limits.CONTENT, counts.amiss, ("altered", "strange"), "altered_example"),
     ):
         for handler in handlers:
             found = rows.get(handler)
             number = 0 if found is None else sum(found[name] for name in count)
             example = None if found is None or not number else found[example_name] or found["strange_example"]
             yield _none(rule, cell.name(handler), number, f"first {_message(cell, example)}")
-    for number in cell.topology.interactions:
-        yield _of_executions(material, rules.CONTENT, number, "wrong_size", "wrong_example")
+    for number in cell.model.interactions:
+        yield _of_executions(material, limits.CONTENT, number, "wrong_size", "wrong_example")
     for driver in cell.plan["drivers"]:
         yield _starts(material, driver)
-    for number in cell.topology.interactions:
-        yield _of_executions(material, rules.CHAINS, number, "cut", "cut_example")
-    for number in cell.topology.interactions:
-        yield _of_executions(material, rules.SURPLUS, number, "surplus", "surplus_example")
+    for number in cell.model.interactions:
+        yield _of_executions(material, limits.CHAINS, number, "cut", "cut_example")
+    for number in cell.model.interactions:
+        yield _of_executions(material, limits.SURPLUS, number, "surplus", "surplus_example")
     yield _clock(material)
 
 
 def _none(rule: Rule, scope: str, number: int, why: str) -> AuditRow:
     """Of what there must be none."""
     if number <= rule.limit:
-        return AuditRow(rule, scope, number, Judgement.PASS)
-    return AuditRow(rule, scope, number, Judgement.FAIL, why=why)
+        return AuditRow(rule, scope, number, AuditVerdict.PASS)
+    return AuditRow(rule, scope, number, AuditVerdict.FAIL, why=why)
 
 
 def _of_executions(material: AuditInput, rule: Rule, interaction: int, count: str, example_name: str) -> AuditRow:
@@ -249,7 +252,7 @@ def _of_executions(material: AuditInput, rule: Rule, interaction: int, count: st
     if number and example is not None:
         words = {"cut": "nobody sent {}", "surplus": "more messages than the tables have", "wrong_size": "{}"}[count]
         step = "" if example["step"] is None else material.cell.steps[example["step"]].message
-        why = f"first {_execution(example['execution'])}: {words.format(step)}"
+        why = f"first {_execution(material.cell, example['execution'])}: {words.format(step)}"
     return _none(rule, f"interaction {interaction}", number, why)
 
 
@@ -261,10 +264,10 @@ def _starts(material: AuditInput, driver: Mapping[str, Any]) -> AuditRow:
             material.elapsed_s(period) for period in material.periods if period in (*_MEASURED, Period.WARM_UP)
         )
         planned = load_s * driver["rate_per_s"]
-        return _none(rules.STARTS, scope, floor(planned) if planned > _SURE_STARTS else 0, "it started nothing")
+        return _none(limits.STARTS, scope, floor(planned) if planned > _SURE_STARTS else 0, "it started nothing")
     first = Execution(cell.steps[driver["step"]].interaction, driver["sender"], 0).id
     missing = max(0, row.last - first + 1 - row.n)
-    return _none(rules.STARTS, scope, missing, f"{row.n} of {row.last - first + 1} numbers")
+    return _none(limits.STARTS, scope, missing, f"{row.n} of {row.last - first + 1} numbers")
 
 
 def _clock(material: AuditInput) -> AuditRow:
@@ -274,33 +277,33 @@ def _clock(material: AuditInput) -> AuditRow:
     why = "all clients are on one host and share its CLOCK_MONOTONIC"
     if ahead_ms > 0:
         return AuditRow(
-            rules.CLOCK, "run", ahead_ms, Judgement.FAIL, why="a message was received before it was sent: clocks differ"
+            limits.CLOCK,
+            "run",
+            ahead_ms,
+            AuditVerdict.FAIL,
+            why="a message was received before it was sent: clocks differ",
         )
-    return AuditRow(rules.CLOCK, "run", 0, Judgement.PASS, why=why)
+    return AuditRow(limits.CLOCK, "run", 0, AuditVerdict.PASS, why=why)
 
 
 def _steady(material: AuditInput, period: Period) -> Iterator[AuditRow]:
     overall = material.counts.overall.get(period)
     received_per_s = (0 if overall is None else overall["n"]) / material.elapsed_s(period)
     for rule, found in (
-        (rules.LEVEL, _level(material, received_per_s)),
-        (rules.BACKLOG, steady.backlog([one.backlog for one in _within(material, period)], received_per_s)),
+        (limits.LEVEL, _level(material, received_per_s)),
+        (limits.BACKLOG, steady.backlog([one.backlog for one in _within(material, period)], received_per_s)),
     ):
-        yield AuditRow(rule, "run", found.observed, found.judgement, why=found.why, period=period)
+        yield AuditRow(rule, "run", found.observed, found.verdict, why=found.why, period=period)
 
 
 def _level(material: AuditInput, received_per_s: float) -> steady.CheckOutcome:
     if Period.WARM_UP not in material.periods:
-        return steady.CheckOutcome(None, Judgement.NOT_JUDGED, "there was no warm-up")
+        return steady.CheckOutcome(None, AuditVerdict.NOT_JUDGED, "there was no warm-up")
     warm_s = material.elapsed_s(Period.WARM_UP)
-    last = [one.received for one in material.seconds if warm_s * (1 - rules.WARM_UP_SHARE) <= one.second <= warm_s - 1]
-    topology = material.cell.topology
+    last = [one.received for one in material.seconds if warm_s * (1 - limits.WARM_UP_SHARE) <= one.second <= warm_s - 1]
     copies = {
-        number: (
-            float(topology.started_per_s(number)),
-            float(sum(one.received for one in mean_counts(topology, number).values())),
-        )
-        for number in topology.interactions
+        number: (float(one.started_per_s), float(one.received))
+        for number, one in material.cell.model.interactions.items()
     }
     return steady.level(last, received_per_s, steady.granularity(copies, len(last), poisson=material.poisson))
 
@@ -314,13 +317,13 @@ def _within(material: AuditInput, period: Period) -> list[Second]:
 
 def _repeated(rows: Sequence[AuditRow]) -> Iterator[AuditRow]:
     if rows:
-        failed = [row for row in rows if row.judgement is Judgement.FAIL]
+        failed = [row for row in rows if row.verdict is AuditVerdict.FAIL]
         why = "" if not failed else f"first {failed[0].rule.name}, {failed[0].scope}"
         yield AuditRow(
-            rules.REPEATED,
+            limits.REPEATED,
             "run",
             len(failed),
-            Judgement.FAIL if failed else Judgement.PASS,
+            AuditVerdict.FAIL if failed else AuditVerdict.PASS,
             why=why,
             period=Period.REPEAT,
         )
@@ -329,7 +332,10 @@ def _repeated(rows: Sequence[AuditRow]) -> Iterator[AuditRow]:
 def _message(cell: CaseRecord, example: Any) -> str:
     if example is None:
         return ""
-    return f"message {example['position']} of {sender(cell, example['producer'])}, {_execution(example['execution'])}"
+    return (
+        f"message {example['position']} of {sender(cell, example['producer'])}, "
+        f"{_execution(cell, example['execution'])}"
+    )
 
 
 def sender(cell: CaseRecord, producer: int) -> str:
@@ -340,11 +346,10 @@ def sender(cell: CaseRecord, producer: int) -> str:
     return f"the {'handler' if handler else 'driver'} {cell.name(producer)}"
 
 
-def _execution(number: int) -> str:
+def _execution(cell: CaseRecord, number: int) -> str:
     """For people: which one, and who started it."""
     try:
         one = Execution.of(number)
     except WorkloadError:
         return f"execution {number:#x}"
-    origin = Location(INTERACTIONS[one.interaction].starter.role, one.origin)
-    return f"execution {one.number} of interaction {one.interaction} at {origin}"
+    return f"execution {one.number} of interaction {one.interaction} at {cell.model.origin(one)}"

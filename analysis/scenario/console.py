@@ -11,15 +11,16 @@ from analysis.scenario.disclosure import withheld
 from analysis.scenario.results import (
     AuditCheck,
     AuditRow,
+    AuditVerdict,
     DeliveryTimes,
-    Judgement,
     PeriodResult,
     Warnings,
     WorkloadResult,
+    disclaimers,
 )
 from analysis.text import cut, findings, headline, table, verdict_line
+from workloads.scenario import limits
 from workloads.schema import Severity
-from workloads.specjms2007 import DISCLAIMER, rules
 from workloads.status import VerdictKind
 
 VERDICTS = {
@@ -48,7 +49,7 @@ def audit(results: Sequence[WorkloadResult]) -> str:
 
 
 def _all(results: Sequence[WorkloadResult], parts: Callable[[WorkloadResult], Iterable[str]]) -> str:
-    texts = [fill(DISCLAIMER, _WIDTH)]
+    texts = [fill(text, _WIDTH) for text in disclaimers(results)]
     texts += ["\n\n".join([*_header(result), *parts(result), *_closing(result)]) for result in results]
     texts += _nowhere(dict.fromkeys(one for result in results for one in result.not_applicable))
     if len(results) > 1:
@@ -74,16 +75,16 @@ def _header(result: WorkloadResult) -> Iterator[str]:
 def _audit(result: WorkloadResult) -> tuple[str, ...]:
     title = "Audit: one line per test with the row that is farthest off, of so many; then every row that fails"
     headers = ("test", "section", "period", "worst at", "observed", "limit", "rows", "not judged", "verdict")
-    lines = table([_test(test) for test in result.tests], headers, left=4)
+    lines = table([_test(test, result.workload.rules) for test in result.tests], headers, left=4)
     return "\n".join([title, lines, *_failing(result)]), *_recovery(result)
 
 
-def _test(test: AuditCheck) -> list[str]:
+def _test(test: AuditCheck, rules: str) -> list[str]:
     row = test.worst
-    verdict = {Judgement.PASS: "PASS", Judgement.FAIL: "FAIL", Judgement.NOT_JUDGED: "not judged"}[row.judgement]
+    verdict = {AuditVerdict.PASS: "PASS", AuditVerdict.FAIL: "FAIL", AuditVerdict.NOT_JUDGED: "not judged"}[row.verdict]
     return [
         row.rule.name,
-        section(row),
+        section(row, rules),
         row.period or "whole run",
         row.scope,
         observed(row),
@@ -94,10 +95,10 @@ def _test(test: AuditCheck) -> list[str]:
     ]
 
 
-def section(row: AuditRow) -> str:
-    """Of the rules; empty where the audit asks for it of its own."""
-    found = re.search(r"section (\d[\d.]*\d)", row.rule.source)
-    return found.group(1) if found and row.rule.source.startswith("run and reporting") else "-"
+def section(row: AuditRow, rules: str) -> str:
+    """Of the rules with this title; - where the limit has another source."""
+    found = re.match(re.escape(rules) + r", section (\d[\d.]*\d)", row.rule.source)
+    return found.group(1) if found else "-"
 
 
 def observed(row: AuditRow) -> str:
@@ -108,9 +109,9 @@ def limit(row: AuditRow) -> str:
     return ("+-" if row.rule in _RELATIVE else "") + _number(row, row.rule.limit, "")
 
 
-_RELATIVE = (rules.INPUT_RATE, rules.SENT, rules.RECEIVED, rules.LEVEL)
-_SHARES = (*_RELATIVE, rules.PACING, rules.BACKLOG)
-_UNITS = {rules.DELIVERY_TIME: " ms", rules.CLOCK: " ms", rules.RECOVERY: " s"}
+_RELATIVE = (limits.INPUT_RATE, limits.SENT, limits.RECEIVED, limits.LEVEL)
+_SHARES = (*_RELATIVE, limits.PACING, limits.BACKLOG)
+_UNITS = {limits.DELIVERY_TIME: " ms", limits.CLOCK: " ms", limits.RECOVERY: " s"}
 
 
 def _number(row: AuditRow, value: float, sign: str) -> str:
@@ -230,7 +231,7 @@ def _times(times: DeliveryTimes) -> list[str]:
 def _closing(result: WorkloadResult) -> Iterator[str]:
     yield from findings(result.findings)
     yield warnings(result.warnings)
-    yield "Deviations from the published rules\n" + "\n".join(f"- {text}" for text in result.deviations)
+    yield "Deviations from the published rules\n" + "\n".join(f"- {text}" for text in result.deviations or ("none",))
     yield f"{verdict(result)}\nrun directory: {result.path}"
 
 
@@ -260,7 +261,8 @@ def verdict(result: WorkloadResult) -> str:
             total = sum(result.backlog_by_destination.values())
             lines.append(f"backlog at the end of the measurement: {total} copies, {named}")
     deviating = f"no, {len(result.deviations)} deviations" if len(result.deviations) > 1 else "no"
-    lines.append("compliant: " + ("yes, but for one host" if result.compliant else deviating))
+    compliant = "yes, but for one host" if result.deviations else "yes"
+    lines.append(f"compliant: {compliant if result.compliant else deviating}")
     return "\n".join(lines)
 
 

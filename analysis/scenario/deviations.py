@@ -8,18 +8,15 @@ from typing import Any
 from analysis.results import Finding
 from analysis.scenario.aggregates import EXACT_ROWS
 from analysis.scenario.audit import AuditInput
-from analysis.scenario.results import AuditRow, Judgement, PeriodResult, Recovery
+from analysis.scenario.one_host import on_one_host
+from analysis.scenario.results import ONE_HOST, AuditRow, AuditVerdict, PeriodResult, Recovery
 from workloads.capabilities import Transactions
 from workloads.limits import LATENESS, LATENESS_FLOOR, LOAD_CPU
+from workloads.scenario import limits
 from workloads.scenario.model import Consumption
 from workloads.scenario.periods import Period
-from workloads.specjms2007 import rules
 from workloads.status import VerdictKind
-from workloads.supply_chain.plan_json import to_json
-from workloads.supply_chain.topology import CONTROLLED
 from workloads.throughput.load_shape import ArrivalProcess
-
-ONE_HOST = "clients and server share one host (section 3.9)"
 
 #: Destinations with the largest backlog that are named.
 NAMED = 5
@@ -41,14 +38,19 @@ def store(material: AuditInput) -> str:
 
 
 def deviations(material: AuditInput) -> tuple[str, ...]:
-    """From the rules, each with its section; there is always one at least."""
-    return (ONE_HOST, *_lengths(material), *_delivery(material), *_setting(material))
+    """From the run rules, each with its section."""
+    return (*_host(material), *_lengths(material), *_delivery(material), *_setting(material))
+
+
+def _host(material: AuditInput) -> Iterator[str]:
+    if on_one_host(material.cell.key.broker, _facts(material)):
+        yield ONE_HOST
 
 
 def _lengths(material: AuditInput) -> Iterator[str]:
     if material.killed:
         return
-    for rule, period in ((rules.WARM_UP, Period.WARM_UP), (rules.MEASUREMENT, Period.MEASUREMENT)):
+    for period, rule in material.cell.workload.lengths.items():
         length = material.elapsed_s(period) if period in material.periods else 0.0
         if length < rule.limit:
             yield f"the {period} of {length:.0f} s is shorter than {rule.limit:.0f} s (section 3.1)"
@@ -59,8 +61,8 @@ def _lengths(material: AuditInput) -> Iterator[str]:
 
 
 def _delivery(material: AuditInput) -> Iterator[str]:
-    plan, modes = material.cell.plan, [step.mode for step in material.cell.steps]
-    if any(mode.transacted for mode in modes) and plan["transactions"] != Transactions.FULL:
+    plan, steps = material.cell.plan, material.cell.steps
+    if any(step.transacted for step in steps) and plan["transactions"] != Transactions.FULL:
         words = {
             Transactions.SEND_ONLY: "what a transaction consumes is acknowledged outside it",
             Transactions.NONE: "there are no transactions",
@@ -68,14 +70,14 @@ def _delivery(material: AuditInput) -> Iterator[str]:
         yield f"{words[Transactions(plan['transactions'])]} (sections 4.2.2 and 4.3)"
     facts = _facts(material)
     row = facts.get("capabilities") or {}
-    if any(mode.transacted for mode in modes) and not row.get("atomic", True):
+    if any(step.transacted for step in steps) and not row.get("atomic", True):
         yield "a COMMIT is confirmed before the queues have its messages, and may take effect in part (section 4.3)"
     if plan["consumption"] != Consumption.STRICT:
         yield "a message may be delivered before the one ahead of it is acknowledged (section 4.2.1)"
-    if any(mode.persistent for mode in modes) and _synced(material) is not True:
+    if any(step.persistent for step in steps) and _synced(material) is not True:
         yield f"persistent messages are not certain to be on the disk when they are confirmed: {store(material)} (5.1)"
     marked = row.get("crash_marked")
-    kinds = {str(step.kind) for step in material.cell.steps if step.mode.persistent}
+    kinds = {str(step.kind) for step in steps if step.persistent}
     if marked is not None and (unmarked := sorted(kinds - set(marked))):
         yield f"what a {' or '.join(unmarked)} delivers again after a broker's end is not marked so (section 4.2.2)"
     if facts.get("provider") == _URL:
@@ -85,10 +87,7 @@ def _delivery(material: AuditInput) -> Iterator[str]:
 
 
 def _setting(material: AuditInput) -> Iterator[str]:
-    topology = material.cell.topology
-    controlled = CONTROLLED.get(topology.name)
-    if controlled is None or to_json(controlled(topology.base, topology.handlers_per_queue)) != to_json(topology):
-        yield "neither of the two controlled topologies with all seven interactions (section 1.6)"
+    yield from material.cell.model.deviations
     if material.cell.plan["arrivals"] != ArrivalProcess.CONSTANT:
         yield "starts are drawn at random, not paced (section 3.6.1)"
 
@@ -100,8 +99,8 @@ def findings(
     """What failed, what was not judged, and what else to know."""
     broker = material.cell.key.broker
     for rule in dict.fromkeys(row.rule for row in rows):
-        failed = [row for row in rows if row.rule == rule and row.judgement is Judgement.FAIL]
-        unjudged = [row for row in rows if row.rule == rule and row.judgement is Judgement.NOT_JUDGED]
+        failed = [row for row in rows if row.rule == rule and row.verdict is AuditVerdict.FAIL]
+        unjudged = [row for row in rows if row.rule == rule and row.verdict is AuditVerdict.NOT_JUDGED]
         if failed:
             places = "" if len(failed) == 1 else f" and {len(failed) - 1} more"
             yield Finding(
@@ -124,7 +123,7 @@ def findings(
                 broker,
             )
     behind = sum(backlog.values()) > sum(period.received_per_s for period in periods[:1])
-    if behind and any(row.judgement is Judgement.FAIL for row in rows):
+    if behind and any(row.verdict is AuditVerdict.FAIL for row in rows):
         named = ", ".join(f"{name} {number}" for name, number in list(backlog.items())[:NAMED])
         more = f", and {len(backlog) - NAMED} more" if len(backlog) > NAMED else ""
         yield Finding(
@@ -154,7 +153,7 @@ def _in_doubt(material: AuditInput, recovery: Recovery | None) -> Iterator[Findi
             f"recovered after {recovery.seconds_to_recovery:.1f} s: {recovery.stored_at_the_kill} copies came "
             f"afterwards, {recovery.redelivered} of them again; {recovery.in_doubt} transactions in doubt; "
             f"{store(material)}",
-            f"{rules.RECOVERY.limit:g} {rules.RECOVERY.unit}; {rules.RECOVERY.source}",
+            f"{limits.RECOVERY.limit:g} {limits.RECOVERY.unit}; {limits.RECOVERY.source}",
             "a killed process loses its memory only, and what the system has yet to write is written all the same: "
             "whether the store was synced is known from its configuration",
             broker=broker,

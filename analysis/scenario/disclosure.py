@@ -1,6 +1,6 @@
-"""The full disclosure of a result as one JSON object: what the run and reporting rules ask for, as far as it applies.
+"""The full disclosure of a result as one JSON object: what the run rules ask for, as far as it applies.
 
-Source: run and reporting rules of SPECjms2007, sections 6 and 7; the keys follow their order, and what does not apply
+Source: run rules, sections 6 and 7; the keys follow their order, and what does not apply
 stands there with the reason. Plain values of the result, its plan and its manifest; nothing is measured or read here.
 The same result gives the same object: nothing in it depends on when it was written.
 """
@@ -16,12 +16,10 @@ from typing import Any
 
 from analysis.atomic import written_whole
 from analysis.errors import DataError
-from analysis.scenario.results import AuditRow, Judgement, PeriodResult, WorkloadResult
-from workloads.specjms2007 import DISCLAIMER
+from analysis.scenario.one_host import on_one_host
+from analysis.scenario.results import AuditRow, AuditVerdict, PeriodResult, WorkloadResult
+from workloads.scenario.limits import BACKLOG, LEVEL
 from workloads.status import VerdictKind
-from workloads.supply_chain.interactions import INTERACTIONS
-from workloads.supply_chain.plan_json import digest
-from workloads.supply_chain.topology import CONTROLLED
 from workloads.throughput.flow import DestinationKind
 
 #: Version of the object below; counts up when one of its keys changes its meaning.
@@ -35,22 +33,6 @@ DAY_S = 86_400
 #: A shorter period says little of 24 hours: a store grows by whole files of tens of megabytes, and gives them back when
 #: it next looks for what nobody needs any more. Ten minutes are what the rules (section 3.1) allow a system to settle.
 TELLING_S = 600.0
-
-#: A broker that ran already: of its host nothing is known.
-_ELSEWHERE = "url"
-
-#: (section of the rules, what it asks for, why there is none of it)
-NOT_APPLICABLE: tuple[tuple[str, str, str], ...] = (
-    ("2.1, 6.1.1.1", "submitter, SPEC licence, submission, review", "this is no submission to SPEC and no SPEC result"),
-    ("3.7", "the benchmark's own binaries", "an independent implementation of the published tables, in Python"),
-    ("4.1", "a JMS provider", "clients speak STOMP; messages are bodies of bytes, whatever their type in the tables"),
-    ("6.1.1.2, 6.1.4.3", "database server and its nodes", "the broker keeps messages in a store of its own"),
-    ("6.1.1.2, 6.1.2", "client JVMs", "event handlers and drivers run in Python processes"),
-    ("6.1.2", "JDBC product", "no database is used"),
-    ("6.1.2, 6.1.3", "dates of availability, vendors", "not known to the suite; products have their versions"),
-    ("6.2", "bill of materials, support", "nothing was bought for this run, and no price is part of its figure"),
-    ("7.1.1", "provider module", "STOMP is spoken directly, by the load engine of this suite"),
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +51,8 @@ class Storage:
 
 def withheld(result: WorkloadResult) -> str:
     """Why the result has no figure; nothing where it has one."""
-    interactions = result.plan["topology"]["interactions"]
-    if result.topology not in CONTROLLED:
-        return f"the {result.topology} topology has no figure"
-    if len(interactions) < len(INTERACTIONS):
-        return f"{len(interactions)} of {len(INTERACTIONS)} interactions ran"
+    if reason := result.model.without_figure:
+        return reason
     if result.measured is None:
         return "there was no measurement period"
     if not result.passes:
@@ -109,7 +88,7 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
     reason = withheld(result)
     manifest = result.manifest
     return {
-        "disclaimer": DISCLAIMER,
+        "disclaimer": result.workload.disclaimer,
         "schema": SCHEMA,
         "figure": {
             "name": result.figure_name,
@@ -133,7 +112,7 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
         "hardware": dict(manifest.get("host", {})),
         "configuration": _configuration(result),
         "topology": _topology(result),
-        "model": {"digest_sha256": digest(), "source": "Sachs et al. 2009; run and reporting rules, section 3.6.1"},
+        "model": {"digest_sha256": result.workload.digest(), "source": result.workload.source},
         "periods": {
             "lengths": result.plan.get("lengths"),
             "spans": [asdict(span) for span in result.spans],
@@ -144,7 +123,9 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
         "audit": [_audit_row(row) for row in result.audit],
         "findings": [asdict(finding) for finding in result.findings],
         "warnings": asdict(result.warnings) | {"messages": [asdict(one) for one in result.warnings.messages]},
-        "not_applicable": [dict(zip(("section", "what", "why"), row, strict=True)) for row in NOT_APPLICABLE],
+        "not_applicable": [
+            dict(zip(("section", "what", "why"), row, strict=True)) for row in result.workload.not_applicable
+        ],
     }
 
 
@@ -182,13 +163,13 @@ def _broker(result: WorkloadResult) -> Mapping[str, Any]:
 def _sut(result: WorkloadResult) -> dict[str, Any]:
     """Section 6.1.1.2. CPUs are those that a side was given; chips are the host's."""
     host, options, broker = result.manifest.get("host", {}), result.manifest.get("options", {}), _broker(result)
-    elsewhere = broker.get("provider") == _ELSEWHERE
+    here = on_one_host(result.key.broker, broker)
     return {
         "server_nodes": 1,
         "server_cpus": None if broker.get("cpus") is None else len(broker["cpus"]),
-        "server_chips": None if elsewhere else host.get("cpu_sockets"),
+        "server_chips": host.get("cpu_sockets") if here else None,
         "server_instances": 1,
-        "server_on_the_client_node": None if elsewhere else True,
+        "server_on_the_client_node": True if here else None,
         "client_nodes": 1,
         "client_cpus": len(options.get("load_cpus") or ()) or None,
         "client_chips": host.get("cpu_sockets"),
@@ -200,10 +181,10 @@ def _sut(result: WorkloadResult) -> dict[str, Any]:
 
 def _notes(result: WorkloadResult) -> dict[str, Any]:
     """Section 6.1.1.3."""
-    steady = [row for row in result.audit if "section 3.3" in row.rule.source]
+    steady = [row for row in result.audit if row.rule in {LEVEL, BACKLOG}]
     recovery = result.recovery
     return {
-        "steady_state": [f"{row.rule.name}, {row.scope}: {row.judgement}" for row in steady],
+        "steady_state": [f"{row.rule.name}, {row.scope}: {row.verdict}" for row in steady],
         "recoverability": (
             "not shown by this run; it is a test of its own, without a figure"
             if recovery is None
@@ -295,7 +276,7 @@ def _audit_row(row: AuditRow) -> dict[str, Any]:
         "expected": row.expected,
         "limit": row.rule.limit,
         "unit": row.rule.unit,
-        "verdict": row.judgement,
+        "verdict": row.verdict,
         "why": row.why or None,
-        "passed": None if row.judgement is Judgement.NOT_JUDGED else row.judgement is Judgement.PASS,
+        "passed": None if row.verdict is AuditVerdict.NOT_JUDGED else row.verdict is AuditVerdict.PASS,
     }

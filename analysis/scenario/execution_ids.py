@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-#: An execution; `phase` is its place in the period after which casts repeat, `column` that of its sizes.
+#: An execution; `phase` is its place in the period of `InteractionModel`, `column` that of its sizes.
 TAKEN_APART = "cell_id int, execution long, interaction int, origin int, phase long, column int"
 
 #: As `Execution.id` has them: importing that would make each of those processes slower to start than this work takes.
@@ -17,7 +17,7 @@ _NUMBER_BITS, _ORIGIN_BITS = 40, 20
 #: The interaction's number begins at this bit of an id.
 INTERACTION_AT = _NUMBER_BITS + _ORIGIN_BITS
 
-#: (cell, interaction) -> executions after which its casts repeat, and the draws at which its columns begin.
+#: (cell, interaction) -> its period, and the draws at which its columns begin.
 Laws: TypeAlias = Mapping[tuple[int, int], tuple[int, tuple[int, ...]]]
 
 

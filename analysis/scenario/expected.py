@@ -1,6 +1,6 @@
 """Every execution again from its id: which messages it should have had, from whom to where, and how large.
 
-Casts repeat, so that a table of one period's casts is all that is needed: the executions meet it in a join.
+What executions of one origin have repeats, but for the sizes: one period is tabulated and joined with the executions.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ import pyarrow as pa
 
 from analysis.scenario.execution_ids import Laws
 from analysis.scenario.reader import CaseRecord
-from workloads.supply_chain.executions import Execution, assign, assignment_period
-from workloads.supply_chain.interactions import MessageType, Participant
-from workloads.supply_chain.topology import Topology
+from workloads.scenario.execution import Execution
 
-#: What identifies the cast of an execution, and what one of its messages is.
+#: What identifies an execution within its period, and what one of its messages is.
 TEMPLATE = pa.schema(
     [
         ("cell_id", pa.int32()),
@@ -33,28 +31,20 @@ TEMPLATE = pa.schema(
 SIZES = pa.schema([("cell_id", pa.int32()), ("step", pa.int32()), ("column", pa.int32()), ("due_bytes", pa.int32())])
 
 
-def senders(topology: Topology, step: MessageType, parties: Mapping[Participant, int]) -> tuple[int, ...]:
-    """Indexes of the locations that send a step's message in an execution with this cast, once each."""
-    if step.sender is Participant.SUPPLIERS:
-        return topology.suppliers_of[parties[Participant.SUPPLIERS]]
-    return (parties[step.sender],)
-
-
 def templates(cell: CaseRecord, most: Mapping[tuple[int, int], int]) -> pa.Table:
-    """The messages of every cast that occurred; `most`: (interaction, origin) -> the largest number of an execution."""
-    topology, steps = cell.topology, cell.steps
+    """The messages of one period; `most`: (interaction, origin) -> the largest number of an execution."""
     copies = [one["copies"] for one in cell.plan["destinations"]]
     columns: list[list[int]] = [[] for _ in TEMPLATE]
     for (interaction, origin), largest in most.items():
-        mine = [(number, step) for number, step in enumerate(steps) if step.interaction == interaction]
-        for phase in range(min(largest + 1, assignment_period(topology, interaction))):
-            parties = assign(topology, Execution(interaction, origin, phase))
-            for number, step in mine:
-                destination = cell.first_destination[step.message] + parties[step.receiver]
-                for sender in senders(topology, step, parties):
-                    row = (cell.number, interaction, origin, phase, number, sender, destination, copies[destination])
-                    for column, value in zip(columns, row, strict=True):
-                        column.append(value)
+        for phase in range(min(largest + 1, cell.model.interactions[interaction].period)):
+            for message in cell.model.expected(Execution(interaction, origin, phase)):
+                number = cell.address_numbers[message.address]
+                row = (
+                    *(cell.number, interaction, origin, phase),
+                    *(message.address.step, message.sender, number, copies[number]),
+                )
+                for column, value in zip(columns, row, strict=True):
+                    column.append(value)
     return pa.Table.from_arrays(
         [pa.array(column, field.type) for column, field in zip(columns, TEMPLATE, strict=True)], schema=TEMPLATE
     )
@@ -65,9 +55,7 @@ def sizes(cells: Sequence[CaseRecord]) -> pa.Table:
         (cell.number, number, column, body_bytes)
         for cell in cells
         for number, step in enumerate(cell.steps)
-        for column, body_bytes in enumerate(
-            cell.topology.interactions[step.interaction].size_law.body_bytes(step.message)
-        )
+        for column, body_bytes in enumerate(step.body_bytes)
     ]
     columns = zip(*rows, strict=True)
     return pa.Table.from_arrays(
@@ -76,9 +64,8 @@ def sizes(cells: Sequence[CaseRecord]) -> pa.Table:
 
 
 def laws(cells: Sequence[CaseRecord]) -> Laws:
-    found = {}
-    for cell in cells:
-        for interaction, one in cell.topology.interactions.items():
-            period = assignment_period(cell.topology, interaction)
-            found[cell.number, interaction] = period, tuple(begin for begin in one.size_law.begins if begin < 2**64)
-    return found
+    return {
+        (cell.number, number): (one.period, tuple(limit for limit in one.column_limits if limit < 2**64))
+        for cell in cells
+        for number, one in cell.model.interactions.items()
+    }

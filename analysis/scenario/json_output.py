@@ -7,12 +7,11 @@ from dataclasses import asdict
 from typing import Any
 
 from analysis.results import worst
-from analysis.scenario.results import AuditRow, WorkloadResult
+from analysis.scenario.results import AuditRow, WorkloadResult, disclaimers
 from workloads.schema import RunKind
-from workloads.specjms2007 import DISCLAIMER
 
 #: Version of the objects below; counts up when a key changes its meaning.
-SCHEMA = 1
+SCHEMA = 2
 
 
 def summary_json(results: Sequence[WorkloadResult]) -> dict[str, Any]:
@@ -42,7 +41,7 @@ def audit_json(results: Sequence[WorkloadResult]) -> dict[str, Any]:
 def _record(results: Sequence[WorkloadResult], more: Any) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
-        "disclaimer": DISCLAIMER,
+        "disclaimer": "\n\n".join(disclaimers(results)),
         "kind": str(RunKind.WORKLOAD),
         "cells": [
             {
@@ -60,7 +59,7 @@ def _record(results: Sequence[WorkloadResult], more: Any) -> dict[str, Any]:
             for result in results
         ],
         "not_applicable": [
-            {**asdict(one), "profile": one.profile or None}
+            {("consumption" if key == "profile" else key): value or None for key, value in asdict(one).items()}
             for one in dict.fromkeys(one for result in results for one in result.not_applicable)
         ],
         "verdict": worst(result.verdict for result in results),
@@ -96,6 +95,6 @@ def _row(row: AuditRow) -> dict[str, Any]:
         "period": row.period,
         "observed": row.observed,
         "expected": row.expected,
-        "judgement": row.judgement,
+        "verdict": row.verdict,
         "why": row.why,
     }

@@ -21,9 +21,9 @@ from analysis.errors import DataError
 from analysis.run_directory import STRANGER, Frames, refuse_strangers
 from analysis.scenario import execution_ids, expected
 from analysis.scenario.reader import CaseRecord
+from workloads.scenario.execution import NUMBER_BITS, Execution
 from workloads.scenario.periods import Period
 from workloads.schema import PART_POSITIONS
-from workloads.supply_chain.executions import NUMBER_BITS, Execution
 
 MESSAGE = ("cell_id", "producer", "position")
 EXECUTION = ("cell_id", "execution")
@@ -153,7 +153,7 @@ def _written(spark: SparkSession, sent: DataFrame, cells: Sequence[CaseRecord]) 
         "cell_id int, producer int, sender int, is_driver boolean, of_interaction int, gap_ns double",
     )
     destinations = [
-        (cell.number, number, one["copies"], cell.steps[step].mode.persistent)
+        (cell.number, number, one["copies"], cell.steps[step].persistent)
         for cell in cells
         for number, (one, step) in enumerate(zip(cell.plan["destinations"], cell.destination_steps, strict=True))
     ]
@@ -169,7 +169,7 @@ def _written(spark: SparkSession, sent: DataFrame, cells: Sequence[CaseRecord]) 
 
 
 def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[CaseRecord]) -> tuple[bool, Most]:
-    """Who sent must be in the plan, and his positions 0, 1, 2, ...; what a driver starts must be its own.
+    """A sender must be in the plan, with positions 0, 1, 2, ...; what a driver starts must be its own.
 
     Returns whether nothing is in doubt, and the largest numbers of executions. All that follows relies on both.
     """
@@ -311,7 +311,7 @@ def _counted(written: DataFrame, heard: DataFrame, keep: Keep) -> tuple[DataFram
 
 
 def _expected(spark: SparkSession, apart: DataFrame, cells: Sequence[CaseRecord], most: Most) -> DataFrame:
-    """All messages that the executions should have had: their casts met in a join."""
+    """All messages that the executions should have had, by a join with the templates."""
     # In one piece: PySpark 4.3 reads no further than the first empty one, that of a cell in which nothing was started.
     templates = pa.concat_tables([expected.templates(cell, most[cell.number]) for cell in cells]).combine_chunks()
     return (

@@ -83,7 +83,7 @@ def _result(
     flows = {
         (period, number): audit.flow(material, number, period)
         for period in material.measured
-        for number in cell.topology.interactions
+        for number in cell.model.interactions
     }
     measured = tuple(_period(material, flows, period) for period in material.measured)
     rows = audit.audit(material, flows)
@@ -103,8 +103,8 @@ def _result(
         path=cell.run.path,
         key=cell.key,
         broker_title=cell.run.brokers[cell.key.broker].title,
-        topology=cell.topology.name,
-        base=cell.topology.base,
+        topology=cell.model.name,
+        base=cell.model.base,
         consumption=cell.plan["consumption"],
         transactions=cell.plan["transactions"],
         periods=measured,
@@ -177,7 +177,7 @@ def _period(
         store_growth_bytes_per_s=_growth(material, period),
         lateness=counted.lateness.get(period, times(None)),
         interactions=tuple(
-            _interaction(material, flows[period, number], period, seconds) for number in cell.topology.interactions
+            _interaction(material, flows[period, number], period, seconds) for number in cell.model.interactions
         ),
         steps=tuple(_step(material, number, period) for number in range(len(cell.steps))),
         handlers=tuple(_handler(material, one, period) for one in cell.plan["handlers"]),
@@ -196,11 +196,11 @@ def _growth(material: AuditInput, period: Period) -> float | None:
 
 def _interaction(material: AuditInput, flow: InteractionCounts, period: Period, seconds: float) -> InteractionResult:
     row = material.counts.executions.get((period, flow.number))
-    interaction = material.cell.topology.interactions[flow.number]
+    interaction = material.cell.model.interactions[flow.number]
     return InteractionResult(
         number=flow.number,
-        title=interaction.script.title,
-        planned_per_s=float(material.cell.topology.started_per_s(flow.number)),
+        title=interaction.title,
+        planned_per_s=float(interaction.started_per_s),
         started=flow.started,
         started_per_s=flow.started / seconds,
         sent=flow.sent,

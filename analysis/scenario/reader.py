@@ -1,4 +1,4 @@
-"""Run directory of a business workload -> checked description: the very topology again, and what its numbers stand for.
+"""Run directory of a business workload -> checked description: the very model again, and what its numbers mean.
 
 Decides what may be read and what may stand beside what; computes nothing.
 """
@@ -16,47 +16,47 @@ from analysis.results import CellKey
 from analysis.run_directory import RunRecord, read_run, require, resolve_runs
 from analysis.scenario.results import LoggedWarnings, Warnings
 from workloads.errors import WorkloadError
+from workloads.registry import WORKLOADS
+from workloads.scenario.workload import Address, Model, StepSpec, Workload
 from workloads.schema import LOAD, RunKind, Severity
-from workloads.supply_chain.interactions import MessageType
-from workloads.supply_chain.plan_json import from_json
-from workloads.supply_chain.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioRecord(RunRecord):
-    """A run directory of a business workload that may be read; topologies: of its planned cells."""
+    """A run directory of a business workload that may be read."""
 
-    topologies: Mapping[tuple[str, str], Topology]
+    #: Of its planned cells, by experiment and cell.
+    models: Mapping[tuple[str, str], Model]
 
 
 @dataclass(frozen=True)
 class CaseRecord:
-    """A complete cell: `number` is that of its rows in the frames; steps, destinations, handlers and drivers are those
-    of its plan, by number."""
+    """A complete cell; steps, destinations, handlers and drivers are those of its plan, by number."""
 
+    #: That of its rows in the frames.
     number: int
     key: CellKey
     run: ScenarioRecord
     plan: Mapping[str, Any]
-    topology: Topology
+    model: Model
+
+    @property
+    def workload(self) -> Workload:
+        return WORKLOADS[self.plan["workload"]]
+
+    @property
+    def steps(self) -> tuple[StepSpec, ...]:
+        return self.model.steps
 
     @cached_property
-    def steps(self) -> tuple[MessageType, ...]:
-        return self.topology.steps
-
-    @cached_property
-    def first_destination(self) -> Mapping[str, int]:
-        """The number of a message's first destination."""
-        found, number = {}, 0
-        for step in self.steps:
-            found[step.message] = number
-            number += len(self.topology.destinations(step))
-        return found
+    def address_numbers(self) -> Mapping[Address, int]:
+        """The number under which records have an address as their `destination`."""
+        return {address: number for number, address in enumerate(self.model.addresses)}
 
     @cached_property
     def destination_steps(self) -> tuple[int, ...]:
         """By destination: the number of the step that is sent there."""
-        return tuple(number for number, step in enumerate(self.steps) for _ in self.topology.destinations(step))
+        return tuple(address.step for address in self.model.addresses)
 
     @cached_property
     def producers(self) -> Mapping[int, Mapping[str, Any]]:
@@ -65,26 +65,24 @@ class CaseRecord:
 
     @cached_property
     def audiences(self) -> Mapping[tuple[int, int], int]:
-        """(destination, handler) -> who gets a copy: the handler of a topic, the first of those that share a queue."""
-        shared: dict[int, int] = {}
-        found = {}
-        for handler in self.plan["handlers"]:
-            for destination in handler["subscriptions"]:
-                queue = self.plan["destinations"][destination]["kind"] == "queue"
-                first = shared.setdefault(destination, handler["number"])
-                found[destination, handler["number"]] = first if queue else handler["number"]
-        return found
+        """(destination, handler) -> the group that gets a copy, by the first of its handlers."""
+        return {
+            (number, handler): group[0]
+            for address, number in self.address_numbers.items()
+            for group in self.model.audience(address)
+            for handler in group
+        }
 
     def name(self, number: int) -> str:
-        """A producer for people, as in "SM1 orderConf"; of a driver, what it sends."""
+        """A producer for people, as in "SM1 orderConf": its place and what it consumes; of a driver, what it sends."""
         one = self.producers[number]
         return f"{one['place']} {self.plan['steps'][one['step']]}"
 
     def subscriber(self, destination: int, audience: int) -> str:
-        """As in "SM1 orderConf", or "SP1 callForOffers of PF3" where the destination is not the handler's place."""
-        _, _, place, message = self.plan["destinations"][destination]["name"].split(".")
-        handler = self.producers[audience]["place"]
-        return f"{handler} {message}" + ("" if place == handler else f" of {place}")
+        """As in "SM1 orderConf", or "SP1 callForOffers of PF3" where the receiving party is not the handler's place."""
+        address = self.model.addresses[destination]
+        party, handler = self.model.party(address), self.producers[audience]["place"]
+        return f"{handler} {self.steps[address.step].message}" + ("" if party == handler else f" of {party}")
 
 
 def open_runs(paths: Sequence[Path], *, partial: bool = False) -> tuple[ScenarioRecord, ...]:
@@ -96,7 +94,7 @@ def cells(runs: Sequence[ScenarioRecord], keys: Sequence[CellKey]) -> tuple[Case
     """The complete cells of the runs; `keys` are those of the frames."""
     complete = {key: run for run in runs for key in run.cells}
     return tuple(
-        CaseRecord(number, key, run, _plan(run, key), run.topologies[key.experiment, key.cell])
+        CaseRecord(number, key, run, _plan(run, key), run.models[key.experiment, key.cell])
         for number, key in enumerate(keys)
         if (run := complete.get(key)) is not None
     )
@@ -129,11 +127,12 @@ def _warned(source: str, record: Any, place: str) -> LoggedWarnings:
 
 
 def comparable(runs: Sequence[ScenarioRecord]) -> None:
-    """Raises DataError where figures would stand side by side that must not: of several topologies or consumptions.
+    """Raises DataError where figures must not be compared: of several workloads, topologies or consumptions.
 
-    Source: run and reporting rules of SPECjms2007, sections 1.6 and 2.3.
+    Source: run rules, sections 1.6 and 2.3.
     """
     for key, what, why in (
+        ("workload", "workloads", "they have no message in common"),
         ("topology", "topologies", "a result in one says nothing of a result in another (sections 1.6 and 2.3)"),
         ("consumption", "consumptions", "a strict acknowledgement costs what a relaxed one does not"),
     ):
@@ -172,21 +171,22 @@ _PLAN: Mapping[str, type | tuple[type, ...]] = {
 
 def _open(folder: Path, shown: Path, name: str, *, partial: bool) -> ScenarioRecord:
     found = read_run(folder, shown, name, RunKind.WORKLOAD, _PLAN, partial=partial)
-    topologies = {at: _topology(plan, f"{shown}/plan.json, {at[1]}") for at, plan in found.plans.items()}
-    return ScenarioRecord(**{field.name: getattr(found, field.name) for field in fields(found)}, topologies=topologies)
+    models = {at: _model(plan, f"{shown}/plan.json, {at[1]}") for at, plan in found.plans.items()}
+    return ScenarioRecord(**{field.name: getattr(found, field.name) for field in fields(found)}, models=models)
 
 
-def _topology(plan: Mapping[str, Any], place: str) -> Topology:
+def _model(plan: Mapping[str, Any], place: str) -> Model:
     """Rebuilt, and what it amounts to held against the lists beside it."""
+    if plan["workload"] not in WORKLOADS:
+        raise DataError(f"{place}: workload {plan['workload']!r}, expected one of {', '.join(WORKLOADS)}")
     try:
-        topology = from_json(plan["topology"])
+        model = WORKLOADS[plan["workload"]].from_json(plan["topology"])
     except WorkloadError as error:
         raise DataError(
             f"{place}: {error}; the run directory was changed after it was written: measure again"
         ) from error
-    steps = [step.message for step in topology.steps]
-    names = [one.name for step in topology.steps for one in topology.destinations(step)]
-    rebuilt_counts = (steps, names, topology.handlers, topology.drivers)
+    steps, names = [step.message for step in model.steps], [one.name for one in model.destinations]
+    rebuilt = (steps, names, model.handlers, model.connections - model.handlers)
     try:
         written = (
             plan["steps"],
@@ -197,9 +197,9 @@ def _topology(plan: Mapping[str, Any], place: str) -> Topology:
         numbers = [one["number"] for one in (*plan["handlers"], *plan["drivers"])]
     except (KeyError, TypeError) as error:
         raise DataError(f"{place}: an entry of its lists lacks {error}; measure again") from error
-    if written != rebuilt_counts or numbers != list(range(len(numbers))):
+    if written != rebuilt or numbers != list(range(len(numbers))):
         raise DataError(
             f"{place}: steps, destinations, handlers and drivers are not those of its topology; the run directory was "
             "changed after it was written, or another version of the suite measured it: measure again"
         )
-    return topology
+    return model

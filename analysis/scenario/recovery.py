@@ -1,6 +1,6 @@
 """What became of a broker's promises when it was killed: rows of the audit, and how long it took.
 
-Sources: run and reporting rules of SPECjms2007, sections 4.2.2 (the redelivered flag), 4.2.3 (recovery) and 4.3 (whole
+Sources: run rules, sections 4.2.2 (the redelivered flag), 4.2.3 (recovery) and 4.3 (whole
 transactions). A transaction in doubt is one whose COMMIT nobody saw confirmed: all of it took effect, or nothing.
 """
 
@@ -16,12 +16,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 from analysis.scenario.audit import AuditInput, sender
 from analysis.scenario.message_join import Ledger, frame
 from analysis.scenario.reader import CaseRecord
-from analysis.scenario.results import AuditRow, Judgement, Recovery
+from analysis.scenario.results import AuditRow, AuditVerdict, Recovery
 from workloads.limits import Rule
+from workloads.scenario import limits
+from workloads.scenario.execution import Execution
 from workloads.scenario.periods import Period
-from workloads.specjms2007 import rules
-from workloads.supply_chain.executions import Execution, assign
-from workloads.supply_chain.interactions import MessageType
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +75,16 @@ def recovered(material: AuditInput, promises: Promises) -> tuple[Recovery, tuple
     doubtful, broken = _transactions(cell, mine(promises.answers), mine(promises.triggers))
     seconds = (last_ns - span["begin_ns"]) / 1e9
     return Recovery(seconds, stored, again, doubtful), (
-        _row(rules.RECOVERY, "run", seconds, f"{seconds:.0f} s after the kill the last stored message came"),
+        _row(limits.RECOVERY, "run", seconds, f"{seconds:.0f} s after the kill the last stored message came"),
         *_flags(material, mine(promises.unmarked)),
-        _row(rules.ATOMIC, "run", len(broken), "; ".join(broken[:3])),
+        _row(limits.ATOMIC, "run", len(broken), "; ".join(broken[:3])),
     )
 
 
 def _row(rule: Rule, scope: str, observed: float, why: str) -> AuditRow:
     if observed <= rule.limit:
-        return AuditRow(rule, scope, observed, Judgement.PASS, period=Period.KILLED)
-    return AuditRow(rule, scope, observed, Judgement.FAIL, why=why, period=Period.KILLED)
+        return AuditRow(rule, scope, observed, AuditVerdict.PASS, period=Period.KILLED)
+    return AuditRow(rule, scope, observed, AuditVerdict.FAIL, why=why, period=Period.KILLED)
 
 
 def _flags(material: AuditInput, unmarked: Sequence[Row]) -> Iterator[AuditRow]:
@@ -93,11 +92,11 @@ def _flags(material: AuditInput, unmarked: Sequence[Row]) -> Iterator[AuditRow]:
     cell = material.cell
     facts: Mapping[str, Any] = cell.run.manifest["brokers"].get(cell.key.broker, {})
     marked = (facts.get("capabilities") or {}).get("crash_marked", ["queue", "topic"])
-    for kind in sorted({str(step.kind) for step in cell.steps if step.mode.persistent} & set(marked)):
+    for kind in sorted({str(step.kind) for step in cell.steps if step.persistent} & set(marked)):
         rows = [row for row in unmarked if cell.plan["destinations"][row["destination"]]["kind"] == kind]
         first = min((row["example"] for row in rows), default=None)
         why = "" if first is None else f"first message {first['position']} of {sender(cell, first['producer'])}"
-        yield _row(rules.REDELIVERED, f"every {kind}", sum(row["n"] for row in rows), why)
+        yield _row(limits.REDELIVERED, f"every {kind}", sum(row["n"] for row in rows), why)
 
 
 def _transactions(cell: CaseRecord, answers: Sequence[Row], triggers: Sequence[Row]) -> tuple[int, list[str]]:
@@ -125,24 +124,11 @@ def _transactions(cell: CaseRecord, answers: Sequence[Row], triggers: Sequence[R
             broken.append(f"of {cell.name(producer)}'s answers in execution {execution:#x} only some came")
     for trigger in triggers:
         number += 1
-        mine = [
-            row
-            for row in sent.get((trigger["handler"], trigger["execution"]), [])
-            if _answers(cell, trigger, cell.steps[row["step"]])
-        ]
+        replies = cell.model.replies(Execution.of(trigger["execution"]), trigger["step"], trigger["sender"])
+        mine = [row for row in sent.get((trigger["handler"], trigger["execution"]), []) if row["step"] in replies]
         again = trigger["deliveries"] > 1
         took_effect = any(row["got"] > 0 for row in mine)
         if mine and took_effect == again:
             what = "was consumed twice" if again else "was consumed, and its answers are gone"
             broken.append(f"message {trigger['position']} at {cell.name(trigger['handler'])} {what}")
     return number, broken
-
-
-def _answers(cell: CaseRecord, trigger: Row, step: MessageType) -> bool:
-    """Whether the step is the answer to this trigger."""
-    if step.after != cell.steps[trigger["step"]].message:
-        return False
-    if step.after_from is None:
-        return True
-    winner = assign(cell.topology, Execution.of(trigger["execution"]))[step.after_from]
-    return bool(winner == trigger["sender"])

@@ -10,13 +10,17 @@ from typing import Any
 
 from analysis.results import CellKey, Finding, NotApplicable
 from workloads.limits import Rule
+from workloads.registry import WORKLOADS
 from workloads.scenario.periods import Period
+from workloads.scenario.workload import Model, Workload
 from workloads.schema import Severity
-from workloads.specjms2007 import FIGURE
 from workloads.status import VerdictKind
 
+#: A deviation from the run rules that leaves a result compliant.
+ONE_HOST = "clients and server share one host (section 3.9)"
 
-class Judgement(StrEnum):
+
+class AuditVerdict(StrEnum):
     """NOT_JUDGED: the run is too short, or something is not known, for the test to say anything; `why` has it."""
 
     PASS = "pass"  # noqa: S105 - not a password
@@ -26,19 +30,19 @@ class Judgement(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AuditRow:
-    """One test at one place.
-
-    scope: "interaction 2", "SM1 orderConf", "run" · observed: in the rule's unit, a relative deviation with its sign,
-    None where there is none · expected: the count that the model has · why: of a failure the first example, else why
-    it was not judged · period: None where it is about the whole run.
-    """
+    """One test at one place."""
 
     rule: Rule
+    #: As in "interaction 2", "SM1 orderConf", "run".
     scope: str
+    #: In the rule's unit, a relative deviation with its sign; None where there is nothing to observe.
     observed: float | None
-    judgement: Judgement
+    verdict: AuditVerdict
+    #: The count that the model has.
     expected: float | None = None
+    #: Of a failure the first example, else why it was not judged.
     why: str = ""
+    #: None where the test is about the whole run.
     period: Period | None = None
 
 
@@ -59,16 +63,16 @@ def tests(audit: Sequence[AuditRow]) -> tuple[AuditCheck, ...]:
         groups.setdefault((row.rule, row.period), []).append(row)
     return tuple(
         AuditCheck(
-            max(rows, key=lambda row: (_GRAVITY.index(row.judgement), abs(row.observed or 0.0))),
+            max(rows, key=lambda row: (_GRAVITY.index(row.verdict), abs(row.observed or 0.0))),
             len(rows),
-            sum(row.judgement is Judgement.FAIL for row in rows),
-            sum(row.judgement is Judgement.NOT_JUDGED for row in rows),
+            sum(row.verdict is AuditVerdict.FAIL for row in rows),
+            sum(row.verdict is AuditVerdict.NOT_JUDGED for row in rows),
         )
         for rows in groups.values()
     )
 
 
-_GRAVITY = (Judgement.PASS, Judgement.NOT_JUDGED, Judgement.FAIL)
+_GRAVITY = (AuditVerdict.PASS, AuditVerdict.NOT_JUDGED, AuditVerdict.FAIL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,46 +236,59 @@ class Warnings:
 
 @dataclass(frozen=True, slots=True)
 class WorkloadResult:
-    """A cell of a workload.
-
-    topology: its name · deviations: from the published rules, in words; there is always one at least · compliant: the
-    audit passes and nothing but having client and server on one host deviates · plan: the cell's entry of plan.json ·
-    seconds_by_step: by message's name, for percentiles over time · slices, slice_s: the same by destination, in slices
-    of so many seconds · spans: all periods · store: where persistent messages were kept, and whether synced, in words ·
-    not_applicable: cells of this run that a broker cannot do · manifest: all of it · warnings: of the start,
-    whichever cell they came in.
-    """
+    """A cell of a workload."""
 
     run: str
     path: Path
     key: CellKey
     broker_title: str
+    #: The name of the model.
     topology: str
     base: int
     consumption: str
     transactions: str
+    #: Those that were measured.
     periods: tuple[PeriodResult, ...]
     audit: tuple[AuditRow, ...]
     recovery: Recovery | None
     findings: tuple[Finding, ...]
+    #: From the run rules, each with its section.
     deviations: tuple[str, ...]
     verdict: VerdictKind
     seconds: tuple[Second, ...]
+    #: By message name.
     seconds_by_step: Mapping[str, tuple[Second, ...]]
+    #: Percentiles by destination and time.
     slices: tuple[PeriodSlice, ...]
+    #: Length of a slice.
     slice_s: int
     backlog_by_destination: Mapping[str, int]
+    #: The entry of the cell in plan.json.
     plan: Mapping[str, Any]
+    #: All of it.
     manifest: Mapping[str, Any]
+    #: All periods.
     spans: tuple[Span, ...] = ()
+    #: Where persistent messages were kept, and whether synced.
     store: str = ""
+    #: Cells of this run that a broker cannot do.
     not_applicable: tuple[NotApplicable, ...] = ()
+    #: Of the broker's start, in whichever cell they came.
     warnings: Warnings = Warnings(logged=False)
+
+    @property
+    def workload(self) -> Workload:
+        return WORKLOADS[self.plan["workload"]]
+
+    @property
+    def model(self) -> Model:
+        """Rebuilt from the plan."""
+        return self.workload.from_json(self.plan["topology"])
 
     @property
     def figure_name(self) -> str:
         """Of our own figure."""
-        return FIGURE.format(topology=self.topology)
+        return self.workload.figure_name(self.topology)
 
     @property
     def passes(self) -> bool:
@@ -290,7 +307,7 @@ class WorkloadResult:
 
     @property
     def unjudged(self) -> tuple[AuditRow, ...]:
-        return tuple(row for row in self.audit if row.judgement is Judgement.NOT_JUDGED)
+        return tuple(row for row in self.audit if row.verdict is AuditVerdict.NOT_JUDGED)
 
     @property
     def p90_ms(self) -> float | None:
@@ -301,14 +318,19 @@ class WorkloadResult:
     @property
     def failed(self) -> tuple[AuditRow, ...]:
         """In the order in which the tests stand; the first of them is named first."""
-        return tuple(row for row in self.audit if row.judgement is Judgement.FAIL)
+        return tuple(row for row in self.audit if row.verdict is AuditVerdict.FAIL)
 
     @property
     def compliant(self) -> bool:
-        """By the published rules, but for having client and server on one host."""
-        return self.verdict == VerdictKind.VALID and len(self.deviations) <= 1
+        """By the run rules, but for having clients and server on one host."""
+        return self.verdict == VerdictKind.VALID and set(self.deviations) <= {ONE_HOST}
 
     @property
     def measured(self) -> PeriodResult | None:
         """The measurement period; None in a run without one."""
         return next((one for one in self.periods if one.period is Period.MEASUREMENT), None)
+
+
+def disclaimers(results: Sequence[WorkloadResult]) -> tuple[str, ...]:
+    """Of the workloads that the results are of, each once."""
+    return tuple(dict.fromkeys(result.workload.disclaimer for result in results))

@@ -1,6 +1,6 @@
 """Whether a period was in a steady state: its throughput against the end of the warm-up, its backlog without trend.
 
-Source: run and reporting rules of SPECjms2007, section 3.3; the limits stand in `workloads.specjms2007.rules`.
+Source: run rules, section 3.3; the limits are in `workloads.scenario.limits`.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ from scipy import stats
 
 from analysis.intervals import around
 from analysis.results import Interval
-from analysis.scenario.results import Judgement
-from workloads.specjms2007 import rules
+from analysis.scenario.results import AuditVerdict
+from workloads.scenario import limits
 
 _BATCHES = 6
 
 
 @dataclass(frozen=True, slots=True)
 class CheckOutcome:
-    """What a test says: `observed` in the rule's unit, None where there is nothing to observe."""
+    """What a test says."""
 
+    #: In the rule's unit; None where there is nothing to observe.
     observed: float | None
-    judgement: Judgement
+    verdict: AuditVerdict
     why: str = ""
 
 
@@ -35,18 +36,20 @@ def level(before: Sequence[int], received_per_s: float, chance_per_s: float) -> 
     chance_per_s: standard deviation of a count of that many seconds, of the load itself, per second; see `granularity`.
     """
     if not before or not received_per_s:
-        return CheckOutcome(None, Judgement.NOT_JUDGED, "the warm-up is too short: no whole second in its last third")
+        return CheckOutcome(
+            None, AuditVerdict.NOT_JUDGED, "the warm-up is too short: no whole second in its last third"
+        )
     observed = float(np.mean(before)) / received_per_s - 1
-    chance = rules.DEVIATIONS * chance_per_s / received_per_s
-    if chance > rules.LEVEL.limit:
+    chance = limits.DEVIATIONS * chance_per_s / received_per_s
+    if chance > limits.LEVEL.limit:
         return CheckOutcome(
             observed,
-            Judgement.NOT_JUDGED,
+            AuditVerdict.NOT_JUDGED,
             f"too short: what the load itself varies by in {len(before)} s is up to {chance:.0%}",
         )
-    failed = abs(observed) > rules.LEVEL.limit
+    failed = abs(observed) > limits.LEVEL.limit
     why = f"{np.mean(before):.1f} copies/s at the end of the warm-up, {received_per_s:.1f} in the period"
-    return CheckOutcome(observed, Judgement.FAIL if failed else Judgement.PASS, why if failed else "")
+    return CheckOutcome(observed, AuditVerdict.FAIL if failed else AuditVerdict.PASS, why if failed else "")
 
 
 def granularity(copies: Mapping[int, tuple[float, float]], seconds: float, *, poisson: bool) -> float:
@@ -77,16 +80,18 @@ def trend(backlog: Sequence[int]) -> Interval:
 
 def backlog(seconds: Sequence[int], received_per_s: float) -> CheckOutcome:
     """Fails where it grows for certain by more than the limit; passes where it certainly does not."""
-    if len(seconds) < rules.BACKLOG_SECONDS or not received_per_s:
+    if len(seconds) < limits.BACKLOG_SECONDS or not received_per_s:
         return CheckOutcome(
-            None, Judgement.NOT_JUDGED, f"too short: {len(seconds)} s, judged from {rules.BACKLOG_SECONDS} s on"
+            None, AuditVerdict.NOT_JUDGED, f"too short: {len(seconds)} s, judged from {limits.BACKLOG_SECONDS} s on"
         )
     slope = trend(seconds)
     observed = slope.estimate / received_per_s
     low, high = (0.0 if end is None else end / received_per_s for end in (slope.low, slope.high))
     span = f"{observed:+.2%} of what is received, 95 % interval {low:+.2%} to {high:+.2%}"
-    if low > rules.BACKLOG.limit:
-        return CheckOutcome(observed, Judgement.FAIL, f"from {seconds[0]} to {seconds[-1]} copies; it grows by {span}")
-    if high <= rules.BACKLOG.limit:
-        return CheckOutcome(observed, Judgement.PASS)
-    return CheckOutcome(observed, Judgement.NOT_JUDGED, f"the period does not tell: {span}")
+    if low > limits.BACKLOG.limit:
+        return CheckOutcome(
+            observed, AuditVerdict.FAIL, f"from {seconds[0]} to {seconds[-1]} copies; it grows by {span}"
+        )
+    if high <= limits.BACKLOG.limit:
+        return CheckOutcome(observed, AuditVerdict.PASS)
+    return CheckOutcome(observed, AuditVerdict.NOT_JUDGED, f"the period does not tell: {span}")

@@ -12,10 +12,10 @@ import numpy as np
 from analysis.results import CellKey, Finding
 from analysis.scenario.results import (
     AuditRow,
+    AuditVerdict,
     DeliveryTimes,
     HandlerResult,
     InteractionResult,
-    Judgement,
     PeriodResult,
     PeriodSlice,
     Second,
@@ -25,14 +25,15 @@ from analysis.scenario.results import (
 )
 from tests.support import run_directories as rd
 from workloads.capabilities import Transactions
+from workloads.scenario import limits
 from workloads.scenario.model import Consumption
 from workloads.scenario.periods import LENGTHS, Period
+from workloads.scenario.plan_json import plan_entry
 from workloads.schema import RunKind
-from workloads.specjms2007 import rules
 from workloads.status import VerdictKind
 from workloads.supply_chain.characterization import by_interaction
 from workloads.supply_chain.compiling import compile_scenario as compiled
-from workloads.supply_chain.plan_json import plan_entry
+from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Topology, vertical
 from workloads.throughput.load_shape import ArrivalProcess
 
@@ -94,8 +95,8 @@ def result(
     cell = f"{topology.name}-b{topology.base:04d}"
     scenario = compiled(topology)
     plan = plan_entry(
-        topology,
-        scenario,
+        "specjms2007",
+        SupplyChain(topology),
         cell,
         consumption=Consumption.STRICT,
         transactions=Transactions.FULL,
@@ -233,35 +234,35 @@ def _period(topology, scenario, period, length_s, p50_ms, growth) -> PeriodResul
 
 def _audit(topology: Topology, periods: tuple[PeriodResult, ...]):
     for period in periods:
-        for rule in (rules.INPUT_RATE, rules.SENT, rules.RECEIVED, rules.PACING):
+        for rule in (limits.INPUT_RATE, limits.SENT, limits.RECEIVED, limits.PACING):
             for one in period.interactions:
-                judged = one.number != 3 or rule not in {rules.SENT, rules.RECEIVED}
+                judged = one.number != 3 or rule not in {limits.SENT, limits.RECEIVED}
                 yield AuditRow(
                     rule,
                     f"interaction {one.number}",
                     0.001 * one.number,
-                    Judgement.PASS if judged else Judgement.NOT_JUDGED,
-                    expected=None if rule == rules.PACING else one.expected_sent,
+                    AuditVerdict.PASS if judged else AuditVerdict.NOT_JUDGED,
+                    expected=None if rule == limits.PACING else one.expected_sent,
                     why="" if judged else "too short: 15 of 20 executions",
                     period=period.period,
                 )
         for handler in period.handlers:
             yield AuditRow(
-                rules.DELIVERY_TIME,
+                limits.DELIVERY_TIME,
                 f"{handler.place} {handler.message}",
                 handler.delivery.p90_ms,
-                Judgement.PASS,
+                AuditVerdict.PASS,
                 period=period.period,
             )
-    for rule in (rules.DELIVERY, rules.DUPLICATES, rules.ORDER, rules.LOCATION, rules.CHAINS, rules.CLOCK):
-        yield AuditRow(rule, "run", 0, Judgement.PASS)
-    for rule in (rules.LEVEL, rules.BACKLOG):
-        yield AuditRow(rule, "run", 0.002, Judgement.PASS, period=Period.MEASUREMENT)
+    for rule in (limits.DELIVERY, limits.DUPLICATES, limits.ORDER, limits.LOCATION, limits.CHAINS, limits.CLOCK):
+        yield AuditRow(rule, "run", 0, AuditVerdict.PASS)
+    for rule in (limits.LEVEL, limits.BACKLOG):
+        yield AuditRow(rule, "run", 0.002, AuditVerdict.PASS, period=Period.MEASUREMENT)
 
 
 def failing(of: WorkloadResult, rule, scope: str, observed: float, why: str) -> WorkloadResult:
     """The same with a further row that fails."""
-    row = AuditRow(rule, scope, observed, Judgement.FAIL, why=why, period=Period.MEASUREMENT)
+    row = AuditRow(rule, scope, observed, AuditVerdict.FAIL, why=why, period=Period.MEASUREMENT)
     audit = sorted(
         (*of.audit, row), key=lambda one: list(dict.fromkeys(r.rule.name for r in of.audit)).index(one.rule.name)
     )

@@ -20,12 +20,15 @@ from tests.support import run_directories as rd
 from workloads.capabilities import Transactions
 from workloads.scenario.model import Consumption, Driver, Handler, MessageSpec, Reply, Scenario, splitmix64
 from workloads.scenario.periods import Lengths, Period
+from workloads.scenario.plan_json import plan_entry
 from workloads.schema import WORKLOAD_TABLES, RunKind
-from workloads.supply_chain.compiling import compile_scenario as compiled
-from workloads.supply_chain.plan_json import EXPERIMENT, plan_entry
+from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Topology, vertical
 from workloads.throughput.flow import DestinationKind
 from workloads.throughput.load_shape import ArrivalProcess
+
+#: Whose run it is.
+WORKLOAD = "specjms2007"
 
 #: What a message's stamp says of it, in the columns of both tables.
 STAMPED = ("producer", "position", "execution", "step", "sent_ns")
@@ -143,7 +146,7 @@ def workload_run(
 
 def empty_run(broker: str = "activemq", start: int = 1, **options: Any) -> rd.RunDirectory:
     """A complete run without a cell."""
-    return rd.RunDirectory(
+    run = rd.RunDirectory(
         rd.manifest(
             kind=str(RunKind.WORKLOAD),
             brokers={
@@ -152,11 +155,13 @@ def empty_run(broker: str = "activemq", start: int = 1, **options: Any) -> rd.Ru
                 )
             },
             starts=[{"broker": broker, "start": start}],
-            options={"profile": "strict", "workers": 1, **options},
+            options={"consumption": "strict", "workers": 1, **options},
         ),
         [],
         {table: [] for table in WORKLOAD_TABLES},
     )
+    del run.manifest["options"]["profile"]
+    return run
 
 
 def add_cell(
@@ -175,12 +180,12 @@ def add_cell(
     **plan: Any,
 ) -> dict[str, Any]:
     """A further cell of a run; returns its keys."""
-    scenario = compiled(topology)
+    model = SupplyChain(topology)
     cell = cell or f"{topology.name}-b{topology.base:04d}"
-    keys = {"broker": broker, "start": start, "experiment": EXPERIMENT, "cell": cell}
+    keys = {"broker": broker, "start": start, "experiment": WORKLOAD, "cell": cell}
     record = plan_entry(
-        topology,
-        scenario,
+        WORKLOAD,
+        model,
         cell,
         consumption=Consumption.STRICT,
         transactions=Transactions.FULL,
@@ -196,7 +201,7 @@ def add_cell(
     run.manifest["schedule"].append(keys)
     begin_ns = max((row["end_ns"] for row in run.tables["periods"]), default=BEGIN_NS - SECOND_NS) + SECOND_NS
     periods = _periods(lengths, begin_ns, repeat=repeat)
-    done = _Simulation(scenario, periods, planted, delivery_ms, arrivals, killed=killed).run()
+    done = _Simulation(model.scenario, periods, planted, delivery_ms, arrivals, killed=killed).run()
     if done.killed_ns is not None:
         back_ns = done.killed_ns + OUTAGE_NS
         periods = {Period.WARM_UP: (begin_ns, done.killed_ns), Period.KILLED: (done.killed_ns, back_ns)}

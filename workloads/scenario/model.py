@@ -23,6 +23,10 @@ from functools import cached_property
 from workloads.errors import WorkloadError
 from workloads.throughput.flow import Destination, DestinationKind
 
+#: All destinations of business workloads are below it: brokers are set up so that nothing there makes a handler's
+#: connection wait.
+DESTINATION_PREFIX = "bench.workload"
+
 #: What the stamp has room for.
 FIELD_DIGITS = 5
 MOST_FIELD = 10**FIELD_DIGITS - 1

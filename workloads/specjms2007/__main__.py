@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         described = _described(options.topology, options.file)
         if len(options.base) == 1:
-            record: Any = characterization(described(options.base[0]))
+            record: Any = {"disclaimer": DISCLAIMER, **characterization(described(options.base[0]))}
             text = _text
         else:
             record = {

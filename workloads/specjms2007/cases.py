@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from pathlib import Path
 
+from workloads.scenario.workload import Case, Text
 from workloads.supply_chain import freeform
 from workloads.supply_chain.interactions import INTERACTIONS
-from workloads.supply_chain.topology import Topology, horizontal, vertical
+from workloads.supply_chain.supply_chain import SupplyChain
+from workloads.supply_chain.topology import horizontal, vertical
 
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A freeform topology as its user wrote it, and where; `source` stands in messages."""
-
-    source: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """topology: at a BASE; the text is for freeform alone · killed: the broker is, in the middle of the load."""
-
-    name: str
-    topology: Callable[[int, Text], Topology]
-    killed: bool = False
-
-    def cell(self, base: int) -> str:
-        """The id of the case at a BASE."""
-        return f"{self.name}-b{base:04d}"
+#: The experiment's name in every record.
+NAME = "specjms2007"
 
 
 def _alone(number: int) -> Case:
     """An interaction of the vertical topology; its name has no `vertical`, by which that topology is selected."""
-    return Case(f"interaction_{number}", lambda base, _: vertical(base).only(number))
+    return Case(NAME, f"interaction_{number}", lambda base, _: SupplyChain(vertical(base).only(number)))
 
 
-VERTICAL = Case("vertical", lambda base, _: vertical(base))
-HORIZONTAL = Case("horizontal", lambda base, _: horizontal(base))
-FREEFORM = Case("freeform", lambda base, own: freeform.read(own.text, base, own.source))
+def _vertical(base: int, _: Text) -> SupplyChain:
+    return SupplyChain(vertical(base))
+
+
+def _horizontal(base: int, _: Text) -> SupplyChain:
+    return SupplyChain(horizontal(base))
+
+
+def _freeform(base: int, own: Text) -> SupplyChain:
+    return SupplyChain(freeform.read(own.text, base, own.source))
+
+
+VERTICAL = Case(NAME, "vertical", _vertical)
+HORIZONTAL = Case(NAME, "horizontal", _horizontal)
+FREEFORM = Case(NAME, "freeform", _freeform, file=Path(freeform.__file__).with_name(freeform.EXAMPLE))
 ALONE = tuple(map(_alone, INTERACTIONS))
-RECOVERABILITY = Case("recovery", lambda base, _: vertical(base), killed=True)
+RECOVERABILITY = Case(NAME, "recovery", _vertical, killed=True)
+
+CASES = {case.name: case for case in (VERTICAL, HORIZONTAL, FREEFORM, *ALONE, RECOVERABILITY)}

@@ -17,7 +17,6 @@ from functools import reduce
 from operator import add
 from typing import Any, TypeVar
 
-from workloads.specjms2007 import DISCLAIMER
 from workloads.supply_chain.executions import mean_counts
 from workloads.supply_chain.interactions import DestinationGroup, MessageType, Participant, Role
 from workloads.supply_chain.sizes import BYTES_PER_KBYTE, SIZING_PARAMETERS
@@ -136,7 +135,7 @@ def percent(parts: Mapping[Key, Fraction]) -> dict[Key, float]:
 
 
 def characterization(topology: Topology) -> dict[str, Any]:
-    """Everything about a topology in plain JSON values; the disclaimer first."""
+    """Everything about a topology in plain JSON values."""
     traffic = by_interaction(topology)
     groups = by_group(traffic)
     of_interaction = sums(traffic, lambda row: (row.step.interaction, row.step.group))
@@ -148,7 +147,6 @@ def characterization(topology: Topology) -> dict[str, Any]:
     )
     whole = _volume_json(total(traffic))
     return {
-        "disclaimer": DISCLAIMER,
         "topology": topology.name,
         "base": topology.base,
         "locations": {role.value: number for role, number in topology.locations.items()},

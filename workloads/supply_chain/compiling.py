@@ -1,86 +1,125 @@
 """The tables as a scenario: what an engine needs of them, and nothing that it would have to know of supermarkets.
 
-Fields of a chain are the parties, in their order; a party that an interaction does not cast is 0. The execution's id is
-that of `executions.Execution`, so that whoever reads a record can cast it again.
+Fields of an execution are the parties, in their order; a party that an interaction does not assign is 0. Choices where
+the sources leave something open:
+
+* An event handler consumes one message type at one location ("for every destination a class", section 2.4): a
+  supplier's handler of calls for offers holds the subscriptions to all its product families. Vertical: 91 handlers,
+  280 + 56 subscriptions.
+* A transacted message is consumed, and what is transacted of the answers sent, in one transaction of the handler.
+  Statistics (not transacted) leave outside it, also where they answer a transacted message.
+* The drivers of an interaction start staggered: driver i of n is (2 i + 1) / 2n of a gap late, so that their sum is
+  evenly spaced, and a window of one gap holds one message of each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 
+from workloads.scenario.execution import Execution
 from workloads.scenario.model import Driver, Handler, MessageSpec, Reply, Scenario
-from workloads.supply_chain import agents
-from workloads.supply_chain.executions import Execution, assign, assignment_period
-from workloads.supply_chain.interactions import MessageType, Participant
-from workloads.supply_chain.topology import Topology
+from workloads.supply_chain.executions import assign, assignment_period
+from workloads.supply_chain.interactions import Participant, Role
+from workloads.supply_chain.topology import Location, Topology
 from workloads.throughput.flow import Destination
 
 PARTIES = tuple(Participant)
 
 
 def compile_scenario(topology: Topology) -> Scenario:
-    """Handlers and drivers in the order of the agents; raises WorkloadError where there are more than fit."""
-    steps = [step.message for step in topology.steps]
-    first: dict[str, int] = {}
-    destinations: list[Destination] = []
-    sending: dict[str, MessageSpec] = {}
-    for number, step in enumerate(topology.steps):
-        begin = first[step.message] = len(destinations)
-        destinations += topology.destinations(step)
-        sending[step.message] = MessageSpec(
-            number,
-            PARTIES.index(step.receiver),
-            tuple(range(begin, len(destinations))),
-            topology.interactions[step.interaction].size_law.body_bytes(step.message),
-            step.mode.persistent,
-            step.mode.transacted,
-        )
-
-    def answer(one: agents.AgentReply) -> Reply:
-        only_from = None if one.only_from is None else PARTIES.index(one.only_from)
-        return Reply(sending[one.message.step.message], only_from)
-
-    everybody = agents.agents(topology)
-    handlers = [
-        Handler(
-            0,
-            str(agent.location),
-            agent.location.index,
-            steps.index(handler.step.message),
-            tuple(first[handler.step.message] + index for index in topology.consumed(handler.step, agent.location)),
-            handler.transacted,
-            handler.durable,
-            tuple(map(answer, handler.answers)),
-        )
-        for agent in everybody
-        for handler in agent.handlers
-    ]
+    """Handlers and drivers, each location's in the order of the roles; raises WorkloadError where more than fit."""
+    messages = _messages(topology)
+    handlers = compile_handlers(topology)
     drivers = [
-        Driver(
-            0,
-            str(agent.location),
-            agent.location.index,
-            sending[driver.message.step.message],
-            float(driver.rate_per_s),
-            float(driver.phase),
-            driver.execution(0).id,
-            tuple(_casts(topology, driver.message.step, agent.location.index)),
-            topology.interactions[driver.message.step.interaction].size_law.begins,
-        )
-        for agent in everybody
-        for driver in agent.drivers
+        driver for role in Role for location in topology.at(role) for driver in _drivers(topology, messages, location)
     ]
     return Scenario(
-        f"specjms2007 {topology.name}, BASE {topology.base}",
-        tuple(steps),
-        tuple(destinations),
-        tuple(replace(one, number=number) for number, one in enumerate(handlers)),
+        f"{topology.name}, BASE {topology.base}",
+        tuple(step.message for step in topology.steps),
+        compile_destinations(topology),
+        handlers,
         tuple(replace(one, number=number) for number, one in enumerate(drivers, len(handlers))),
     )
 
 
-def _casts(topology: Topology, step: MessageType, origin: int) -> Iterator[tuple[int, ...]]:
-    for number in range(assignment_period(topology, step.interaction)):
-        found = assign(topology, Execution(step.interaction, origin, number))
+def compile_destinations(topology: Topology) -> tuple[Destination, ...]:
+    """Step by step, each at the index that its receiving party is assigned."""
+    return tuple(destination for step in topology.steps for destination in topology.destinations(step))
+
+
+def compile_handlers(topology: Topology) -> tuple[Handler, ...]:
+    """Numbered from 0."""
+    messages = _messages(topology)
+    found = [
+        handler
+        for role in Role
+        for location in topology.at(role)
+        for handler in _handlers(topology, messages, location)
+    ]
+    return tuple(replace(one, number=number) for number, one in enumerate(found))
+
+
+def _messages(topology: Topology) -> Mapping[str, MessageSpec]:
+    """What is sent of each step, by its message."""
+    found: dict[str, MessageSpec] = {}
+    begin = 0
+    for number, step in enumerate(topology.steps):
+        end = begin + len(topology.destinations(step))
+        found[step.message] = MessageSpec(
+            number,
+            PARTIES.index(step.receiver),
+            tuple(range(begin, end)),
+            topology.interactions[step.interaction].size_law.body_bytes(step.message),
+            step.mode.persistent,
+            step.mode.transacted,
+        )
+        begin = end
+    return found
+
+
+def _handlers(topology: Topology, messages: Mapping[str, MessageSpec], location: Location) -> Iterator[Handler]:
+    for step in topology.steps:
+        if step.receiver.role is not location.role:
+            continue
+        message = messages[step.message]
+        answers = tuple(
+            Reply(messages[one.message], None if one.after_from is None else PARTIES.index(one.after_from))
+            for one in topology.steps
+            if one.after == step.message
+        )
+        handler = Handler(
+            0,
+            str(location),
+            location.index,
+            message.step,
+            tuple(message.destinations[index] for index in topology.consumed(step, location)),
+            step.mode.transacted,
+            step.mode.durable,
+            answers,
+        )
+        yield from [handler] * (1 if step.receiver.plural else topology.handlers_per_queue)
+
+
+def _drivers(topology: Topology, messages: Mapping[str, MessageSpec], location: Location) -> Iterator[Driver]:
+    places = topology.locations[location.role]
+    for number, interaction in topology.interactions.items():
+        if interaction.starter.role is location.role:
+            yield Driver(
+                0,
+                str(location),
+                location.index,
+                messages[interaction.script.steps[0].message],
+                float(topology.started_per_s(number) / places),
+                float(Fraction(2 * location.index + 1, 2 * places)),
+                Execution(number, location.index, 0).id,
+                tuple(_assignments(topology, number, location.index)),
+                interaction.size_law.begins,
+            )
+
+
+def _assignments(topology: Topology, interaction: int, origin: int) -> Iterator[tuple[int, ...]]:
+    for number in range(assignment_period(topology, interaction)):
+        found = assign(topology, Execution(interaction, origin, number))
         yield tuple(found.get(party, 0) for party in PARTIES)

@@ -18,46 +18,11 @@ from fractions import Fraction
 from math import lcm
 from typing import TypeAlias
 
-from workloads.errors import WorkloadError
+from workloads.scenario.execution import Execution
 from workloads.scenario.model import splitmix64
 from workloads.supply_chain.interactions import INTERACTIONS, MessageType, Participant, Role
 from workloads.supply_chain.sizes import Column
 from workloads.supply_chain.topology import Topology
-
-#: Bits of an id, from the highest: interaction, starting location, number; a positive 64-bit integer.
-_ORIGIN_BITS, NUMBER_BITS = 20, 40
-
-
-@dataclass(frozen=True, slots=True)
-class Execution:
-    """One run through an interaction: `number` counts from 0 at the location `origin` (an index) that starts it."""
-
-    interaction: int
-    origin: int
-    number: int
-
-    def __post_init__(self) -> None:
-        if not (
-            self.interaction in INTERACTIONS
-            and 0 <= self.origin < 1 << _ORIGIN_BITS
-            and 0 <= self.number < 1 << NUMBER_BITS
-        ):
-            raise WorkloadError(
-                f"no execution: interaction {self.interaction}, origin {self.origin}, number {self.number}; expected "
-                f"1 to {len(INTERACTIONS)}, an index below 2**{_ORIGIN_BITS}, a number below 2**{NUMBER_BITS}"
-            )
-
-    @property
-    def id(self) -> int:
-        return (self.interaction << _ORIGIN_BITS | self.origin) << NUMBER_BITS | self.number
-
-    @classmethod
-    def of(cls, execution_id: int) -> Execution:
-        """The execution with this id; raises WorkloadError where there is none."""
-        place, number = divmod(execution_id, 1 << NUMBER_BITS)
-        interaction, origin = divmod(place, 1 << _ORIGIN_BITS)
-        return cls(interaction, origin, number)
-
 
 #: The index that each party is cast with: of a location, of a product family (suppliers), or 0 (supermarkets).
 Cast: TypeAlias = Mapping[Participant, int]
@@ -83,6 +48,13 @@ def assignment_period(topology: Topology, interaction: int) -> int:
     if Participant.SUPPLIERS in parties:
         period = lcm(period, topology.families * lcm(*map(len, topology.suppliers_of)))
     return period
+
+
+def senders(topology: Topology, step: MessageType, parties: Cast) -> tuple[int, ...]:
+    """Indexes of the locations that send a step's message in an execution with these parties, once each."""
+    if step.sender is Participant.SUPPLIERS:
+        return topology.suppliers_of[parties[Participant.SUPPLIERS]]
+    return (parties[step.sender],)
 
 
 def column(topology: Topology, execution: Execution) -> Column:

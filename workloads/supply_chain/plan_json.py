@@ -1,6 +1,6 @@
-"""What is written down of a topology and of a cell, and the way back: plain JSON values, exact, rates as "16/21".
+"""What is written down of a topology, and the way back: plain JSON values, exact, rates as "16/21".
 
-Whoever reads a record builds the very topology from it, also a user's own, and casts its executions again.
+A reader of a record builds the very topology from it, also a user's own.
 """
 
 from __future__ import annotations
@@ -13,17 +13,10 @@ from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any
 
-from workloads.capabilities import Transactions
 from workloads.errors import WorkloadError
-from workloads.scenario.model import Consumption, Scenario
-from workloads.scenario.periods import Lengths
 from workloads.supply_chain.interactions import INTERACTIONS, DeliveryOptions, MessageType, Role
 from workloads.supply_chain.sizes import COEFFICIENTS, PROBABILITIES, SIZE_DISTRIBUTIONS, SizeDistribution
 from workloads.supply_chain.topology import HORIZONTAL_PER_S, VERTICAL_PER_S, Interaction, Topology
-from workloads.throughput.load_shape import ArrivalProcess
-
-#: The experiment's name, of every cell of this workload.
-EXPERIMENT = "specjms2007"
 
 _FRACTION = re.compile(r"[0-9]{1,400}(/[1-9][0-9]{0,399})?", re.ASCII)
 
@@ -80,68 +73,6 @@ def from_json(record: Any) -> Topology:
         _whole(per_supplier, "topology.families_per_supplier"),
         _whole(handlers, "topology.handlers_per_queue"),
     )
-
-
-def plan_entry(
-    topology: Topology,
-    scenario: Scenario,
-    cell: str,
-    *,
-    consumption: Consumption,
-    transactions: Transactions,
-    arrivals: ArrivalProcess,
-    seed: int,
-    length: str,
-    lengths: Lengths,
-    repeat: bool = False,
-    killed: bool = False,
-) -> dict[str, Any]:
-    """An entry of plan.json: what the audit needs of a cell, in plain JSON values.
-
-    scenario: compiled of this topology · transactions: those of the broker's row · length: the name of `lengths`, "own"
-    where a user set them.
-    """
-    return {
-        "experiment": EXPERIMENT,
-        "cell": cell,
-        "workload": EXPERIMENT,
-        "topology": to_json(topology),
-        "base": topology.base,
-        "consumption": consumption.value,
-        "transactions": transactions.value,
-        "arrivals": arrivals.value,
-        "seed": seed,
-        "lengths": {"name": length, **asdict(lengths)},
-        "repeat": repeat,
-        "killed": killed,
-        "steps": list(scenario.steps),
-        "destinations": [
-            {"kind": destination.kind.value, "name": destination.name, "copies": copies}
-            for destination, copies in zip(scenario.destinations, scenario.copies, strict=True)
-        ],
-        "handlers": [
-            {
-                "number": handler.number,
-                "place": handler.place,
-                "sender": handler.sender,
-                "step": handler.step,
-                "subscriptions": list(handler.subscriptions),
-                "transacted": handler.transacted,
-                "durable": handler.durable,
-            }
-            for handler in scenario.handlers
-        ],
-        "drivers": [
-            {
-                "number": driver.number,
-                "place": driver.place,
-                "sender": driver.sender,
-                "step": driver.outgoing.step,
-                "rate_per_s": driver.rate_per_s,
-            }
-            for driver in scenario.drivers
-        ],
-    }
 
 
 def tables() -> dict[str, Any]:

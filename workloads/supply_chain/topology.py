@@ -24,7 +24,7 @@ from functools import cached_property
 from math import ceil
 
 from workloads.errors import WorkloadError
-from workloads.specjms2007 import DESTINATIONS
+from workloads.scenario.model import DESTINATION_PREFIX
 from workloads.supply_chain.interactions import INTERACTIONS, InteractionSpec, MessageType, Participant, Role
 from workloads.supply_chain.sizes import SIZE_DISTRIBUTIONS, SizeDistribution
 from workloads.throughput.flow import Destination
@@ -169,8 +169,8 @@ class Topology:
         starters = 1 if interaction.starter is Participant.HQ else self.locations[interaction.starter.role]
         return interaction.rate_per_s * starters
 
-    def destinations(self, step: MessageType) -> tuple[Destination, ...]:
-        """The destinations of a message, at the index that the receiving party is cast with.
+    def receivers(self, step: MessageType) -> tuple[str, ...]:
+        """Names of the parties that a message may go to, at the index that the receiving party is assigned.
 
         That is a location's index for a queue, a product family's for a call for offers, and 0 for what goes to all.
         """
@@ -178,8 +178,14 @@ class Topology:
             Participant.SUPPLIERS: tuple(f"PF{family + 1}" for family in range(self.families)),
             Participant.SUPERMARKETS: (Role.HQ.value,),
         }
-        places = names.get(step.receiver) or tuple(map(str, self.at(step.receiver.role)))
-        return tuple(Destination(step.kind, f"{DESTINATIONS}.{place}.{step.message}") for place in places)
+        return names.get(step.receiver) or tuple(map(str, self.at(step.receiver.role)))
+
+    def destinations(self, step: MessageType) -> tuple[Destination, ...]:
+        """The destinations of a message, at the same index."""
+        return tuple(
+            Destination(step.kind, f"{DESTINATION_PREFIX}.{receiver}.{step.message}")
+            for receiver in self.receivers(step)
+        )
 
     def at(self, role: Role) -> tuple[Location, ...]:
         return tuple(Location(role, index) for index in range(self.locations[role]))

@@ -12,12 +12,13 @@ import pytest
 from analysis.errors import DataError
 from analysis.report import scenario_figures, scenario_page, scenario_tables
 from analysis.report.heatmap import grid
-from analysis.scenario.results import Judgement, Recovery
+from analysis.scenario.results import AuditVerdict, Recovery
 from tests.support import scenario_results as wr
 from tests.support.pages import Page
 from tests.support.requirements import extra_missing
+from workloads.scenario import limits
 from workloads.scenario.periods import Period
-from workloads.specjms2007 import DISCLAIMER, rules
+from workloads.specjms2007 import DISCLAIMER
 from workloads.status import VerdictKind
 from workloads.supply_chain.interactions import INTERACTIONS
 from workloads.supply_chain.topology import horizontal, vertical
@@ -34,7 +35,7 @@ SMALL = wr.result(vertical(5).only(4))
 def whole():
     """The page of a run of all interactions, in which one message was lost."""
     return scenario_page.html(
-        [wr.failing(RESULT, rules.DELIVERY, "SM1 orderConf", 1, "execution 4711 of interaction 1")]
+        [wr.failing(RESULT, limits.DELIVERY, "SM1 orderConf", 1, "execution 4711 of interaction 1")]
     )
 
 
@@ -134,8 +135,8 @@ def test_a_wide_result_stays_readable():
     handlers = scenario_tables.handlers(wide.measured)
     p90 = sorted((one.delivery.p90_ms for one in wide.measured.handlers), reverse=True)
     rows = [
-        replace(row, judgement=Judgement.FAIL, observed=5000.0 + place)
-        for place, row in enumerate(row for row in wide.audit if row.rule == rules.DELIVERY_TIME)
+        replace(row, verdict=AuditVerdict.FAIL, observed=5000.0 + place)
+        for place, row in enumerate(row for row in wide.audit if row.rule == limits.DELIVERY_TIME)
     ]
     audit = scenario_tables.audit(replace(wide, audit=tuple(rows))).rows
 
@@ -149,7 +150,7 @@ def test_a_wide_result_stays_readable():
 
 def test_the_worst_place_stands_for_those_that_pass():
     """One row for all that passes, with the place that is farthest off, and one for what was not judged."""
-    (passed, unjudged) = (row for row in scenario_tables.audit(RESULT).rows if row.values[0] == rules.SENT.name)
+    (passed, unjudged) = (row for row in scenario_tables.audit(RESULT).rows if row.values[0] == limits.SENT.name)
 
     assert passed.values[1:4] == ("section 3.6", "interaction 7, measurement (and 11 more)", "0.007")
     assert (unjudged.kind, unjudged.note) == ("greyed", "too short: 15 of 20 executions")
@@ -274,7 +275,7 @@ def test_a_page_for_each_topology_of_one_run(tmp_path):
 def test_several_of_one_topology():
     """They share a page: a table with a line each, utilisation and delivery time over BASE, hollow where one failed."""
     results = [wr.result(vertical(base).only(4)) for base in (5, 10, 20)]
-    results[2] = wr.failing(results[2], rules.DELIVERY_TIME, "SM1 inventoryInfo", 7200.0, "")
+    results[2] = wr.failing(results[2], limits.DELIVERY_TIME, "SM1 inventoryInfo", 7200.0, "")
     picture = scenario_figures.capacity(results)
 
     assert [[point.x for point in panel.series[0].points] for panel in picture.panels] == [[5, 10, 20]] * 2
@@ -305,7 +306,7 @@ def test_where_the_backlog_stood():
 @pytest.mark.parametrize("word", ["<script>alert(1)</script>", "{{ 7 * 7 }}"])
 def test_names_are_only_names(word):
     """A broker's label, a reason or a deviation is shown as it is, in text and drawings."""
-    result = wr.failing(wr.result(vertical(5).only(4), broker=word), rules.DELIVERY, word, 1, word)
+    result = wr.failing(wr.result(vertical(5).only(4), broker=word), limits.DELIVERY, word, 1, word)
     text = scenario_page.html([replace(result, deviations=(word,))])
 
     assert "script" not in {tag for tag, _ in Page(text).tags}

@@ -11,7 +11,8 @@ from analysis.errors import DataError
 from analysis.scenario.disclosure import NAME, disclosure, storage, withheld, write
 from analysis.scenario.results import Recovery
 from tests.support import scenario_results as wr
-from workloads.specjms2007 import DISCLAIMER, rules
+from workloads.scenario import limits
+from workloads.specjms2007 import DISCLAIMER
 from workloads.status import VerdictKind
 from workloads.supply_chain import freeform
 from workloads.supply_chain.characterization import characterization
@@ -86,7 +87,7 @@ def test_nothing_is_left_out():
 #: Results without a figure -> why.
 WITHHELD = {
     "a test failed": (
-        wr.failing(RESULT, rules.DELIVERY, "SM1 orderConf", 1, "execution 3"),
+        wr.failing(RESULT, limits.DELIVERY, "SM1 orderConf", 1, "execution 3"),
         "the audit failed: everything received, SM1 orderConf",
     ),
     "a check could not be made": (replace(RESULT, verdict=VerdictKind.UNVERIFIED), "the verdict is unverified"),

@@ -2,26 +2,26 @@
 
 import pytest
 
-from analysis.scenario.results import Judgement
+from analysis.scenario.results import AuditVerdict
 from tests.analysis.scenario.conftest import FAULTS
 from tests.support.scenario_runs import Fault
+from workloads.scenario import limits
 from workloads.scenario.periods import Period
-from workloads.specjms2007 import rules
 from workloads.status import VerdictKind
 
 #: By the fault: the tests that fail, and the only place that they name.
 EXPECTED = {
-    Fault.LOSE: ({rules.DELIVERY}, "DC1 order"),
-    Fault.DUPLICATE: ({rules.DUPLICATES}, "DC1 offer"),
-    Fault.MISROUTE: ({rules.LOCATION}, "SM1 orderConf"),
-    Fault.REORDER: ({rules.ORDER}, "SM2 inventoryInfo"),
-    Fault.LATE: ({rules.DELIVERY_TIME}, None),
-    Fault.LAGGING: ({rules.PACING}, "interaction 4"),
-    Fault.SLOW: ({rules.INPUT_RATE, rules.SENT, rules.RECEIVED, rules.PACING}, "interaction 4"),
-    Fault.CUT: ({rules.CHAINS}, "interaction 1"),
-    Fault.DOUBLE: ({rules.SURPLUS}, "interaction 2"),
-    Fault.SKIP: ({rules.STARTS}, "SM1 inventoryInfo"),
-    Fault.SWELL: ({rules.CONTENT}, "HQ1 invoice"),
+    Fault.LOSE: ({limits.DELIVERY}, "DC1 order"),
+    Fault.DUPLICATE: ({limits.DUPLICATES}, "DC1 offer"),
+    Fault.MISROUTE: ({limits.LOCATION}, "SM1 orderConf"),
+    Fault.REORDER: ({limits.ORDER}, "SM2 inventoryInfo"),
+    Fault.LATE: ({limits.DELIVERY_TIME}, None),
+    Fault.LAGGING: ({limits.PACING}, "interaction 4"),
+    Fault.SLOW: ({limits.INPUT_RATE, limits.SENT, limits.RECEIVED, limits.PACING}, "interaction 4"),
+    Fault.CUT: ({limits.CHAINS}, "interaction 1"),
+    Fault.DOUBLE: ({limits.SURPLUS}, "interaction 2"),
+    Fault.SKIP: ({limits.STARTS}, "SM1 inventoryInfo"),
+    Fault.SWELL: ({limits.CONTENT}, "HQ1 invoice"),
 }
 
 #: Recorded runs in which nothing is wrong.
@@ -91,8 +91,8 @@ def test_drawn_arrivals_are_judged_by_what_was_drawn(results):
     result = results["poisson"]
 
     assert result.passes
-    assert {rules.LEVEL} <= {row.rule for row in result.unjudged} <= {rules.LEVEL, rules.SENT, rules.RECEIVED}
-    assert any(row.rule == rules.INPUT_RATE and row.judgement is Judgement.PASS for row in result.audit)
+    assert {limits.LEVEL} <= {row.rule for row in result.unjudged} <= {limits.LEVEL, limits.SENT, limits.RECEIVED}
+    assert any(row.rule == limits.INPUT_RATE and row.verdict is AuditVerdict.PASS for row in result.audit)
     assert any("drawn at random" in text for text in result.deviations)
 
 
@@ -108,9 +108,9 @@ def test_sound_does_not_mean_compliant(results):
 def test_a_window_that_is_too_short_is_not_judged(results):
     """Neither passed nor failed by luck: the row says from which length on it is judged; the verdict is unverified."""
     result = results["short"]
-    counts = [row for row in result.audit if row.rule in {rules.INPUT_RATE, rules.SENT, rules.RECEIVED}]
+    counts = [row for row in result.audit if row.rule in {limits.INPUT_RATE, limits.SENT, limits.RECEIVED}]
 
-    assert {row.judgement for row in counts} == {Judgement.NOT_JUDGED}
+    assert {row.verdict for row in counts} == {AuditVerdict.NOT_JUDGED}
     assert "judged from 10 s on" in counts[0].why
     assert result.passes
     assert result.verdict == VerdictKind.UNVERIFIED
@@ -123,15 +123,15 @@ def test_a_repeat_is_audited_as_a_whole(results):
         {row.rule for row in audit if row.period is period} for period in (Period.MEASUREMENT, Period.REPEAT)
     )
 
-    assert again == first | {rules.REPEATED}
+    assert again == first | {limits.REPEATED}
 
 
 def test_a_broker_that_falls_behind_is_no_steady_state(results):
     """The backlog grows, the verdict names the first test that fails, and says where the backlog stands."""
     result = results["flooded"]
 
-    assert rules.BACKLOG in failing(result)
-    assert rules.DELIVERY not in failing(result)  # the drain was long enough
+    assert limits.BACKLOG in failing(result)
+    assert limits.DELIVERY not in failing(result)  # the drain was long enough
     assert sum(result.backlog_by_destination.values()) > 20
     assert result.first_failure == "messages sent, interaction 1"
 
@@ -148,9 +148,9 @@ def test_recovery_is_timed_and_its_transactions_are_whole(results):
 
 @pytest.mark.parametrize(
     ("name", "rule"),
-    [("unmarked", rules.REDELIVERED), ("forgotten", rules.DELIVERY), ("torn", rules.ATOMIC)],
+    [("unmarked", limits.REDELIVERED), ("forgotten", limits.DELIVERY), ("torn", limits.ATOMIC)],
 )
 def test_a_broken_promise_is_found(results, name, rule):
     """A missing mark, a stored message that is gone, half a transaction: each by its own test."""
     assert rule in failing(results[name])
-    assert failing(results[name]) <= {rule, rules.SURPLUS}
+    assert failing(results[name]) <= {rule, limits.SURPLUS}

@@ -71,7 +71,7 @@ def test_what_must_not_be_compared_is_refused(tmp_path, other, changes, words):
 
 
 def _renamed(record):
-    record["destinations"][0]["name"] = "bench.specjms2007.SM9.order"
+    record["destinations"][0]["name"] = "bench.workload.SM9.order"
 
 
 def _unknown(record):

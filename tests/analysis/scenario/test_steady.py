@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.scenario import steady
-from analysis.scenario.results import Judgement
+from analysis.scenario.results import AuditVerdict
 
 
 def waves(rng, seconds, level, noise, memory=0.6):
@@ -18,10 +18,10 @@ def waves(rng, seconds, level, noise, memory=0.6):
 def test_a_backlog_that_only_varies_rarely_fails():
     """Of 200 steady minutes with long memory hardly any is called growing."""
     rng = np.random.default_rng(1)
-    judged = [steady.backlog(waves(rng, 60, 50, 5), 500).judgement for _ in range(200)]
+    judged = [steady.backlog(waves(rng, 60, 50, 5), 500).verdict for _ in range(200)]
 
-    assert judged.count(Judgement.FAIL) == 0
-    assert judged.count(Judgement.PASS) >= 190
+    assert judged.count(AuditVerdict.FAIL) == 0
+    assert judged.count(AuditVerdict.PASS) >= 190
 
 
 def test_a_trend_that_is_none_is_seldom_seen():
@@ -38,7 +38,7 @@ def test_a_backlog_that_grows_by_five_percent_fails(noise):
     rng = np.random.default_rng(2)
     found = steady.backlog([value + 25 * at for at, value in enumerate(waves(rng, 60, 50, noise))], 500)
 
-    assert found.judgement is Judgement.FAIL
+    assert found.verdict is AuditVerdict.FAIL
     assert found.observed == pytest.approx(0.05, abs=0.01)
 
 
@@ -47,36 +47,36 @@ def test_noise_that_hides_a_trend_is_not_judged():
     rng = np.random.default_rng(3)
     found = steady.backlog(waves(rng, 30, 3000, 400), 500)
 
-    assert found.judgement is Judgement.NOT_JUDGED
+    assert found.verdict is AuditVerdict.NOT_JUDGED
     assert "does not tell" in found.why
 
 
-@pytest.mark.parametrize(("seconds", "judgement"), [(19, Judgement.NOT_JUDGED), (20, Judgement.PASS)])
-def test_few_seconds_show_no_trend(seconds, judgement):
+@pytest.mark.parametrize(("seconds", "verdict"), [(19, AuditVerdict.NOT_JUDGED), (20, AuditVerdict.PASS)])
+def test_few_seconds_show_no_trend(seconds, verdict):
     """A limit on the number of seconds, fixed before."""
-    assert steady.backlog([3] * seconds, 100).judgement is judgement
+    assert steady.backlog([3] * seconds, 100).verdict is verdict
 
 
 @pytest.mark.parametrize(
-    ("before", "judgement"),
+    ("before", "verdict"),
     [
-        ([100] * 10, Judgement.PASS),
-        ([96] * 10, Judgement.PASS),
-        ([94] * 10, Judgement.FAIL),
-        ([106] * 10, Judgement.FAIL),
-        ([], Judgement.NOT_JUDGED),
+        ([100] * 10, AuditVerdict.PASS),
+        ([96] * 10, AuditVerdict.PASS),
+        ([94] * 10, AuditVerdict.FAIL),
+        ([106] * 10, AuditVerdict.FAIL),
+        ([], AuditVerdict.NOT_JUDGED),
     ],
 )
-def test_the_end_of_the_warm_up_has_the_level_of_the_period(before, judgement):
+def test_the_end_of_the_warm_up_has_the_level_of_the_period(before, verdict):
     """Five percent either way; without a whole second nothing is said."""
-    assert steady.level(before, 100.0, 0.5).judgement is judgement
+    assert steady.level(before, 100.0, 0.5).verdict is verdict
 
 
 def test_a_level_that_chance_could_decide_is_not_judged():
     """Few copies per second, or bursts of many, vary by more than the limit on their own."""
     found = steady.level([10] * 3, 10.0, steady.granularity({6: (0.5, 10.0)}, 3, poisson=False))
 
-    assert found.judgement is Judgement.NOT_JUDGED
+    assert found.verdict is AuditVerdict.NOT_JUDGED
 
 
 def test_drawn_arrivals_vary_more_than_paced_ones():

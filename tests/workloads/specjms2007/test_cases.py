@@ -14,9 +14,10 @@ from fixtures.session.scenario_plugin import Cases
 from tests.support.sessions import PYTEST, Config, command, side_by_side
 from workloads.errors import WorkloadError
 from workloads.scenario.periods import LENGTHS, OWN, PROBE, Lengths, probing
+from workloads.scenario.workload import Text
 from workloads.schedule import Slot
 from workloads.schema import RunKind
-from workloads.specjms2007.cases import ALONE, FREEFORM, HORIZONTAL, RECOVERABILITY, VERTICAL, Text
+from workloads.specjms2007.cases import ALONE, FREEFORM, HORIZONTAL, RECOVERABILITY, VERTICAL
 
 FILE = "workloads/specjms2007/test_specjms2007.py"
 ALL = {case.cell(5) for case in (VERTICAL, HORIZONTAL, FREEFORM, *ALONE, RECOVERABILITY)}
@@ -131,7 +132,6 @@ def test_what_cannot_be_run_is_refused(refused, name):
 #: An impossible option -> what the refusal says.
 IMPOSSIBLE = {
     "base": (-3, r"--base: expected a whole number from 1 on, got -3"),
-    "profile": ("today", r"--profile: expected one of strict, relaxed for a business workload, got today"),
     "record": ("runs", r"--record: expected one of events for a business workload, got runs"),
     "warmup_seconds": (-1.0, r"--warmup-seconds: expected 0 to 86400, got -1"),
     "measurement_seconds": (float("nan"), r"--measurement-seconds: expected 1 to 86400, got nan"),
@@ -233,10 +233,10 @@ def test_cases_are_the_topologies_of_their_names():
     """Each case is the topology that its name says, an interaction that of the vertical one with it alone."""
     own = Text("own.toml", "[locations]\nsupermarkets = 2\nheadquarters = 1\n[interaction_6]\nrate_per_s = 1\n")
 
-    assert [VERTICAL.topology(7, own).name, HORIZONTAL.topology(7, own).name] == ["vertical", "horizontal"]
-    assert FREEFORM.topology(1, own).locations["SM"] == 2
+    assert [VERTICAL.model(7, own).name, HORIZONTAL.model(7, own).name] == ["vertical", "horizontal"]
+    assert FREEFORM.model(1, own).topology.locations["SM"] == 2
     for number, case in enumerate(ALONE, 1):
-        assert list(case.topology(7, own).interactions) == [number]
-        assert case.topology(7, own).base == 7
+        assert list(case.model(7, own).interactions) == [number]
+        assert case.model(7, own).base == 7
     assert [case.name for case in (VERTICAL, HORIZONTAL, FREEFORM, *ALONE) if case.killed] == []
     assert RECOVERABILITY.killed

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter, defaultdict, deque
+from dataclasses import replace
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, pairwise
 
 import pytest
 from hypothesis import given, settings
 
 from fixtures.load.scenario.loop import instants
-from tests.workloads.supply_chain.topologies import CONTROLLED, own_topologies
+from tests.workloads.supply_chain.topologies import CONTROLLED, own_topologies, topologies
+from workloads.scenario.execution import Execution
 from workloads.scenario.model import Driver, Handler, MessageSpec, Scenario
-from workloads.supply_chain.agents import agents
-from workloads.supply_chain.characterization import by_interaction
+from workloads.supply_chain.characterization import by_interaction, by_location
 from workloads.supply_chain.compiling import compile_scenario
-from workloads.supply_chain.executions import Execution, assign, assignment_period, column, counts
-from workloads.supply_chain.interactions import MessageType, Participant
-from workloads.supply_chain.topology import Location, Topology, horizontal, vertical
+from workloads.supply_chain.executions import assign, assignment_period, column, counts
+from workloads.supply_chain.interactions import DeliveryOptions, MessageType, Participant, Role
+from workloads.supply_chain.topology import Interaction, Location, Topology, horizontal, vertical
 from workloads.throughput.flow import DestinationKind
 from workloads.throughput.load_shape import ArrivalProcess
 
@@ -114,26 +115,34 @@ def test_chains_of_the_published_topologies_run_as_their_ids_promise(topology):
 
 
 @given(topology=own_topologies())
-def test_rows_are_those_of_the_agents(topology):
+def test_rows_are_those_of_the_tables(topology):
     """Handlers, drivers, modes and rates are the model's; nothing consumes twice, nothing is without a consumer."""
     rows = compile_scenario(topology)
-    everybody = agents(topology)
     steps = {step.message: step for step in topology.steps}
 
     assert rows.steps == tuple(steps)
-    assert [(one.place, rows.steps[one.step], one.transacted, one.durable) for one in rows.handlers] == [
-        (str(agent.location), handler.step.message, handler.transacted, handler.durable)
-        for agent in everybody
-        for handler in agent.handlers
-    ]
-    assert [tuple(rows.destinations[number] for number in one.subscriptions) for one in rows.handlers] == [
-        handler.destinations for agent in everybody for handler in agent.handlers
-    ]
-    assert [(one.place, one.rate_per_s, one.phase) for one in rows.drivers] == [
-        (str(agent.location), float(driver.rate_per_s), float(driver.phase))
-        for agent in everybody
-        for driver in agent.drivers
-    ]
+    assert Counter((one.place, rows.steps[one.step]) for one in rows.handlers) == {
+        (str(location), step.message): 1 if step.receiver.plural else topology.handlers_per_queue
+        for step in topology.steps
+        for location in topology.at(step.receiver.role)
+    }
+    for one in rows.handlers:
+        step = steps[rows.steps[one.step]]
+        location = Location(step.receiver.role, one.sender)
+        consumed = [topology.destinations(step)[index] for index in topology.consumed(step, location)]
+        assert (one.place, one.transacted, one.durable) == (str(location), step.mode.transacted, step.mode.durable)
+        assert [rows.destinations[number] for number in one.subscriptions] == consumed
+    assert Counter((one.place, rows.steps[one.outgoing.step], one.rate_per_s) for one in rows.drivers) == {
+        (
+            str(location),
+            interaction.script.steps[0].message,
+            float(topology.started_per_s(number) / topology.locations[location.role]),
+        ): 1
+        for number, interaction in topology.interactions.items()
+        for location in topology.at(interaction.starter.role)
+    }
+    assert (len(rows.handlers), len(rows.drivers)) == (topology.handlers, topology.drivers)
+    assert rows.connections == topology.connections
     for producer in (*rows.handlers, *rows.drivers):
         outgoing = (
             [answer.outgoing for answer in producer.answers] if isinstance(producer, Handler) else [producer.outgoing]
@@ -144,6 +153,103 @@ def test_rows_are_those_of_the_agents(topology):
     consumed = {number for handler in rows.handlers for number in handler.subscriptions}
     assert consumed == set(range(len(rows.destinations)))
     assert all(len(handler.subscriptions) == len(set(handler.subscriptions)) for handler in rows.handlers)
+
+
+def check_rates(topology: Topology) -> None:
+    """Over a period every location sends and receives what the arithmetic says, to the last message."""
+    rows = compile_scenario(topology)
+    engine = Engine(rows)
+    observed: dict[tuple[str, str], list[Fraction]] = defaultdict(lambda: [Fraction(), Fraction()])
+    for driver in rows.drivers:
+        interaction = Execution.of(driver.first_execution).interaction
+        starters = topology.locations[topology.interactions[interaction].starter.role]
+        each = topology.started_per_s(interaction) / starters / len(driver.fields)
+        for start in range(len(driver.fields)):
+            for way, messages in enumerate(engine.run(driver, start)):
+                for step, place, *_ in messages:
+                    observed[rows.steps[step], place][way] += each
+    expected = {
+        (row.step.message, str(row.location)): [row.volume.sent_per_s, row.volume.received_per_s]
+        for row in by_location(topology)
+    }
+
+    assert {key: rates for key, rates in observed.items() if any(rates)} == {
+        key: rates for key, rates in expected.items() if any(rates)
+    }
+
+
+@pytest.mark.parametrize(
+    "topology",
+    [horizontal(1), horizontal(4), horizontal(7), horizontal(13), horizontal(21), vertical(1)],
+    ids=lambda one: f"{one.name}-{one.base}",
+)
+def test_every_location_has_the_traffic_computed_for_it(topology):
+    """chi of each location, simulated: dispatch and assignments agree with the arithmetic exactly."""
+    check_rates(topology)
+
+
+@settings(max_examples=30)
+@given(topology=topologies())
+def test_every_location_has_the_traffic_computed_for_it_anywhere(topology):
+    """The same in any topology."""
+    check_rates(topology)
+
+
+def test_statistics_leave_outside_the_transaction():
+    """Table 1's T and NT: what is transacted of a handler's answers goes into its transaction, statistics do not."""
+    rows = compile_scenario(vertical(1))
+    handlers = {(one.place, rows.steps[one.step]): one for one in rows.handlers}
+
+    def transacted(place: str, message: str) -> dict[str, bool]:
+        answers = handlers[place, message].answers
+        return {rows.steps[one.outgoing.step]: one.outgoing.transacted for one in answers}
+
+    assert transacted("DC1", "shipDep") == {"statInfoOrderDC": False, "shipInfo": True}
+    assert transacted("DC2", "pShipInfo") == {"pShipConf": True, "statInfoShipDC": False}
+    assert handlers["DC1", "shipDep"].transacted
+    assert not handlers["HQ1", "statInfoSM"].transacted
+    assert handlers["SM3", "priceUpdate"].durable
+    assert not handlers["SM3", "creditCardHL"].durable
+    assert not handlers["SM3", "orderConf"].durable
+
+
+def test_a_handler_may_answer_in_transactions_of_their_own():
+    """Where a freeform file takes the trigger's transaction away, its answers keep theirs."""
+    topology = vertical(1)
+    script = topology.interactions[1].script
+    first = replace(script.steps[0], mode=DeliveryOptions(persistent=True, transacted=False))
+    loosened = Interaction(
+        replace(script, steps=(first, *script.steps[1:])),
+        topology.interactions[1].rate_per_s,
+        topology.interactions[1].size_law,
+    )
+    rows = compile_scenario(replace(topology, interactions={1: loosened}))
+    handler = next(one for one in rows.handlers if rows.steps[one.step] == "order")
+
+    assert not handler.transacted
+    assert [answer.outgoing.transacted for answer in handler.answers] == [True, True]
+
+
+def test_a_supplier_hears_calls_for_all_its_families_in_one_handler():
+    """Its handler holds the fifty subscriptions (section 3.1: every supplier subscribes to rho |families|)."""
+    rows = compile_scenario(vertical(1))
+    calls = [one for one in rows.handlers if rows.steps[one.step] == "callForOffers"]
+
+    assert [len(handler.subscriptions) for handler in calls] == [50] * vertical(1).locations[Role.SP]
+
+
+@given(topology=topologies())
+def test_drivers_are_staggered_evenly(topology):
+    """The starts of an interaction at all its locations are evenly spaced, and at the rate of the whole system."""
+    drivers = compile_scenario(topology).drivers
+    for number in topology.interactions:
+        mine = [one for one in drivers if Execution.of(one.first_execution).interaction == number]
+        gap_s = 1 / float(topology.started_per_s(number))
+        due_s = sorted((start + one.phase) / one.rate_per_s for one in mine for start in range(3))
+
+        assert sum(one.rate_per_s for one in mine) == pytest.approx(float(topology.started_per_s(number)))
+        assert due_s[0] == pytest.approx(gap_s / 2)
+        assert all(later - earlier == pytest.approx(gap_s) for earlier, later in pairwise(due_s))
 
 
 @given(topology=own_topologies())
@@ -174,15 +280,17 @@ def test_casts_stand_for_all_starts(topology):
             assert len(driver.fields) == assignment_period(topology, execution.interaction)
 
 
-def test_planned_instants_are_the_agents():
+def test_planned_instants_are_exact():
     """The rows hold rates as floats: ten thousand starts on they are still exact to the nanosecond."""
     topology = vertical(790)
-    exact = [driver for agent in agents(topology) for driver in agent.drivers]
-
-    for row, driver in zip(compile_scenario(topology).drivers, exact, strict=True):
+    for row in compile_scenario(topology).drivers:
+        interaction = Execution.of(row.first_execution).interaction
+        places = topology.locations[topology.interactions[interaction].starter.role]
+        rate_per_s = topology.started_per_s(interaction) / places
+        phase = Fraction(2 * row.sender + 1, 2 * places)
         planned = list(islice(instants(row, ArrivalProcess.CONSTANT, 0, 0), 10**4))
         for start in (0, 1, 999, 10**4 - 1):
-            assert abs(planned[start] - driver.due_ns(start)) <= 1
+            assert abs(planned[start] - round((start + phase) / rate_per_s * 10**9)) <= 1
 
 
 def test_rows_go_to_other_processes():

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import ROOT
 from workloads.errors import WorkloadError
-from workloads.supply_chain.agents import agents
 from workloads.supply_chain.characterization import by_group, by_interaction, characterization
+from workloads.supply_chain.compiling import compile_scenario
 from workloads.supply_chain.freeform import EXAMPLE, read
 from workloads.supply_chain.interactions import DURABLE, PLAIN, SAFE, DeliveryOptions, DestinationGroup, Role
 from workloads.supply_chain.sizes import PROBABILITIES
@@ -82,12 +82,12 @@ def test_the_papers_example_is_there(base):
     assert record["received_per_s"] == pytest.approx(base * record["sent_per_s"])
 
 
-def test_what_does_not_run_has_no_location_traffic_or_agent():
+def test_what_does_not_run_has_no_location_traffic_or_handler():
     """Locations of a kind that is left out are none, and interactions without a table are off."""
     topology = read(INTERACTION_4)
 
     assert topology.locations == {Role.SM: 3, Role.SP: 0, Role.DC: 0, Role.HQ: 0}
-    assert [str(agent.location) for agent in agents(topology)] == ["SM1", "SM2", "SM3"]
+    assert [handler.place for handler in compile_scenario(topology).handlers] == ["SM1", "SM2", "SM3"]
     assert characterization(topology)["received_per_s"] == 6
 
 

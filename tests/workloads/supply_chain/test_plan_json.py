@@ -11,16 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workloads.supply_chain.topologies import CONTROLLED, own_topologies
-from workloads.capabilities import Transactions
 from workloads.errors import WorkloadError
-from workloads.scenario.model import Consumption
-from workloads.scenario.periods import LENGTHS
 from workloads.supply_chain import plan_json as room
-from workloads.supply_chain.compiling import compile_scenario
-from workloads.supply_chain.plan_json import digest, from_json, plan_entry, to_json
+from workloads.supply_chain.plan_json import digest, from_json, to_json
 from workloads.supply_chain.sizes import SizeDistribution
 from workloads.supply_chain.topology import Topology, vertical
-from workloads.throughput.load_shape import ArrivalProcess
 
 
 def through_json(value):
@@ -153,49 +148,6 @@ def test_whatever_stands_there_gives_a_topology_or_a_refusal(path, value):
     except WorkloadError:
         return
     assert to_json(topology) == record
-
-
-def test_a_cells_entry_is_json_and_says_what_was_to_run():
-    """Destinations with the copies of a message, handlers and drivers by number, and how the cell was run."""
-    topology = vertical(5)
-    compiled = compile_scenario(topology)
-
-    record = through_json(
-        plan_entry(
-            topology,
-            compiled,
-            "vertical-b0005",
-            consumption=Consumption.STRICT,
-            transactions=Transactions.SEND_ONLY,
-            arrivals=ArrivalProcess.CONSTANT,
-            seed=3,
-            length="short",
-            lengths=LENGTHS["short"],
-            repeat=True,
-        )
-    )
-
-    assert set(record) == {
-        *("experiment", "cell", "workload", "topology", "base", "consumption", "transactions", "arrivals", "seed"),
-        *("lengths", "repeat", "killed", "steps", "destinations", "handlers", "drivers"),
-    }
-    assert (record["experiment"], record["workload"], record["cell"]) == ("specjms2007",) * 2 + ("vertical-b0005",)
-    assert (record["consumption"], record["transactions"], record["arrivals"]) == ("strict", "send-only", "constant")
-    assert (record["base"], record["seed"], record["repeat"], record["killed"]) == (5, 3, True, False)
-    assert record["lengths"] == {"name": "short", "warm_up_s": 30, "measurement_s": 90, "drain_s": 60}
-    assert from_json(record["topology"]) == topology
-    assert record["steps"] == [step.message for step in topology.steps]
-    assert len(record["destinations"]) == 56 + 103
-    assert record["destinations"][-1] == {"kind": "topic", "name": "bench.specjms2007.HQ.creditCardHL", "copies": 10}
-    assert [one["number"] for one in record["handlers"] + record["drivers"]] == list(range(topology.connections))
-    assert set(record["handlers"][0]) == {
-        *("number", "place", "sender", "step", "subscriptions", "transacted", "durable")
-    }
-    assert set(record["drivers"][0]) == {"number", "place", "sender", "step", "rate_per_s"}
-    assert sum(one["rate_per_s"] for one in record["drivers"]) == pytest.approx(
-        5 * float(sum((Fraction(16, 21), Fraction(16, 75), Fraction(1, 20), Fraction(60, 37), Fraction(4000, 693))))
-        + 5 * float(Fraction(75, 527) + Fraction(4, 39))
-    )
 
 
 def test_the_digest_is_that_of_the_model(monkeypatch):

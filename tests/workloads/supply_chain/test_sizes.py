@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
+from workloads.scenario.execution import Execution
 from workloads.scenario.model import splitmix64
-from workloads.supply_chain.executions import Execution, column
+from workloads.supply_chain.executions import column
 from workloads.supply_chain.interactions import INTERACTIONS
 from workloads.supply_chain.sizes import COEFFICIENTS, SIZE_DISTRIBUTIONS, SizeDistribution
 from workloads.supply_chain.topology import vertical

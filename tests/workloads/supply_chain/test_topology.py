@@ -11,8 +11,8 @@ from hypothesis import given
 
 from tests.workloads.supply_chain.topologies import CONTROLLED, topologies
 from workloads.errors import WorkloadError
-from workloads.supply_chain.agents import agents
 from workloads.supply_chain.characterization import characterization
+from workloads.supply_chain.compiling import compile_scenario
 from workloads.supply_chain.interactions import Role
 from workloads.supply_chain.topology import Topology, horizontal, vertical
 from workloads.throughput.flow import DestinationKind
@@ -137,10 +137,10 @@ def test_families_are_covered_anywhere(topology):
 def check_destinations(topology: Topology) -> None:
     """Every destination is consumed as it should be, every consumed one exists, and names are unique."""
     consumers: dict[object, list[str]] = {}
-    for agent in agents(topology):
-        for handler in agent.handlers:
-            for destination in handler.destinations:
-                consumers.setdefault(destination, []).append(str(agent.location))
+    scenario = compile_scenario(topology)
+    for handler in scenario.handlers:
+        for number in handler.subscriptions:
+            consumers.setdefault(scenario.destinations[number], []).append(handler.place)
     destinations = {one: step for step in topology.steps for one in topology.destinations(step)}
 
     assert set(consumers) == set(destinations)

@@ -1,0 +1,22 @@
+"""Whether a broker ran on the host of its clients: the suite started it there, or its URL is that of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+#: The provider of a broker that the suite did not start.
+_URL = "url"
+
+
+def on_one_host(broker: str, facts: Mapping[str, Any]) -> bool:
+    """`broker` is its label, which for a broker given by URL is that URL; `facts` are those of the manifest."""
+    if facts.get("provider") != _URL:
+        return True
+    host = urlsplit(broker).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,50 @@
+"""Clients and server share a host: a deviation that is reported only where it is one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from analysis.scenario.console import verdict
+from analysis.scenario.disclosure import disclosure
+from analysis.scenario.one_host import on_one_host
+from analysis.scenario.results import ONE_HOST
+from tests.support import scenario_results as wr
+
+
+@pytest.mark.parametrize(
+    ("broker", "provider", "same"),
+    [
+        ("activemq", "jars", True),
+        ("activemq", "container", True),
+        ("reference", "reference", True),
+        ("stomp://127.0.0.1:61613", "url", True),
+        ("stomp+ssl://localhost:61614", "url", True),
+        ("stomp://[::1]:61613", "url", True),
+        ("stomp://10.0.0.1:61613", "url", False),
+        ("stomp://broker.example.org:61613", "url", False),
+    ],
+)
+def test_a_host_is_shared_with_what_runs_on_this_machine(broker, provider, same):
+    """What the suite has started, and what a URL of this machine names."""
+    assert on_one_host(broker, {"provider": provider}) is same
+
+
+def test_a_shared_host_leaves_a_result_compliant():
+    """It is the only deviation that does; without any a result is compliant without a reservation."""
+    alone = replace(wr.result(), deviations=(ONE_HOST,))
+
+    assert alone.compliant
+    assert verdict(alone).endswith("compliant: yes, but for one host")
+    assert verdict(replace(alone, deviations=())).endswith("compliant: yes")
+    assert not replace(alone, deviations=("no repeated measurement (section 3.4)",)).compliant
+
+
+def test_the_disclosure_says_where_the_server_was():
+    """On the clients' node, or not known."""
+    here = wr.result(broker="stomp://127.0.0.1:61613")
+    for result, expected in ((here, True), (wr.result(broker="stomp://10.0.0.1:61613"), None)):
+        (facts,) = result.manifest["brokers"].values()
+        facts["provider"] = "url"
+        assert disclosure(result)["sut"]["server_on_the_client_node"] is expected

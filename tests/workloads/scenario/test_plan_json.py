@@ -1,0 +1,61 @@
+"""What is written down of a cell."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+
+from workloads.capabilities import Transactions
+from workloads.scenario.model import Consumption
+from workloads.scenario.periods import LENGTHS
+from workloads.scenario.plan_json import plan_entry
+from workloads.supply_chain.supply_chain import SupplyChain
+from workloads.supply_chain.topology import vertical
+from workloads.throughput.load_shape import ArrivalProcess
+
+
+def test_a_cells_entry_is_json_and_says_what_was_to_run():
+    """Destinations with the copies of a message, handlers and drivers by number, and how the cell was run."""
+    model = SupplyChain(vertical(5))
+
+    record = json.loads(
+        json.dumps(
+            plan_entry(
+                "specjms2007",
+                model,
+                "vertical-b0005",
+                consumption=Consumption.STRICT,
+                transactions=Transactions.SEND_ONLY,
+                arrivals=ArrivalProcess.CONSTANT,
+                seed=3,
+                length="short",
+                lengths=LENGTHS["short"],
+                repeat=True,
+            ),
+            allow_nan=False,
+        )
+    )
+
+    assert set(record) == {
+        *("experiment", "cell", "workload", "topology", "base", "consumption", "transactions", "arrivals", "seed"),
+        *("lengths", "repeat", "killed", "steps", "destinations", "handlers", "drivers"),
+    }
+    assert (record["experiment"], record["workload"], record["cell"]) == ("specjms2007",) * 2 + ("vertical-b0005",)
+    assert (record["consumption"], record["transactions"], record["arrivals"]) == ("strict", "send-only", "constant")
+    assert (record["base"], record["seed"], record["repeat"], record["killed"]) == (5, 3, True, False)
+    assert record["lengths"] == {"name": "short", "warm_up_s": 30, "measurement_s": 90, "drain_s": 60}
+    assert SupplyChain.from_json(record["topology"]) == model
+    assert record["steps"] == [step.message for step in model.steps]
+    assert len(record["destinations"]) == 56 + 103
+    assert record["destinations"][-1] == {"kind": "topic", "name": "bench.workload.HQ.creditCardHL", "copies": 10}
+    assert [one["number"] for one in record["handlers"] + record["drivers"]] == list(range(model.connections))
+    assert set(record["handlers"][0]) == {
+        *("number", "place", "sender", "step", "subscriptions", "transacted", "durable")
+    }
+    assert set(record["drivers"][0]) == {"number", "place", "sender", "step", "rate_per_s"}
+    assert sum(one["rate_per_s"] for one in record["drivers"]) == pytest.approx(
+        5 * float(sum((Fraction(16, 21), Fraction(16, 75), Fraction(1, 20), Fraction(60, 37), Fraction(4000, 693))))
+        + 5 * float(Fraction(75, 527) + Fraction(4, 39))
+    )

@@ -1,0 +1,111 @@
+"""The model that load and audit ask: the messages of an execution, and who gets a copy of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.workloads.supply_chain.topologies import CONTROLLED, own_topologies, topologies
+from workloads.scenario.execution import Execution
+from workloads.scenario.workload import Address
+from workloads.supply_chain.executions import column, counts
+from workloads.supply_chain.supply_chain import SupplyChain
+from workloads.supply_chain.topology import Topology, horizontal, vertical
+
+
+def drawn_execution(topology: Topology, number: int, data) -> Execution:
+    interaction = data.draw(st.sampled_from(sorted(topology.interactions)))
+    places = topology.locations[topology.interactions[interaction].starter.role]
+    return Execution(interaction, data.draw(st.integers(0, places - 1)), number)
+
+
+@settings(max_examples=60)
+@given(topologies() | st.sampled_from(CONTROLLED), st.integers(0, 1000), st.data())
+def test_an_execution_has_as_many_messages_as_the_tables_say(topology, number, data):
+    """Messages of each type, copies for their audience, and sizes are those of the execution."""
+    model, execution = SupplyChain(topology), drawn_execution(topology, number, data)
+    found = model.expected(execution)
+    promised = counts(topology, execution)
+    sent, received = Counter(), Counter()
+    for one in found:
+        step = model.steps[one.address.step]
+        sent[step.message] += 1
+        received[step.message] += len(model.audience(one.address))
+        assert one.body_bytes == step.body_bytes[column(topology, execution)]
+
+    assert len(set(found)) == len(found)
+    assert sent == {message: one.sent for message, one in promised.items()}
+    assert received == {message: one.received for message, one in promised.items()}
+
+
+@settings(max_examples=60)
+@given(topologies() | st.sampled_from(CONTROLLED), st.integers(0, 1000), st.data())
+def test_messages_repeat_after_a_period(topology, number, data):
+    """But for their sizes."""
+    model, execution = SupplyChain(topology), drawn_execution(topology, number, data)
+    later = Execution(
+        execution.interaction, execution.origin, number + model.interactions[execution.interaction].period
+    )
+
+    def without_sizes(of: Execution) -> list[tuple[Address, int]]:
+        return [(one.address, one.sender) for one in model.expected(of)]
+
+    assert without_sizes(execution) == without_sizes(later)
+
+
+@settings(max_examples=30)
+@given(own_topologies())
+def test_the_model_is_that_of_its_scenario(topology):
+    """Addresses, destinations, copies and numbers of connections are those that the engine has."""
+    model = SupplyChain(topology)
+    scenario = model.scenario
+
+    assert model.destinations == scenario.destinations
+    assert [step.message for step in model.steps] == list(scenario.steps)
+    assert tuple(len(model.audience(address)) for address in model.addresses) == scenario.copies
+    assert (model.handlers, model.connections) == (len(scenario.handlers), scenario.connections)
+    assert len(set(model.addresses)) == len(model.addresses)
+    heard = {
+        (handler, address) for address in model.addresses for group in model.audience(address) for handler in group
+    }
+    assert heard == {(one.number, model.addresses[to]) for one in scenario.handlers for to in one.subscriptions}
+
+
+def test_a_reply_depends_on_the_sender_where_the_tables_say_so():
+    """A distribution centre orders upon the offer of the supplier that is assigned, and upon no other."""
+    model, execution = SupplyChain(vertical(1)), Execution(2, 0, 7)
+    names = [step.message for step in model.steps]
+    offers = [one.sender for one in model.expected(execution) if names[one.address.step] == "offer"]
+    (winner,) = {one.sender for one in model.expected(execution) if names[one.address.step] == "invoice"}
+
+    assert winner in offers
+    for sender in offers:
+        replies = model.replies(execution, names.index("offer"), sender)
+        assert [names[step] for step in replies] == (["pOrder"] if sender == winner else [])
+    assert [names[step] for step in model.replies(execution, names.index("pShipInfo"), winner)] == [
+        "pShipConf",
+        "statInfoShipDC",
+    ]
+
+
+def test_places_have_names():
+    """Of the receiving party, and of the location that starts an execution."""
+    model = SupplyChain(vertical(1))
+    names = [step.message for step in model.steps]
+
+    assert model.party(Address(names.index("order"), 1)) == "DC2"
+    assert model.party(Address(names.index("callForOffers"), 2)) == "PF3"
+    assert model.party(Address(names.index("priceUpdate"), 0)) == "HQ"
+    assert model.origin(Execution(1, 4, 0)) == "SM5"
+    assert dict(model.facts)["product families"] == "100, 50 of them at each supplier"
+
+
+def test_only_whole_controlled_topologies_have_a_figure():
+    """An interaction alone and a user's own deviate from the rules, and say why there is no figure."""
+    for whole in (vertical(3), horizontal(5)):
+        assert (SupplyChain(whole).without_figure, SupplyChain(whole).deviations) == ("", ())
+    assert SupplyChain(vertical(3).only(4)).without_figure == "1 of 7 interactions ran"
+    (deviation,) = SupplyChain(vertical(3).only(4)).deviations
+    assert deviation.endswith("(section 1.6)")

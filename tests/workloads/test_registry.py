@@ -1,0 +1,28 @@
+"""The workloads of the suite: each is found by its name, and its cases say whose they are."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from workloads.registry import WORKLOADS
+from workloads.scenario.model import DESTINATION_PREFIX
+from workloads.scenario.workload import NO_TEXT, Text
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_a_workload_is_whole(name):
+    """Names agree; the model of every case comes back from JSON the same; its destinations have the common prefix."""
+    workload = WORKLOADS[name]
+
+    assert workload.name == name
+    assert workload.disclaimer
+    assert len(workload.digest()) == 64
+    assert "vertical" in workload.figure_name("vertical")
+    for key, case in workload.cases.items():
+        assert (case.name, case.workload) == (key, name)
+        own = NO_TEXT if case.file is None else Text(case.file.name, case.file.read_text(encoding="utf-8"))
+        model = case.model(1, own)
+        assert workload.from_json(json.loads(json.dumps(model.to_json()))) == model
+        assert all(one.name.startswith(f"{DESTINATION_PREFIX}.") for one in model.destinations)

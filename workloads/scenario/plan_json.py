@@ -1,0 +1,74 @@
+"""The entry of a cell in plan.json: what the audit needs of it, in plain JSON values."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from workloads.capabilities import Transactions
+from workloads.scenario.model import Consumption
+from workloads.scenario.periods import Lengths
+from workloads.scenario.workload import Model
+from workloads.throughput.load_shape import ArrivalProcess
+
+
+def plan_entry(
+    workload: str,
+    model: Model,
+    cell: str,
+    *,
+    consumption: Consumption,
+    transactions: Transactions,
+    arrivals: ArrivalProcess,
+    seed: int,
+    length: str,
+    lengths: Lengths,
+    repeat: bool = False,
+    killed: bool = False,
+) -> dict[str, Any]:
+    """A cell of the workload with this name.
+
+    `transactions` are those of the broker; `length` is the name of `lengths`, "own" where a user set them.
+    """
+    scenario = model.scenario
+    return {
+        "experiment": workload,
+        "cell": cell,
+        "workload": workload,
+        "topology": model.to_json(),
+        "base": model.base,
+        "consumption": consumption.value,
+        "transactions": transactions.value,
+        "arrivals": arrivals.value,
+        "seed": seed,
+        "lengths": {"name": length, **asdict(lengths)},
+        "repeat": repeat,
+        "killed": killed,
+        "steps": list(scenario.steps),
+        "destinations": [
+            {"kind": destination.kind.value, "name": destination.name, "copies": copies}
+            for destination, copies in zip(scenario.destinations, scenario.copies, strict=True)
+        ],
+        "handlers": [
+            {
+                "number": handler.number,
+                "place": handler.place,
+                "sender": handler.sender,
+                "step": handler.step,
+                "subscriptions": list(handler.subscriptions),
+                "transacted": handler.transacted,
+                "durable": handler.durable,
+            }
+            for handler in scenario.handlers
+        ],
+        "drivers": [
+            {
+                "number": driver.number,
+                "place": driver.place,
+                "sender": driver.sender,
+                "step": driver.outgoing.step,
+                "rate_per_s": driver.rate_per_s,
+            }
+            for driver in scenario.drivers
+        ],
+    }

@@ -1,0 +1,179 @@
+"""A topology as the suite's engine and audit need it: the model of every workload on the supply chain's tables."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from workloads.scenario.execution import Execution
+from workloads.scenario.model import Scenario, splitmix64
+from workloads.scenario.workload import Address, ExpectedMessage, InteractionModel, StepSpec
+from workloads.supply_chain.characterization import by_interaction, total
+from workloads.supply_chain.compiling import compile_destinations, compile_handlers, compile_scenario
+from workloads.supply_chain.executions import assign, assignment_period, mean_counts, senders
+from workloads.supply_chain.interactions import INTERACTIONS, MessageType
+from workloads.supply_chain.plan_json import from_json, to_json
+from workloads.supply_chain.topology import CONTROLLED, Location, Topology
+from workloads.throughput.flow import Destination, DestinationKind
+
+
+@dataclass(frozen=True)
+class SupplyChain:
+    """A `workloads.scenario.workload.Model`."""
+
+    topology: Topology
+
+    @classmethod
+    def from_json(cls, record: Any) -> SupplyChain:
+        return cls(from_json(record))
+
+    def to_json(self) -> dict[str, Any]:
+        return to_json(self.topology)
+
+    @property
+    def name(self) -> str:
+        return self.topology.name
+
+    @property
+    def base(self) -> int:
+        return self.topology.base
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        return compile_scenario(self.topology)
+
+    @property
+    def handlers(self) -> int:
+        return self.topology.handlers
+
+    @property
+    def connections(self) -> int:
+        return self.topology.connections
+
+    @property
+    def sent_per_s(self) -> float:
+        return float(total(by_interaction(self.topology)).sent_per_s)
+
+    @cached_property
+    def steps(self) -> tuple[StepSpec, ...]:
+        return tuple(
+            StepSpec(
+                step.message,
+                step.interaction,
+                step.kind,
+                step.mode.persistent,
+                step.mode.transacted,
+                self.topology.interactions[step.interaction].size_law.body_bytes(step.message),
+            )
+            for step in self.topology.steps
+        )
+
+    @cached_property
+    def interactions(self) -> Mapping[int, InteractionModel]:
+        topology = self.topology
+        found = {}
+        for number, interaction in topology.interactions.items():
+            means = mean_counts(topology, number).values()
+            found[number] = InteractionModel(
+                interaction.script.title,
+                topology.started_per_s(number),
+                sum((one.sent for one in means), Fraction()),
+                sum((one.received for one in means), Fraction()),
+                assignment_period(topology, number),
+                interaction.size_law.begins,
+            )
+        return found
+
+    @cached_property
+    def addresses(self) -> tuple[Address, ...]:
+        return tuple(
+            Address(number, party)
+            for number, step in enumerate(self.topology.steps)
+            for party in range(len(self.topology.destinations(step)))
+        )
+
+    @cached_property
+    def destinations(self) -> tuple[Destination, ...]:
+        return compile_destinations(self.topology)
+
+    def expected(self, execution: Execution) -> tuple[ExpectedMessage, ...]:
+        parties = assign(self.topology, execution)
+        size = bisect_right(self.interactions[execution.interaction].column_limits, splitmix64(execution.id))
+        return tuple(
+            ExpectedMessage(Address(number, parties[step.receiver]), sender, self.steps[number].body_bytes[size])
+            for number, step in self._steps_of[execution.interaction]
+            for sender in senders(self.topology, step, parties)
+        )
+
+    def audience(self, address: Address) -> tuple[tuple[int, ...], ...]:
+        return self._audiences[address]
+
+    def replies(self, execution: Execution, step: int, sender: int) -> tuple[int, ...]:
+        message, parties = self.topology.steps[step].message, assign(self.topology, execution)
+        return tuple(
+            number
+            for number, one in self._steps_of[execution.interaction]
+            if one.after == message and (one.after_from is None or parties[one.after_from] == sender)
+        )
+
+    def party(self, address: Address) -> str:
+        return self._receivers[address.step][address.party]
+
+    def origin(self, execution: Execution) -> str:
+        return str(Location(INTERACTIONS[execution.interaction].starter.role, execution.origin))
+
+    @property
+    def without_figure(self) -> str:
+        if self.topology.name not in CONTROLLED:
+            return f"the {self.topology.name} topology has no figure"
+        if len(self.topology.interactions) < len(INTERACTIONS):
+            return f"{len(self.topology.interactions)} of {len(INTERACTIONS)} interactions ran"
+        return ""
+
+    @property
+    def deviations(self) -> tuple[str, ...]:
+        controlled = CONTROLLED.get(self.topology.name)
+        if controlled is not None and self == SupplyChain(controlled(self.base, self.topology.handlers_per_queue)):
+            return ()
+        return ("neither of the two controlled topologies with all seven interactions (section 1.6)",)
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        topology = self.topology
+        facts = {"locations": ", ".join(f"{number} {role}" for role, number in topology.locations.items())}
+        if topology.families:
+            each = topology.families_per_supplier
+            facts["product families"] = f"{topology.families}, {each} of them at each supplier"
+        facts["interactions"] = ", ".join(map(str, topology.interactions))
+        return tuple(facts.items())
+
+    @cached_property
+    def _steps_of(self) -> Mapping[int, tuple[tuple[int, MessageType], ...]]:
+        """The numbered steps of each interaction."""
+        numbered = tuple(enumerate(self.topology.steps))
+        return {
+            interaction: tuple(item for item in numbered if item[1].interaction == interaction)
+            for interaction in self.topology.interactions
+        }
+
+    @cached_property
+    def _receivers(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(map(self.topology.receivers, self.topology.steps))
+
+    @cached_property
+    def _audiences(self) -> Mapping[Address, tuple[tuple[int, ...], ...]]:
+        """Each subscriber of a topic by itself, all consumers of a queue together."""
+        consumers: dict[Address, list[int]] = {address: [] for address in self.addresses}
+        for handler in compile_handlers(self.topology):
+            for destination in handler.subscriptions:
+                consumers[self.addresses[destination]].append(handler.number)
+        return {
+            address: (tuple(handlers),)
+            if self.steps[address.step].kind is DestinationKind.QUEUE
+            else tuple((handler,) for handler in handlers)
+            for address, handlers in consumers.items()
+        }

@@ -30,7 +30,7 @@ class Preset:
 
 PRESETS: Mapping[str, Preset] = {
     "smoke": Preset(layouts=1, rounds=1, slice_s=0.1, warm_up_s=0.0, warm_up_limit_s=0.0),  # correctness only
-    "quick": Preset(layouts=8, rounds=2, slice_s=0.4, warm_up_s=20.0, warm_up_limit_s=50.0),
+    "quick": Preset(layouts=8, rounds=2, slice_s=0.4, warm_up_s=20.0, warm_up_limit_s=40.0),
     "today": Preset(layouts=8, rounds=3, slice_s=0.4, warm_up_s=40.0, warm_up_limit_s=180.0),
     "paper": Preset(layouts=8, rounds=3, slice_s=0.4, warm_up_s=40.0, warm_up_limit_s=180.0),
 }

@@ -50,8 +50,8 @@ def test_a_level_has_enough_layouts_for_an_interval(name):
 
 
 def test_the_warm_up_of_the_short_level_is_bounded():
-    """A run of it takes minutes, of which about 50 s at most are spent before anything counts."""
-    assert PRESETS["quick"].warm_up_limit_s == 50
+    """A run of it takes minutes, of which about 40 s at most are spent before anything counts."""
+    assert PRESETS["quick"].warm_up_limit_s == 40
 
 
 @given(seconds=st.floats(0.01, 10))

@@ -42,7 +42,7 @@ from typing import Any
 from workloads.throughput.flow import Factor, Plan
 from workloads.throughput.load_shape import LoadOverride
 
-#: Raised when a column, a key or the meaning of one changes; the analysis refuses other versions.
+#: Increased when a column, a key or its meaning changes; the analysis refuses other versions.
 SCHEMA_VERSION = 4
 
 #: Offset of the positions of a cell's second part, after its broker was killed, from those of the first.

@@ -277,7 +277,7 @@ def _besides(comparison: BrokerComparison) -> Iterator[str]:
             if row.broker == broker and row.words
         ]
         words = ", ".join(said) or "no conclusion"
-        yield f"{broker} compared with {comparison.against}, {comparison.experiment}: {words}"
+        yield f"{broker} vs {comparison.against}, {comparison.experiment}: {words}"
 
 
 def _experiments(result: RunResult) -> Iterator[ExperimentGlance]:

@@ -150,7 +150,7 @@ def manifest(**changes: Any) -> dict[str, Any]:
         "loop": "delivery",
         "in_flight": 1000,
         "coalesce_us": 1000,
-        "record": "runs",
+        "record": "ranges",
         "client": "bulk",
         "workers": 1,
         "broker_cpus": [0],

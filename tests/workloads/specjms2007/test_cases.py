@@ -132,7 +132,7 @@ def test_what_cannot_be_run_is_refused(refused, name):
 #: An impossible option -> what the refusal says.
 IMPOSSIBLE = {
     "base": (-3, r"--base: expected a whole number from 1 on, got -3"),
-    "record": ("runs", r"--record: expected one of events for a business workload, got runs"),
+    "record": ("ranges", r"--record: expected one of events for a business workload, got ranges"),
     "warmup_seconds": (-1.0, r"--warmup-seconds: expected 0 to 86400, got -1"),
     "measurement_seconds": (float("nan"), r"--measurement-seconds: expected 1 to 86400, got nan"),
     "drain_seconds": (float("inf"), r"--drain-seconds: expected 1 to 86400, got inf"),

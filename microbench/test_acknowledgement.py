@@ -7,18 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from workloads.throughput.flow import (
-    AckMode,
-    Cell,
-    Destination,
-    DestinationKind,
-    Experiment,
-    Flow,
-    Profile,
-    Subscription,
-    Template,
-    factorial,
-)
+from workloads.messaging import AckMode, Destination, DestinationKind
+from workloads.throughput.flow import Cell, Experiment, Flow, Profile, Subscription, Template, factorial
 
 PUBLISHERS = 20
 

@@ -6,17 +6,8 @@ the size of its messages; all other experiments send empty bodies.
 
 import pytest
 
-from workloads.throughput.flow import (
-    MOST_BODY_BYTES,
-    Cell,
-    Destination,
-    DestinationKind,
-    Experiment,
-    Flow,
-    Subscription,
-    Template,
-    factorial,
-)
+from workloads.messaging import MOST_BODY_BYTES, Destination, DestinationKind
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
 
 PUBLISHERS = 20
 

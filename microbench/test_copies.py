@@ -6,16 +6,8 @@ others, a comparison with the same r in `replication` shows the cost of a filter
 
 import pytest
 
-from workloads.throughput.flow import (
-    Cell,
-    Destination,
-    DestinationKind,
-    Experiment,
-    Flow,
-    Subscription,
-    Template,
-    factorial,
-)
+from workloads.messaging import Destination, DestinationKind
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
 
 PUBLISHERS = 20
 

@@ -7,16 +7,8 @@ header in addition to its fixed ones.
 import pytest
 
 from microbench.test_replication import PUBLISHERS, variant_grids
-from workloads.throughput.flow import (
-    CORRELATION_ID,
-    Cell,
-    Destination,
-    DestinationKind,
-    Experiment,
-    Flow,
-    Subscription,
-    Template,
-)
+from workloads.messaging import Destination, DestinationKind
+from workloads.throughput.flow import CORRELATION_ID, Cell, Experiment, Flow, Subscription, Template
 from workloads.throughput.selectors import Equals
 
 LABEL = "header{further:04d}-r{replication:03d}"

@@ -11,17 +11,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from workloads.throughput.flow import (
-    Cell,
-    Destination,
-    DestinationKind,
-    Experiment,
-    Flow,
-    Profile,
-    Subscription,
-    Template,
-    factorial,
-)
+from workloads.messaging import Destination, DestinationKind
+from workloads.throughput.flow import Cell, Experiment, Flow, Profile, Subscription, Template, factorial
 
 PUBLISHERS = 20
 

@@ -7,7 +7,8 @@ differ for a broker that indexes its filters, or evaluates equal filters only on
 import pytest
 
 from microbench.test_replication import PUBLISHERS, variant_grids
-from workloads.throughput.flow import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, Template
+from workloads.messaging import Destination, DestinationKind
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template
 from workloads.throughput.selectors import Equals
 
 LABEL = "unequal{further:04d}-r{replication:03d}"

@@ -6,7 +6,8 @@ All messages carry #0 and all filters match it: each of m subscribers gets every
 import pytest
 
 from microbench.ids import FILTERS, message
-from workloads.throughput.flow import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, factorial
+from workloads.messaging import Destination, DestinationKind
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, factorial
 from workloads.throughput.selectors import Equals
 
 PUBLISHERS = 20

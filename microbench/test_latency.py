@@ -7,17 +7,10 @@ every broker supports; the fitted model gives its mean service time.
 
 import pytest
 
-from workloads.throughput.flow import (
-    Cell,
-    Destination,
-    DestinationKind,
-    Experiment,
-    Flow,
-    Subscription,
-    Template,
-    factorial,
-)
-from workloads.throughput.load_shape import ArrivalProcess, ShareOfCapacity
+from workloads.arrivals import ArrivalProcess
+from workloads.messaging import Destination, DestinationKind
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
+from workloads.throughput.load_shape import ShareOfCapacity
 
 PUBLISHERS = 20
 

@@ -9,7 +9,8 @@ import pytest
 
 from microbench.ids import FILTERS, message
 from workloads.errors import WorkloadError
-from workloads.throughput.flow import Cell, Destination, DestinationKind, Experiment, Flow, Subscription, factorial
+from workloads.messaging import Destination, DestinationKind
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, factorial
 from workloads.throughput.selectors import Equals, Or, Selector
 
 PUBLISHERS = 20

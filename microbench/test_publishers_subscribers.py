@@ -9,17 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from workloads.throughput.flow import (
-    Cell,
-    Destination,
-    DestinationKind,
-    Experiment,
-    Flow,
-    Profile,
-    Subscription,
-    Template,
-    factorial,
-)
+from workloads.messaging import Destination, DestinationKind
+from workloads.throughput.flow import Cell, Experiment, Flow, Profile, Subscription, Template, factorial
 from workloads.throughput.load_shape import SyncPublishers
 
 LABEL = "p{publishers:02d}-s{subscribers:03d}"

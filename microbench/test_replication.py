@@ -6,16 +6,8 @@ filter for #1 and get none. t_rcv, t_fltr and t_tx are fitted to these cells.
 
 import pytest
 
-from workloads.throughput.flow import (
-    Cell,
-    Destination,
-    DestinationKind,
-    Experiment,
-    Flow,
-    Subscription,
-    Template,
-    factorial,
-)
+from workloads.messaging import Destination, DestinationKind
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
 from workloads.throughput.selectors import Equals
 
 PUBLISHERS = 20  # section 4.5

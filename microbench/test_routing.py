@@ -11,16 +11,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from workloads.throughput.flow import (
-    Cell,
-    Destination,
-    DestinationKind,
-    Experiment,
-    Flow,
-    Subscription,
-    Template,
-    factorial,
-)
+from workloads.messaging import Destination, DestinationKind
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
 from workloads.throughput.selectors import Equals, Like, Selector
 
 PUBLISHERS = 20

@@ -9,16 +9,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from workloads.throughput.flow import (
-    Cell,
-    Destination,
-    DestinationKind,
-    Experiment,
-    Flow,
-    Subscription,
-    Template,
-    factorial,
-)
+from workloads.messaging import Destination, DestinationKind
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
 from workloads.throughput.selectors import And, Between, Equals, In, IsNull, Like, Or, Selector
 
 PUBLISHERS = 20

@@ -6,13 +6,12 @@ the cell is *not applicable*: it is not measured, and is reported as not applica
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from workloads.scenario.model import Consumption, Scenario
-from workloads.throughput.flow import AckMode, DestinationKind, Plan
+from workloads.messaging import AckMode, DestinationKind
 
 #: Acknowledgement inside a transaction is a matter of `Transactions`.
 PLAIN_ACK_MODES = frozenset(AckMode) - {AckMode.TRANSACTED}
@@ -127,57 +126,10 @@ class Capabilities:
         }
 
 
-def missing_capability(plan: Plan, capabilities: Capabilities) -> str:
-    """Why the plan is not applicable to such a broker; empty where it is applicable."""
-    return "; ".join(dict.fromkeys(_unmet(plan, capabilities)))
-
-
-_WITHOUT = {
+#: What a broker lacks without a kind of destination, as a reason why something is not applicable to it.
+WITHOUT_DESTINATION = {
     DestinationKind.TOPIC: "no topics",
     DestinationKind.QUEUE: "no queues",
     DestinationKind.KEY: "no routing by key",
     DestinationKind.HEADERS: "no routing by headers",
 }
-
-
-def _unmet(plan: Plan, capabilities: Capabilities) -> Iterator[str]:
-    for destination, subscription in plan.subscriptions:
-        if destination.kind not in capabilities.destinations:
-            yield _WITHOUT[destination.kind]
-        if subscription.selector is not None and not (capabilities.selectors or destination.kind.routed):
-            yield "no filters on subscriptions"
-        if subscription.durable and capabilities.durable is None:
-            yield "no durable subscriptions"
-    ack = plan.profile.ack
-    if ack is AckMode.TRANSACTED:
-        if capabilities.transactions is not Transactions.FULL:
-            yield f"no acknowledgement in a transaction (transactions: {capabilities.transactions})"
-    elif ack not in capabilities.ack_modes:
-        yield f"no acknowledgement mode {ack}"
-
-
-#: A reactive load acknowledges with the `ack` header of MESSAGE, which STOMP has since this version.
-REACTIVE_VERSION = "1.2"
-
-
-def missing_capability_of_scenario(scenario: Scenario, consumption: Consumption, capabilities: Capabilities) -> str:
-    """Why the scenario is not applicable to such a broker; empty where it is applicable."""
-    return "; ".join(dict.fromkeys(_unmet_by_scenario(scenario, consumption, capabilities)))
-
-
-def _unmet_by_scenario(scenario: Scenario, consumption: Consumption, capabilities: Capabilities) -> Iterator[str]:
-    if capabilities.version != REACTIVE_VERSION:
-        yield f"no STOMP {REACTIVE_VERSION}"
-    for destination in scenario.destinations:
-        if destination.kind not in capabilities.destinations:
-            yield _WITHOUT[destination.kind]
-    if scenario.durable and capabilities.durable is None:
-        yield "no durable subscriptions"
-    if scenario.transacted and capabilities.transactions is Transactions.NONE:
-        yield "no transactions"
-    strict = consumption is Consumption.STRICT
-    if strict and capabilities.prefetch is None:
-        yield "no limit on the messages delivered before acknowledgement"
-    acknowledged = strict or any(handler.transacted for handler in scenario.handlers)
-    if acknowledged and AckMode.CLIENT_INDIVIDUAL not in capabilities.ack_modes:
-        yield f"no acknowledgement mode {AckMode.CLIENT_INDIVIDUAL}"

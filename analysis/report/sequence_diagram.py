@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 from analysis.report.svg import WIDTH, Anchor, Tone, box, head, line, lines, svg, text, width_of
+from workloads.messaging import DestinationKind
 from workloads.supply_chain.characterization import by_interaction
 from workloads.supply_chain.interactions import DeliveryOptions, MessageType, Participant, Role
 from workloads.supply_chain.topology import Topology
-from workloads.throughput.flow import DestinationKind
 
 #: The columns stand between what triggers a message, to the left, and how it is delivered, to the right.
 _LEFT, _RIGHT = 190.0, 700.0

@@ -16,8 +16,8 @@ from analysis.scenario.execution_ids import INTERACTION_AT
 from analysis.scenario.message_join import MESSAGE, Ledger, frame, within
 from analysis.scenario.reader import CaseRecord
 from analysis.scenario.results import DeliveryTimes
+from workloads.arrivals import ArrivalProcess
 from workloads.scenario.periods import Period
-from workloads.throughput.load_shape import ArrivalProcess
 
 #: Up to so many deliveries percentiles are exact, interpolated as numpy does it; above, their rank is off by 1/10000.
 EXACT_ROWS = 2_000_000

@@ -14,12 +14,12 @@ from analysis.scenario import steady
 from analysis.scenario.aggregates import Counts, times
 from analysis.scenario.reader import CaseRecord
 from analysis.scenario.results import AuditRow, AuditVerdict, Second
+from workloads.arrivals import ArrivalProcess
 from workloads.errors import WorkloadError
 from workloads.limits import Rule
 from workloads.scenario import limits
 from workloads.scenario.execution import Execution
 from workloads.scenario.periods import Period
-from workloads.throughput.load_shape import ArrivalProcess
 
 #: A driver whose last recorded start is so many mean gaps before the end of a period no longer got to its plan.
 _SILENT_GAPS = 5

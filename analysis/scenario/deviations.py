@@ -10,13 +10,13 @@ from analysis.scenario.aggregates import EXACT_ROWS
 from analysis.scenario.audit import AuditInput
 from analysis.scenario.one_host import on_one_host
 from analysis.scenario.results import ONE_HOST, AuditRow, AuditVerdict, PeriodResult, Recovery
+from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Transactions
 from workloads.limits import LATENESS, LATENESS_FLOOR, LOAD_CPU
 from workloads.scenario import limits
 from workloads.scenario.model import Consumption
 from workloads.scenario.periods import Period
 from workloads.status import VerdictKind
-from workloads.throughput.load_shape import ArrivalProcess
 
 #: Destinations with the largest backlog that are named.
 NAMED = 5

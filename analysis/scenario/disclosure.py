@@ -18,9 +18,9 @@ from analysis.atomic import written_whole
 from analysis.errors import DataError
 from analysis.scenario.one_host import on_one_host
 from analysis.scenario.results import AuditRow, AuditVerdict, PeriodResult, WorkloadResult
+from workloads.messaging import DestinationKind
 from workloads.scenario.limits import BACKLOG, LEVEL
 from workloads.status import VerdictKind
-from workloads.throughput.flow import DestinationKind
 
 #: Version of the object below; counts up when one of its keys changes its meaning.
 SCHEMA = 1

@@ -28,11 +28,11 @@ from analysis.throughput.cell_ratios import over_layouts, over_starts
 from analysis.throughput.fit import processing_time_s
 from analysis.throughput.queueing import mean_waiting_s
 from analysis.throughput.reader import ThroughputRecord
+from workloads.arrivals import ArrivalProcess
 from workloads.histogram import bounds
 from workloads.limits import LATENESS, LATENESS_FATAL, LATENESS_FLOOR, LAYOUTS
 from workloads.schema import Measure
 from workloads.status import CellStatus, VerdictKind
-from workloads.throughput.load_shape import ArrivalProcess
 
 Ints = npt.NDArray[np.int64]
 

@@ -15,10 +15,12 @@ from fixtures import brokers
 from fixtures.brokers import activemq
 from fixtures.session.throughput_start import PlannedCell, lay_out
 from tests.support.experiments import EXPERIMENTS
+from workloads.arrivals import ArrivalProcess
 from workloads.errors import WorkloadError
+from workloads.messaging import MOST_BODY_BYTES, AckMode, DestinationKind
 from workloads.throughput.blocks import compose
-from workloads.throughput.flow import CORRELATION_ID, MOST_BODY_BYTES, PROFILES, AckMode, DestinationKind, Template
-from workloads.throughput.load_shape import ArrivalProcess, ShareOfCapacity, SyncPublishers
+from workloads.throughput.flow import CORRELATION_ID, PROFILES, Template
+from workloads.throughput.load_shape import ShareOfCapacity, SyncPublishers
 from workloads.throughput.presets import PRESETS as LENGTHS
 from workloads.throughput.presets import estimate_s
 from workloads.throughput.selectors import And, Between, Equals, In, IsNull, Like, Or

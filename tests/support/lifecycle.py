@@ -14,7 +14,7 @@ from fixtures.brokers.spec import Provider
 from fixtures.host import cpus
 from tests.conftest import ROOT
 from workloads.capabilities import Capabilities, Syntax
-from workloads.throughput.flow import DestinationKind
+from workloads.messaging import DestinationKind
 
 CPUS = cpus.available_cpus()
 REFERENCE = (sys.executable, "-u", "-m", "fixtures.brokers.reference", "--truth", "truth.json", "--port")

@@ -35,11 +35,12 @@ from fixtures.recording.run_directory import RunDirectory
 from fixtures.session.throughput_start import CellOutcome
 from tests.conftest import read_json
 from tests.support.requirements import missing
+from workloads.messaging import Destination, DestinationKind
 from workloads.schedule import Slot
 from workloads.schema import Window
 from workloads.status import WindowStatus
 from workloads.throughput.blocks import Block, BlockCell
-from workloads.throughput.flow import Destination, DestinationKind, Flow, Plan, Profile, Subscription, Template
+from workloads.throughput.flow import Flow, Plan, Profile, Subscription, Template
 from workloads.throughput.load_shape import ClosedLoop, CreditBy, SendRule
 from workloads.throughput.selectors import Equals
 

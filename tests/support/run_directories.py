@@ -20,7 +20,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from workloads.arrivals import ArrivalProcess
 from workloads.histogram import bucket_of
+from workloads.messaging import Destination, DestinationKind
 from workloads.schedule import schedule
 from workloads.schema import (
     ANCHOR,
@@ -34,11 +36,11 @@ from workloads.schema import (
     Column,
     ColumnType,
     Measure,
-    plan_record,
 )
 from workloads.throughput.blocks import ANCHOR_GRADES, FEWEST_ANCHORS, FEWEST_CELLS
-from workloads.throughput.flow import PROFILES, Destination, DestinationKind, Flow, Plan, Subscription, Template
-from workloads.throughput.load_shape import ArrivalProcess, LoadOverride, ShareOfCapacity
+from workloads.throughput.flow import PROFILES, Flow, Plan, Subscription, Template
+from workloads.throughput.load_shape import LoadOverride, ShareOfCapacity
+from workloads.throughput.plan_json import plan_record
 from workloads.throughput.selectors import Equals
 
 #: t_rcv, t_fltr, t_tx in s: something like today's ActiveMQ.

@@ -24,6 +24,7 @@ from analysis.scenario.results import (
     WorkloadResult,
 )
 from tests.support import run_directories as rd
+from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Transactions
 from workloads.scenario import limits
 from workloads.scenario.model import Consumption
@@ -35,7 +36,6 @@ from workloads.supply_chain.characterization import by_interaction
 from workloads.supply_chain.compiling import compile_scenario as compiled
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Topology, vertical
-from workloads.throughput.load_shape import ArrivalProcess
 
 HOST = {
     "kernel": "6.1.0",

@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 
 from tests.support import run_directories as rd
+from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Transactions
+from workloads.messaging import DestinationKind
 from workloads.scenario.model import Consumption, Driver, Handler, MessageSpec, Reply, Scenario, splitmix64
 from workloads.scenario.periods import Lengths, Period
 from workloads.scenario.plan_json import plan_entry
 from workloads.schema import WORKLOAD_TABLES, RunKind
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Topology, vertical
-from workloads.throughput.flow import DestinationKind
-from workloads.throughput.load_shape import ArrivalProcess
 
 #: Whose run it is.
 WORKLOAD = "specjms2007"

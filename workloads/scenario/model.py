@@ -21,7 +21,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from workloads.errors import WorkloadError
-from workloads.throughput.flow import Destination, DestinationKind
+from workloads.messaging import Destination, DestinationKind
 
 #: All destinations of business workloads are below it: brokers are set up so that nothing there makes a handler's
 #: connection wait.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Transactions
 from workloads.scenario.model import Consumption
 from workloads.scenario.periods import Lengths
 from workloads.scenario.workload import Model
-from workloads.throughput.load_shape import ArrivalProcess
 
 
 def plan_entry(

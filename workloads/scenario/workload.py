@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from workloads.limits import Rule
+from workloads.messaging import Destination, DestinationKind
 from workloads.scenario.execution import Execution
 from workloads.scenario.model import Scenario
 from workloads.scenario.periods import Period
-from workloads.throughput.flow import Destination, DestinationKind
 
 
 class Address(NamedTuple):

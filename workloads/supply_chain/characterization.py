@@ -17,11 +17,11 @@ from functools import reduce
 from operator import add
 from typing import Any, TypeVar
 
+from workloads.messaging import DestinationKind
 from workloads.supply_chain.executions import mean_counts
 from workloads.supply_chain.interactions import DestinationGroup, MessageType, Participant, Role
 from workloads.supply_chain.sizes import BYTES_PER_KBYTE, SIZING_PARAMETERS
 from workloads.supply_chain.topology import Location, Topology
-from workloads.throughput.flow import DestinationKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
+from workloads.messaging import Destination
 from workloads.scenario.execution import Execution
 from workloads.scenario.model import Driver, Handler, MessageSpec, Reply, Scenario
 from workloads.supply_chain.executions import assign, assignment_period
 from workloads.supply_chain.interactions import Participant, Role
 from workloads.supply_chain.topology import Location, Topology
-from workloads.throughput.flow import Destination
 
 PARTIES = tuple(Participant)
 

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from workloads.throughput.flow import DestinationKind
+from workloads.messaging import DestinationKind
 
 
 class Role(StrEnum):

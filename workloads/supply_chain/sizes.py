@@ -22,7 +22,7 @@ from math import ceil
 from typing import TypeAlias
 
 from workloads.errors import WorkloadError
-from workloads.throughput.flow import MOST_BODY_BYTES
+from workloads.messaging import MOST_BODY_BYTES
 
 BYTES_PER_KBYTE = 1000
 

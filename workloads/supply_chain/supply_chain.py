@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from workloads.messaging import Destination, DestinationKind
 from workloads.scenario.execution import Execution
 from workloads.scenario.model import Scenario, splitmix64
 from workloads.scenario.workload import Address, ExpectedMessage, InteractionModel, StepSpec
@@ -18,7 +19,6 @@ from workloads.supply_chain.executions import assign, assignment_period, mean_co
 from workloads.supply_chain.interactions import INTERACTIONS, MessageType
 from workloads.supply_chain.plan_json import from_json, to_json
 from workloads.supply_chain.topology import CONTROLLED, Location, Topology
-from workloads.throughput.flow import Destination, DestinationKind
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,10 @@ from functools import cached_property
 from math import ceil
 
 from workloads.errors import WorkloadError
+from workloads.messaging import Destination
 from workloads.scenario.model import DESTINATION_PREFIX
 from workloads.supply_chain.interactions import INTERACTIONS, InteractionSpec, MessageType, Participant, Role
 from workloads.supply_chain.sizes import SIZE_DISTRIBUTIONS, SizeDistribution
-from workloads.throughput.flow import Destination
 
 #: A process has at most 2**20 descriptors unless its kernel is told otherwise (Linux, fs.nr_open); one connection each.
 MOST_CONNECTIONS = 1 << 20

@@ -16,8 +16,9 @@ from functools import cached_property
 from itertools import accumulate, groupby
 
 from workloads.errors import WorkloadError
+from workloads.messaging import Destination, DestinationKind
 from workloads.schema import ANCHOR
-from workloads.throughput.flow import Destination, DestinationKind, Flow, Lane, Plan, Profile, Subscription, Template
+from workloads.throughput.flow import Flow, Lane, Plan, Profile, Subscription, Template
 from workloads.throughput.load_shape import LoadOverride
 
 #: Smallest number of cells in a block: the level of a round is estimated from all of them.

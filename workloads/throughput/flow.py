@@ -9,48 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
 from workloads.errors import WorkloadError
+from workloads.messaging import MOST_BODY_BYTES, AckMode, Destination, DestinationKind
 from workloads.throughput.load_shape import LoadOverride, SyncPublishers
 from workloads.throughput.routing import check_keys, conditions
 from workloads.throughput.selectors import Selector
-
-
-class DestinationKind(StrEnum):
-    """On a topic a subscription's selector is a filter; where messages are routed, it becomes a binding of the broker.
-
-    `workloads.throughput.routing` defines which selectors can become bindings, by routing key or by headers.
-    """
-
-    TOPIC = "topic"
-    QUEUE = "queue"
-    KEY = "key"
-    HEADERS = "headers"
-
-    @property
-    def routed(self) -> bool:
-        """Whether a selector becomes a binding, which the broker looks up instead of evaluating a filter."""
-        return self in (DestinationKind.KEY, DestinationKind.HEADERS)
-
-
-class AckMode(StrEnum):
-    """STOMP 1.2, SUBSCRIBE: `client` acknowledges cumulatively, `client-individual` every message individually.
-
-    `transacted` acknowledges cumulatively inside a transaction, once per block of messages that was read.
-    """
-
-    AUTO = "auto"
-    CLIENT = "client"
-    CLIENT_INDIVIDUAL = "client-individual"
-    TRANSACTED = "transacted"
-
-    @property
-    def header(self) -> str:
-        """The value of SUBSCRIBE's `ack` header."""
-        return "client" if self is AckMode.TRANSACTED else self.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +41,11 @@ PROFILES: Mapping[str, Profile] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
-    kind: DestinationKind
-    name: str
-
-
 #: The name of the header `correlation-id` in a selector (JMS 1.1, section 3.4.5).
 CORRELATION_ID = "JMSCorrelationID"
 
 #: First character of the stamp that every message carries; it occurs nowhere else in a message.
 STAMP_MARK = "~"
-
-
-#: Largest size of a body; the load reads and sends in blocks that hold a few frames of this size.
-MOST_BODY_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)

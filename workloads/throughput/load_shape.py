@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from workloads.arrivals import ArrivalProcess
 from workloads.errors import WorkloadError
 
 
@@ -35,13 +36,6 @@ class ClosedLoop:
     def __post_init__(self) -> None:
         if self.in_flight < 1:
             raise WorkloadError(f"messages in flight: expected at least 1, got {self.in_flight}")
-
-
-class ArrivalProcess(StrEnum):
-    """The distribution of the planned instants of an open loop."""
-
-    CONSTANT = "constant"
-    POISSON = "poisson"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import pytest
 
 from analysis.report.sequence_diagram import flow
 from analysis.report.svg import WIDTH, width_of
+from workloads.messaging import DestinationKind
 from workloads.supply_chain import freeform
 from workloads.supply_chain.interactions import INTERACTIONS
 from workloads.supply_chain.topology import horizontal, vertical
-from workloads.throughput.flow import DestinationKind
 
 TOPOLOGIES = {"vertical": vertical(5), "H1": horizontal(1), "H100": horizontal(100)}
 EVERY = [(name, number) for name in TOPOLOGIES for number in INTERACTIONS]

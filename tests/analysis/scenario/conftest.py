@@ -11,10 +11,10 @@ from analysis.scenario import pipeline
 from tests.support import run_directories as rd
 from tests.support import scenario_runs as wr
 from tests.support.scenario_runs import Fault, Planted
+from workloads.arrivals import ArrivalProcess
 from workloads.scenario.periods import Lengths
 from workloads.supply_chain.interactions import Role
 from workloads.supply_chain.topology import Topology, running
-from workloads.throughput.load_shape import ArrivalProcess
 
 #: Chains of one, two and eight messages, queues and topics, persistent and not, at rates at which half a minute shows
 #: everything: each driver starts 25 executions in the measurement.

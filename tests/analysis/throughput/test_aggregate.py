@@ -9,10 +9,10 @@ from analysis.run_directory import frames
 from analysis.throughput import aggregate
 from analysis.throughput.reader import open_runs
 from tests.support import run_directories as rd
+from workloads.arrivals import ArrivalProcess
 from workloads.schema import ANCHOR, CAPACITY, KEYS, WINDOWS, Window
 from workloads.status import CellStatus, VerdictKind
 from workloads.throughput.lanes import LaneAudit
-from workloads.throughput.load_shape import ArrivalProcess
 
 FIELDS = [column.name for column in WINDOWS if column not in KEYS]
 

@@ -16,9 +16,10 @@ from analysis.throughput import audit as audits
 from analysis.throughput.audit import audit
 from analysis.throughput.reader import open_runs
 from tests.support import run_directories as rd
-from workloads.schema import ANCHOR, CAPACITY, plan_record
+from workloads.schema import ANCHOR, CAPACITY
 from workloads.status import VerdictKind
 from workloads.throughput.lanes import LaneAudit, audit_shared_lane
+from workloads.throughput.plan_json import plan_record
 
 KEYS = {"broker": "activemq", "start": 1, "experiment": "replication"}
 

@@ -14,11 +14,11 @@ from analysis.throughput import aggregate, fit, latency
 from analysis.throughput.latency import RANKS, Histogram, mean_s, percentile_s
 from analysis.throughput.reader import open_runs
 from tests.support import run_directories as rd
+from workloads.arrivals import ArrivalProcess
 from workloads.histogram import SUB_BITS, bucket_of
 from workloads.schema import CAPACITY, Measure
 from workloads.status import CellStatus, VerdictKind
 from workloads.throughput.lanes import LaneAudit
-from workloads.throughput.load_shape import ArrivalProcess
 
 SERVICE_S = 1e-3
 

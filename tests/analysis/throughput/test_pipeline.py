@@ -24,10 +24,11 @@ from analysis.results import (
 from analysis.text import findings as text_findings
 from analysis.throughput import console, fit, pipeline
 from tests.support import run_directories as rd
+from workloads.arrivals import ArrivalProcess
 from workloads.histogram import bucket_of
 from workloads.schema import ANCHOR, CAPACITY, WARM_UP_LAYOUT
 from workloads.status import VerdictKind
-from workloads.throughput.load_shape import ArrivalProcess, SyncPublishers
+from workloads.throughput.load_shape import SyncPublishers
 
 MASTER = "local[2]"
 

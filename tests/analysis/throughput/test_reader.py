@@ -12,9 +12,9 @@ from analysis.errors import DataError
 from analysis.run_directory import STRANGER, frames
 from analysis.throughput.reader import open_runs
 from tests.support import run_directories as rd
+from workloads.arrivals import ArrivalProcess
 from workloads.schema import CAPACITY
 from workloads.status import VerdictKind
-from workloads.throughput.load_shape import ArrivalProcess
 
 FOUR = [(0, 1), (0, 2), (160, 1), (160, 2)]
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
+from workloads.messaging import Destination, DestinationKind
 from workloads.scenario.model import MOST_FIELD, MOST_STEPS, Driver, Handler, MessageSpec, Reply, Scenario, splitmix64
-from workloads.throughput.flow import Destination, DestinationKind
 
 REQUEST = MessageSpec(0, 0, (0,), (10, 20, 30), persistent=True, transacted=True)
 NEWS = MessageSpec(1, 1, (1,), (40, 50, 60), persistent=False, transacted=False)

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import pytest
 
+from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Transactions
 from workloads.scenario.model import Consumption
 from workloads.scenario.periods import LENGTHS
 from workloads.scenario.plan_json import plan_entry
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import vertical
-from workloads.throughput.load_shape import ArrivalProcess
 
 
 def test_a_cells_entry_is_json_and_says_what_was_to_run():

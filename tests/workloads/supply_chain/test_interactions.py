@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from workloads.messaging import DestinationKind
 from workloads.supply_chain.interactions import INTERACTIONS, DeliveryOptions, DestinationGroup, MessageType
-from workloads.throughput.flow import DestinationKind
 
 STEPS = {step.message: step for script in INTERACTIONS.values() for step in script.steps}
 

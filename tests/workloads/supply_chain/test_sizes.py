@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
+from workloads.messaging import MOST_BODY_BYTES
 from workloads.scenario.execution import Execution
 from workloads.scenario.model import splitmix64
 from workloads.supply_chain.executions import column
 from workloads.supply_chain.interactions import INTERACTIONS
 from workloads.supply_chain.sizes import COEFFICIENTS, SIZE_DISTRIBUTIONS, SizeDistribution
 from workloads.supply_chain.topology import vertical
-from workloads.throughput.flow import MOST_BODY_BYTES
 
 #: Sachs et al. 2009, Table 4: sizes at 95, 4 and 1 %, and average, in KByte; priceUpdate is 0.2310 in Table 2, which
 #: fits the bandwidth of Table 5.

@@ -11,11 +11,11 @@ from hypothesis import given
 
 from tests.workloads.supply_chain.topologies import CONTROLLED, topologies
 from workloads.errors import WorkloadError
+from workloads.messaging import DestinationKind
 from workloads.supply_chain.characterization import characterization
 from workloads.supply_chain.compiling import compile_scenario
 from workloads.supply_chain.interactions import Role
 from workloads.supply_chain.topology import Topology, horizontal, vertical
-from workloads.throughput.flow import DestinationKind
 
 #: Run and reporting rules, section 3.6.1, Table 1: of the whole system, over BASE.
 TABLE_1 = {

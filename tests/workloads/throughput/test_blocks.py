@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
+from workloads.messaging import Destination, DestinationKind
 from workloads.schema import ANCHOR
 from workloads.throughput.blocks import ANCHOR_GRADES, FEWEST_ANCHORS, FEWEST_CELLS, Block, BlockCell, anchor, compose
-from workloads.throughput.flow import PROFILES, Destination, DestinationKind, Flow, Plan, Subscription, Template
+from workloads.throughput.flow import PROFILES, Flow, Plan, Subscription, Template
 from workloads.throughput.selectors import Equals
 
 TODAY = PROFILES["today"]

@@ -11,14 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
+from workloads.messaging import MOST_BODY_BYTES, AckMode, Destination, DestinationKind
 from workloads.throughput.flow import (
     CORRELATION_ID,
-    MOST_BODY_BYTES,
     PROFILES,
-    AckMode,
     Cell,
-    Destination,
-    DestinationKind,
     Experiment,
     Flow,
     Plan,

@@ -7,15 +7,9 @@ import pickle
 
 import pytest
 
+from workloads.arrivals import ArrivalProcess
 from workloads.errors import WorkloadError
-from workloads.throughput.load_shape import (
-    ArrivalProcess,
-    AtCapacity,
-    ClosedLoop,
-    OpenLoop,
-    ShareOfCapacity,
-    SyncPublishers,
-)
+from workloads.throughput.load_shape import AtCapacity, ClosedLoop, OpenLoop, ShareOfCapacity, SyncPublishers
 
 
 @pytest.mark.parametrize("in_flight", [0, -1])

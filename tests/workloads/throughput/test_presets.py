@@ -6,11 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workloads.arrivals import ArrivalProcess
 from workloads.errors import WorkloadError
 from workloads.limits import LAYOUTS
+from workloads.messaging import Destination, DestinationKind
 from workloads.throughput.blocks import Block, BlockCell, compose
-from workloads.throughput.flow import PROFILES, Destination, DestinationKind, Flow, Plan, Subscription, Template
-from workloads.throughput.load_shape import ArrivalProcess, AtCapacity, ShareOfCapacity, SyncPublishers
+from workloads.throughput.flow import PROFILES, Flow, Plan, Subscription, Template
+from workloads.throughput.load_shape import AtCapacity, ShareOfCapacity, SyncPublishers
 from workloads.throughput.presets import (
     OPEN_SLICE,
     PACED_SLICE,

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
-from workloads.throughput.flow import PROFILES, Destination, DestinationKind, Flow, Plan, Subscription, Template
+from workloads.messaging import Destination, DestinationKind
+from workloads.throughput.flow import PROFILES, Flow, Plan, Subscription, Template
 from workloads.throughput.routing import binding_key, conditions, routing_key
 from workloads.throughput.selectors import And, Between, Equals, In, IsNull, Like, Or
 

@@ -1,0 +1,35 @@
+"""Whether a broker can do what a scenario asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workloads.capabilities import WITHOUT_DESTINATION, Capabilities, Transactions
+from workloads.messaging import AckMode
+from workloads.scenario.model import Consumption, Scenario
+
+#: A reactive load acknowledges with the `ack` header of MESSAGE, which STOMP has since this version.
+REACTIVE_VERSION = "1.2"
+
+
+def missing_capability_of_scenario(scenario: Scenario, consumption: Consumption, capabilities: Capabilities) -> str:
+    """Why the scenario is not applicable to such a broker; empty where it is applicable."""
+    return "; ".join(dict.fromkeys(_unmet_by_scenario(scenario, consumption, capabilities)))
+
+
+def _unmet_by_scenario(scenario: Scenario, consumption: Consumption, capabilities: Capabilities) -> Iterator[str]:
+    if capabilities.version != REACTIVE_VERSION:
+        yield f"no STOMP {REACTIVE_VERSION}"
+    for destination in scenario.destinations:
+        if destination.kind not in capabilities.destinations:
+            yield WITHOUT_DESTINATION[destination.kind]
+    if scenario.durable and capabilities.durable is None:
+        yield "no durable subscriptions"
+    if scenario.transacted and capabilities.transactions is Transactions.NONE:
+        yield "no transactions"
+    strict = consumption is Consumption.STRICT
+    if strict and capabilities.prefetch is None:
+        yield "no limit on the messages delivered before acknowledgement"
+    acknowledged = strict or any(handler.transacted for handler in scenario.handlers)
+    if acknowledged and AckMode.CLIENT_INDIVIDUAL not in capabilities.ack_modes:
+        yield f"no acknowledgement mode {AckMode.CLIENT_INDIVIDUAL}"

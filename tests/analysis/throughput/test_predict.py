@@ -122,7 +122,10 @@ def test_a_rate_at_the_capacity_is_refused(paper, share):
 
 @pytest.mark.parametrize(
     ("question", "named"),
-    [(Question(5141, 1), "n_fltr 5141 is more than 2 times the 2570"), (Question(100, 21), "r 21 .* the 10 that")],
+    [
+        (Question(5141, 1), "n_fltr 5141 is more than 2 times the largest value of this fit, 2570"),
+        (Question(100, 21), "r 21 .* this fit, 10"),
+    ],
 )
 def test_far_outside_the_grid_is_refused_unless_asked(today, question, named):
     """Beyond twice the largest cell: refused with what was measured; with `extrapolate` answered, and marked."""

@@ -211,7 +211,7 @@ def _recovery(of: Recovery) -> Iterator[tuple[str, str]]:
     yield "seconds to recovery", f"{of.seconds_to_recovery:.1f}"
     yield "copies stored at the kill", f"{of.stored_at_the_kill:,}"
     yield "delivered again, and marked so", f"{of.redelivered:,}"
-    yield "in transactions that nobody knows the end of", f"{of.in_doubt:,}"
+    yield "in transactions with unknown outcome", f"{of.in_doubt:,}"
 
 
 def _phases(result: WorkloadResult) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What is asked of the ledger: every aggregate that Spark computes, cell by cell, as plain numbers."""
+"""The queries on the ledger: every aggregate that Spark computes, as plain numbers for each cell."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from analysis.scenario.results import DeliveryTimes
 from workloads.arrivals import ArrivalProcess
 from workloads.scenario.periods import Period
 
-#: Up to so many deliveries percentiles are exact, interpolated as numpy does it; above, their rank is off by 1/10000.
+#: Up to this many deliveries, percentiles are exact and interpolated as in numpy; above, their rank is off by at most
+#: 1/10000.
 EXACT_ROWS = 2_000_000
 _ACCURACY = 10_000
 
 _RANKS = (0.5, 0.9, 0.99)
 _NS_PER_MS = 1e6
 
-#: Into so many slices a run is cut at most, for percentiles over time of each destination.
+#: Maximum number of time slices of a run, for the percentiles of each destination over time.
 SLICES = 40
 
-#: Of instants in no period.
+#: Marks instants outside all periods.
 _NO_PERIOD = ""
 
 Rows: TypeAlias = Sequence[Row]
@@ -37,76 +38,93 @@ Rows: TypeAlias = Sequence[Row]
 
 @dataclass(frozen=True, slots=True)
 class Starts:
-    """Of one driver; first, last: executions · last_planned_ns: the latest plan that was recorded."""
+    """The recorded starts of one driver."""
 
+    #: Number of starts.
     n: int
+    #: Lowest execution id.
     first: int
+    #: Highest execution id.
     last: int
+    #: The latest planned instant on record, in ns.
     last_planned_ns: int
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Starts of an interaction in a period, by the instant of sending; a miss is more than one mean gap late."""
+    """Starts of an interaction in a period, assigned by the instant of sending."""
 
+    #: Number of starts.
     n: int
+    #: Starts that were more than one mean gap late.
     misses: int
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Of one cell. A period of None stands for instants in none.
+    """The aggregates of one cell; a period of None in a key covers the instants outside all periods."""
 
-    drivers: by driver, all starts · pace: (period, interaction) · lateness: by period · drawn: (period, driver), starts
-    planned in it, of Poisson arrivals only · sent: (period, destination) · heard: (period, destination, audience) ·
-    overall, steps, handlers: period and number, of what was received in a period · amiss, disorder: by handler, where
-    there is any · executions: (period, interaction) by the instant of their start · in_doubt: (period, destination),
-    messages that count for nothing, where there is any · lost: (destination, audience), where there is any · slice_s:
-    whole seconds of each of the slices.
-    """
-
+    #: All starts, by driver.
     drivers: Mapping[int, Starts]
+    #: By (period, interaction).
     pace: Mapping[tuple[Period, int], Pace]
+    #: From the planned instant of a start to its sending, by period.
     lateness: Mapping[Period, DeliveryTimes]
+    #: Starts planned in a period, by (period, driver); Poisson arrivals only.
     drawn: Mapping[tuple[Period, int], int]
+    #: Messages sent, by (period, destination).
     sent: Mapping[tuple[Period | None, int], Row]
+    #: Copies received, by (period, destination, audience).
     heard: Mapping[tuple[Period | None, int, int], Row]
+    #: Copies received in a period, with delivery times.
     overall: Mapping[Period, Row]
+    #: The same, by (period, step).
     steps: Mapping[tuple[Period, int], Row]
+    #: The same, by (period, handler).
     handlers: Mapping[tuple[Period, int], Row]
+    #: Misdelivered, unknown and altered copies, by handler; only handlers with deliveries.
     amiss: Mapping[int, Row]
+    #: Copies received out of order, by handler; only handlers that received any.
     disorder: Mapping[int, Row]
+    #: By (period, interaction); the period is that of an execution's start.
     executions: Mapping[tuple[Period | None, int], Row]
+    #: Messages in doubt that do not count as sent, by (period, destination); only those with any.
     in_doubt: Mapping[tuple[Period | None, int], int]
+    #: Copies not received, by (destination, audience); only those with any.
     lost: Mapping[tuple[int, int], Row]
+    #: Messages sent, by second and step.
     seconds_sent: Rows
+    #: Copies received, by second and by (second, step).
     seconds_heard: Rows
+    #: Copies received, by (slice, destination).
     slices: Rows
+    #: Length of a slice, in whole seconds.
     slice_s: int
+    #: Resource samples, in the order of their instants.
     samples: Rows
 
 
 def _slice_seconds(spans: Collection[tuple[int, int]]) -> int:
-    """Whole seconds of a slice, of a run whose periods begin and end at these instants in ns."""
+    """Length of a slice in whole seconds, for a run whose periods begin and end at these instants in ns."""
     length_ns = max(end for _, end in spans) - min(begin for begin, _ in spans)
     return -(-length_ns // (SLICES * 1_000_000_000))
 
 
 def times(row: Row | None) -> DeliveryTimes:
-    """Of a row with `n` and the percentiles of instants in ns."""
+    """The delivery times of a row with the columns `n`, `percentiles` and `longest`, in ns."""
     if row is None or not row["n"]:
         return DeliveryTimes(0)
     return DeliveryTimes(row["n"], *percentiles_ms(row), row["longest"] / _NS_PER_MS)
 
 
 def percentiles_ms(row: Row) -> tuple[float, float, float]:
-    """The 50th, the 90th and the 99th, of a row that has them in ns."""
+    """The 50th, 90th and 99th percentile in ms, from a row with the values in ns."""
     p50, p90, p99 = (value / _NS_PER_MS for value in row["percentiles"])
     return p50, p90, p99
 
 
 def counts(spark: SparkSession, ledger: Ledger, data: Frames) -> Mapping[int, Counts]:
-    """By cell. Raises DataError where a delivery is of a handler that the plan does not have."""
+    """The aggregates by cell. Raises DataError if a delivery was made to a handler that is not in the plan."""
     asked = _Query(spark, ledger, exact=_exact(ledger.cells))
     tables = {
         "amiss": asked.amiss(data),
@@ -210,13 +228,13 @@ def _short(cell: CaseRecord, tables: Mapping[str, Rows]) -> bool:
 
 
 class _Query:
-    """The questions, one Spark job each; all that they answer is small."""
+    """The queries, one Spark job each; all their results are small."""
 
     def __init__(self, spark: SparkSession, ledger: Ledger, *, exact: bool) -> None:
         self._spark, self._ledger, self._exact = spark, ledger, exact
 
     def amiss(self, data: Frames) -> Rows:
-        """Copies that went astray, that nobody sent, and that are not as they were sent."""
+        """Copies that were misdelivered (strays), never sent (strange), or delivered with other content (altered)."""
         kinds = {
             "strays": "audience is null and destination is not null",
             "strange": "destination is null",
@@ -289,7 +307,7 @@ class _Query:
         )
 
     def heard(self) -> Rows:
-        """Copies by (period, destination, audience), and those of them that came too often."""
+        """Copies by (period, destination, audience), with the number of excess deliveries."""
         return (
             self._in_period(self._ledger.heard, "received_ns")
             .groupBy("cell_id", "period", "destination", "audience")
@@ -298,8 +316,9 @@ class _Query:
         )
 
     def times(self) -> Rows:
-        """Delivery times, from sending to receipt: by period, and in it by step and handler; by second, and step; by
-        slice and destination.
+        """Delivery times, from sending to receipt.
+
+        Grouped by period, (period, step), (period, handler), second, (second, step) and (slice, destination).
         """
         return (
             self._by_second(self._in_period(self._ledger.heard, "received_ns"), "received_ns")
@@ -332,7 +351,7 @@ class _Query:
         )
 
     def disorder(self) -> Rows:
-        """Copies behind a later one of the same producer and destination, at the same handler."""
+        """Copies received out of order: after a later message of the same producer and destination, by handler."""
         before = Window.partitionBy("cell_id", "handler", "producer", "destination").orderBy("received_ns", "arrival")
         earlier = before.rowsBetween(Window.unboundedPreceding, -1)
         return (
@@ -344,7 +363,7 @@ class _Query:
         )
 
     def executions(self) -> Rows:
-        """By period of their start: how many had all their messages and copies, and what the others lacked."""
+        """Executions by interaction and period of their start: how many are complete, and what the others lack."""
         innocent = (F.col("lost") == 0) & (F.col("faults") == 0)
         cut, surplus = innocent & (F.col("missing") > 0), innocent & (F.col("surplus") > 0)
         complete = (F.col("due") > 0) & innocent & (F.col("missing") == 0) & (F.col("surplus") == 0)
@@ -388,7 +407,7 @@ class _Query:
         )
 
     def lost(self, cells: Sequence[CaseRecord]) -> Rows:
-        """Copies that did not come. One that came to a wrong handler is found there, and is not lost as well."""
+        """Copies that were not received; a misdelivered copy is counted as such, and not as lost."""
         if not cells:
             return []
         numbers = [cell.number for cell in cells]
@@ -418,7 +437,7 @@ class _Query:
         return found.withColumn("period", F.coalesce("period", F.lit(_NO_PERIOD)))
 
     def _by_second(self, table: DataFrame, instant: str) -> DataFrame:
-        """From the begin of the load."""
+        """Adds the number of the second, counted from the start of the load."""
         begins = [
             (number, min(begin for begin, _ in of_cell.values()), _slice_seconds(of_cell.values()))
             for number, of_cell in self._ledger.spans.items()
@@ -440,12 +459,12 @@ class _Query:
 
 
 def _first(condition: str) -> Column:
-    """The first message for which it holds."""
+    """The first message for which the condition holds."""
     return F.min(F.when(F.expr(condition), F.struct("received_ns", "producer", "position", "execution")))
 
 
 def instants(data: Frames, cells: Sequence[CaseRecord]) -> Mapping[int, Mapping[Period, Mapping[str, Any]]]:
-    """The rows of `periods` by cell and period. Raises DataError where they are not one after the other."""
+    """The rows of `periods` by cell and period. Raises DataError if periods overlap or are out of order."""
     numbers = {cell.number: cell for cell in cells}
     found: dict[int, dict[Period, Mapping[str, Any]]] = {cell.number: {} for cell in cells}
     for row in data.tables["periods"].orderBy("begin_ns").collect():
@@ -455,7 +474,7 @@ def instants(data: Frames, cells: Sequence[CaseRecord]) -> Mapping[int, Mapping[
             continue
         cell, key = found[row["cell_id"]], numbers[row["cell_id"]].key
         if row["period"] not in tuple(Period):
-            raise DataError(f"periods of {key}: {row['period']!r} is none of {', '.join(Period)}; measure again")
+            raise DataError(f"periods of {key}: {row['period']!r} is not one of {', '.join(Period)}; measure again")
         last = next(reversed(cell.values()), None)
         order = tuple(Period)
         if row["end_ns"] <= row["begin_ns"] or (
@@ -463,8 +482,8 @@ def instants(data: Frames, cells: Sequence[CaseRecord]) -> Mapping[int, Mapping[
             and (row["begin_ns"] < last["end_ns"] or order.index(row["period"]) <= order.index(last["period"]))
         ):
             raise DataError(
-                f"periods of {key}: {row['period']} from {row['begin_ns']} to {row['end_ns']} ns does not follow what "
-                "is before it; the record is not whole: measure again"
+                f"periods of {key}: {row['period']} from {row['begin_ns']} to {row['end_ns']} ns does not follow the "
+                "period before it; the record is incomplete: measure again"
             )
         cell[Period(row["period"])] = row.asDict()
     return found

@@ -267,7 +267,7 @@ def _starts(material: AuditInput, driver: Mapping[str, Any]) -> AuditRow:
         return _none(limits.STARTS, scope, floor(planned) if planned > _SURE_STARTS else 0, "it started nothing")
     first = Execution(cell.steps[driver["step"]].interaction, driver["sender"], 0).id
     missing = max(0, row.last - first + 1 - row.n)
-    return _none(limits.STARTS, scope, missing, f"{row.n} of {row.last - first + 1} numbers")
+    return _none(limits.STARTS, scope, missing, f"{row.n} of {row.last - first + 1} executions recorded")
 
 
 def _clock(material: AuditInput) -> AuditRow:

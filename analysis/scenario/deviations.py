@@ -79,7 +79,7 @@ def _delivery(material: AuditInput) -> Iterator[str]:
     marked = row.get("crash_marked")
     kinds = {str(step.kind) for step in steps if step.persistent}
     if marked is not None and (unmarked := sorted(kinds - set(marked))):
-        yield f"what a {' or '.join(unmarked)} delivers again after a broker's end is not marked so (section 4.2.2)"
+        yield f"{' and '.join(unmarked)} redeliveries after a crash lack the redelivered flag (section 4.2.2)"
     if facts.get("provider") == _URL:
         yield "the broker was given by its URL: its host, configuration and store are not known (section 6.1)"
     if facts.get("provider") == _REFERENCE or str(facts.get("product", "")).lower().startswith(_REFERENCE):

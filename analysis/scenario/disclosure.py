@@ -1,8 +1,8 @@
 """The full disclosure of a result as one JSON object: what the run rules ask for, as far as it applies.
 
-Source: run rules, sections 6 and 7; the keys follow their order, and what does not apply
-stands there with the reason. Plain values of the result, its plan and its manifest; nothing is measured or read here.
-The same result gives the same object: nothing in it depends on when it was written.
+Source: run rules, sections 6 and 7; the keys follow their order, and items that do not apply are listed with the
+reason. Plain values of the result, its plan and its manifest; nothing is measured or read here. The same result always
+gives the same object, independent of the time of writing.
 """
 
 from __future__ import annotations
@@ -22,35 +22,37 @@ from workloads.messaging import DestinationKind
 from workloads.scenario.limits import BACKLOG, LEVEL
 from workloads.status import VerdictKind
 
-#: Version of the object below; counts up when one of its keys changes its meaning.
+#: Version of the object below; incremented when the meaning of a key changes.
 SCHEMA = 1
 
-#: The file's name, where its run has one result.
+#: Name of the file if its run has a single result.
 NAME = "disclosure.json"
 
 DAY_S = 86_400
 
-#: A shorter period says little of 24 hours: a store grows by whole files of tens of megabytes, and gives them back when
-#: it next looks for what nobody needs any more. Ten minutes are what the rules (section 3.1) allow a system to settle.
+#: A shorter period says little about 24 hours, in s: a store grows by whole files of tens of megabytes, and releases
+#: them at its next cleanup. Ten minutes are what the rules (section 3.1) allow a system to settle.
 TELLING_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """What the store would take in 24 hours at this load (rules, section 5.1); None: not known.
+    """The disk space that the store would need in 24 hours at this load (rules, section 5.1); None if not known."""
 
-    store: where persistent messages were kept, and whether synced · said: what the numbers mean; both in words.
-    """
-
+    #: Where persistent messages were stored, and whether the store was synced, as text.
     store: str
+    #: Growth of the broker's files in the measurement.
     growth_bytes_per_s: float | None
+    #: The growth extrapolated to 24 hours.
     day_bytes: float | None
+    #: Free space on the disk of the store.
     free_bytes: int | None
+    #: What the numbers mean, as text.
     said: str
 
 
 def withheld(result: WorkloadResult) -> str:
-    """Why the result has no figure; nothing where it has one."""
+    """The reason why the result has no figure; empty if it has one."""
     if reason := result.model.without_figure:
         return reason
     if result.measured is None:
@@ -63,7 +65,7 @@ def withheld(result: WorkloadResult) -> str:
 
 
 def storage(result: WorkloadResult) -> Storage:
-    """The measured growth of the broker's files, times 86400 s; with what keeps it from meaning much."""
+    """The measured growth of the broker's files, extrapolated to 86400 s, with its limitations as text."""
     free = (result.manifest.get("host", {}).get("store") or {}).get("free_bytes")
     period = result.measured
     growth = None if period is None else period.store_growth_bytes_per_s
@@ -79,12 +81,12 @@ def storage(result: WorkloadResult) -> Storage:
     if growth <= 0:
         said.append("the files did not grow in the period")
     elif free is not None:
-        said.append("there is room for it" if day <= free else "there is not enough room for it")
-    return Storage(result.store, growth, day, free, "; ".join(said) or "what the disk has free is not known")
+        said.append("the disk has enough free space" if day <= free else "the disk does not have enough free space")
+    return Storage(result.store, growth, day, free, "; ".join(said) or "the free space of the disk is not known")
 
 
 def disclosure(result: WorkloadResult) -> dict[str, Any]:
-    """Plain JSON values; the disclaimer first, and our figure only where the audit passed."""
+    """Plain JSON values; the disclaimer comes first, and this suite's own figure is given only if the audit passed."""
     reason = withheld(result)
     manifest = result.manifest
     return {
@@ -130,9 +132,9 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
 
 
 def write(results: Sequence[WorkloadResult]) -> tuple[Path, ...]:
-    """One file per result in its run directory, whole or not at all; raises DataError where one cannot be written.
+    """Writes one file per result into its run directory, atomically. Raises DataError if a file cannot be written.
 
-    It is `disclosure.json`, or with the broker, start and cell in its name where the run has several results.
+    The file is `disclosure.json`; its name also has the broker, start and cell if the run has several results.
     """
     paths = []
     for result in results:
@@ -161,7 +163,7 @@ def _broker(result: WorkloadResult) -> Mapping[str, Any]:
 
 
 def _sut(result: WorkloadResult) -> dict[str, Any]:
-    """Section 6.1.1.2. CPUs are those that a side was given; chips are the host's."""
+    """Section 6.1.1.2. CPUs are those assigned to the server or the clients; chips are those of the host."""
     host, options, broker = result.manifest.get("host", {}), result.manifest.get("options", {}), _broker(result)
     here = on_one_host(result.key.broker, broker)
     return {
@@ -186,14 +188,14 @@ def _notes(result: WorkloadResult) -> dict[str, Any]:
     return {
         "steady_state": [f"{row.rule.name}, {row.scope}: {row.verdict}" for row in steady],
         "recoverability": (
-            "not shown by this run; it is a test of its own, without a figure"
+            "not shown by this run; it is a separate test without a figure"
             if recovery is None
             else f"the broker was killed under load: {recovery.seconds_to_recovery:.1f} s to recovery"
         ),
         "storage": asdict(storage(result)),
         "other_info": (
-            "every message and every delivery was recorded; planned, sent and received instants are of one clock for "
-            "all processes"
+            "every message and every delivery was recorded; planned, sent and received instants are read from one "
+            "clock that all processes share"
         ),
     }
 
@@ -222,7 +224,7 @@ def _products(result: WorkloadResult) -> Iterator[dict[str, Any]]:
 
 
 def _configuration(result: WorkloadResult) -> dict[str, Any]:
-    """Section 6.1.4: what was configured and tuned on either side."""
+    """Section 6.1.4: configuration and tuning of the broker and of the load."""
     broker = _broker(result)
     return {
         "broker": {
@@ -261,7 +263,7 @@ def _topology(result: WorkloadResult) -> dict[str, Any]:
 
 
 def _period(period: PeriodResult) -> dict[str, Any]:
-    """All of it, event handlers included."""
+    """All values of the period, including those of the event handlers."""
     values = asdict(period)
     return values | {name: list(values[name]) for name in ("interactions", "steps", "handlers")}
 

@@ -1,9 +1,9 @@
-"""The join: what every execution should have sent, what was sent, and what came, as data frames that meet.
+"""The join of expected, sent and received messages, as data frames.
 
-A message is known by (producer, position), and in the tables of the workload by its *entry*: (execution, step, place of
-its sender, destination), which is unique. A copy is what one *audience* gets of it: a subscriber of a topic, or all
-handlers together that share a queue. A message of a transaction that nobody has confirmed is *in doubt*: it counts as
-sent where a copy of it came, else it has never been.
+A message is identified by (producer, position), and in the tables of the workload by its *entry*: (execution, step,
+place of its sender, destination), which is unique. An *audience* is a subscriber of a topic, or all handlers that share
+a queue; each audience gets one copy of a message. A message is *in doubt* if its transaction was never confirmed: it
+counts as sent if a copy of it was received, otherwise as never sent.
 """
 
 from __future__ import annotations
@@ -30,31 +30,34 @@ EXECUTION = ("cell_id", "execution")
 ENTRY = (*EXECUTION, "step", "sender", "destination")
 
 
-#: Cell -> (interaction, origin) -> the largest number of an execution that was started there.
+#: Cell -> (interaction, origin) -> the highest number of an execution that was started there.
 Most: TypeAlias = Mapping[int, Mapping[tuple[int, int], int]]
 
 
-#: Holds a frame's rows until the ledger is closed.
+#: Caches a frame until the ledger is closed.
 Keep: TypeAlias = Callable[[DataFrame], DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """sent: messages that count · starts: of them those of drivers · copies: every delivery with the message that it is
-    of · heard: of the right ones a row for each (message, handler) · executions: a row for each, with what it lacks.
-
-    unsettled: messages in doubt, with the audiences that `got` them, None where there are none · periods: (cell_id,
-    period, begin_ns, end_ns) · spans: the same, by cell.
-    """
+    """The joined record of one or more cells, against which the audit's queries run."""
 
     cells: tuple[CaseRecord, ...]
+    #: Messages that count as sent.
     sent: DataFrame
+    #: Messages in doubt; column `got`: how many audiences received a copy. None if no message is in doubt.
     unsettled: DataFrame | None
+    #: The messages in `sent` that a driver sent.
     starts: DataFrame
+    #: Every delivery, joined with the message that was delivered.
     copies: DataFrame
+    #: Deliveries to handlers that subscribe to the destination: one row for each (message, handler).
     heard: DataFrame
+    #: One row for each execution, with its missing and unexpected messages.
     executions: DataFrame
+    #: Columns (cell_id, period, begin_ns, end_ns).
     periods: DataFrame
+    #: Begin and end of each period in ns, by cell.
     spans: Mapping[int, Mapping[Period, tuple[int, int]]]
 
 
@@ -68,7 +71,7 @@ _ARROW = {
 
 
 def frame(spark: SparkSession, rows: Sequence[tuple[Any, ...]], columns: str) -> DataFrame:
-    """A small table, for broadcast joins; it crosses into Spark as one batch."""
+    """A small table for broadcast joins; it is passed to Spark as one batch."""
     named = [column.split() for column in columns.split(", ")]
     values = list(zip(*rows, strict=True)) or [() for _ in named]
     arrays = [pa.array(column, _ARROW[kind]) for column, (_, kind) in zip(values, named, strict=True)]
@@ -82,19 +85,21 @@ def ledger(
     cells: Sequence[CaseRecord],
     spans: Mapping[int, Mapping[Period, tuple[int, int]]],
 ) -> Iterator[Ledger]:
-    """The ledger, kept in memory (and on disk, where it is large) as long as it is asked. Raises DataError where the
-    record is not whole."""
+    """The ledger, cached in memory (and on disk if it is large) until the context ends.
+
+    Raises DataError if the record is incomplete.
+    """
     kept: list[DataFrame] = []
 
-    def keep(one: DataFrame) -> DataFrame:
-        kept.append(one.persist())
+    def keep(table: DataFrame) -> DataFrame:
+        kept.append(table.persist())
         return kept[-1]
 
     try:
         yield _ledger(spark, data, tuple(cells), spans, keep)
     finally:
-        for one in kept:
-            one.unpersist()
+        for table in kept:
+            table.unpersist()
 
 
 def _ledger(
@@ -122,7 +127,7 @@ def _ledger(
 
 
 def within(table: DataFrame, periods: DataFrame, instant: str, how: str = "inner") -> DataFrame:
-    """The rows with the period in which the instant lies; `left`: of those that lie in none, null."""
+    """The rows joined with the period that contains the instant; with how="left", null if no period contains it."""
     return table.join(
         periods.withColumnRenamed("cell_id", "of_cell"),
         (F.col("cell_id") == F.col("of_cell"))
@@ -133,7 +138,7 @@ def within(table: DataFrame, periods: DataFrame, instant: str, how: str = "inner
 
 
 def _written(spark: SparkSession, sent: DataFrame, cells: Sequence[CaseRecord]) -> DataFrame:
-    """All rows of `sent`, with the sender's place, and of a driver with what it should send."""
+    """All rows of `sent` with the sender's place; the rows of a driver also have its interaction and mean gap."""
     drivers = {(cell.number, one["number"]): one for cell in cells for one in cell.plan["drivers"]}
     producers = [
         (
@@ -169,9 +174,10 @@ def _written(spark: SparkSession, sent: DataFrame, cells: Sequence[CaseRecord]) 
 
 
 def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[CaseRecord]) -> tuple[bool, Most]:
-    """A sender must be in the plan, with positions 0, 1, 2, ...; what a driver starts must be its own.
+    """Checks that every producer is in the plan, has positions 0, 1, 2, ... and starts only its own executions.
 
-    Returns whether nothing is in doubt, and the largest numbers of executions. All that follows relies on both.
+    Returns whether no message is in doubt, and the highest execution numbers; all later steps rely on both. Raises
+    DataError if a check fails.
     """
     numbers = {cell.number: cell for cell in cells}
     most: dict[int, dict[tuple[int, int], int]] = {cell.number: {} for cell in cells}
@@ -198,13 +204,13 @@ def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[CaseReco
         where = f"sent of {numbers[row['cell_id']].key}, producer {row['producer']}"
         if row["unknown"]:
             raise DataError(
-                f"{where}: {row['unknown']} rows have a producer or a destination that the plan does not have; the run "
+                f"{where}: {row['unknown']} rows have a producer or a destination that is not in the plan; the run "
                 "directory was changed after it was written: measure again"
             )
         if not (row["first"] == 0 and row["messages"] == row["distinct"] == row["last"] + 1):
             raise DataError(
                 f"{where}: {row['messages']} messages have positions {row['first']} to {row['last']}, expected 0, 1, "
-                "2, ... without a gap; the record of what was sent is not whole: measure again"
+                "2, ... without a gap; the record of sent messages is incomplete: measure again"
             )
         one = numbers[row["cell_id"]].producers[row["producer"]]
         if "rate_per_s" in one:
@@ -212,18 +218,20 @@ def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[CaseReco
             number = row["highest"] - Execution(interaction, one["sender"], 0).id
             if row["planned"] != row["messages"] or row["highest"] - row["lowest"] > number or number >> NUMBER_BITS:
                 raise DataError(
-                    f"{where}: starts without a planned instant, or executions that are not its own; the record is not "
-                    "whole: measure again"
+                    f"{where}: starts without a planned instant, or executions of another driver; the record is "
+                    "incomplete: measure again"
                 )
             most[row["cell_id"]][interaction, one["sender"]] = number
     return all(row["settled"] == row["messages"] for row in rows), most
 
 
 def _copies(spark: SparkSession, received: DataFrame, written: DataFrame, cells: Sequence[CaseRecord]) -> DataFrame:
-    """Every delivery with the message that it is of, by its stamp.
+    """Every delivery, joined by its stamp with the message that was delivered.
 
-    audience: None where the handler has no right to it, or nobody sent it (then there is no destination either) ·
-    altered: it is not what was sent.
+    Columns:
+        audience: null if the handler does not subscribe to the destination, or if the message was never sent (the
+            destination is null, too).
+        altered: whether the delivered message differs from the sent one.
     """
     audiences = [
         (cell.number, destination, handler, audience)
@@ -271,10 +279,14 @@ def _copies(spark: SparkSession, received: DataFrame, written: DataFrame, cells:
 
 
 def _heard(copies: DataFrame, killed: Sequence[int]) -> DataFrame:
-    """A row for each (message, handler) that got it by right, with the first delivery's instants.
+    """One row for each (message, handler) where the handler subscribes to the destination.
 
-    heard: 1 in the row that stands for the audience, else 0 · again: there, how often it came too often. What nobody
-    has settled may come again, if it is marked so; after a broker's end a missing mark is a fault of its own.
+    The instants are those of the first delivery. A message that was not settled may be delivered again with the
+    redelivered flag set; after a broker was killed, a missing flag is a separate fault.
+
+    Columns:
+        heard: 1 in the row that represents the audience, otherwise 0.
+        again: in that row, the number of excess deliveries to the audience; otherwise 0.
     """
     audience = Window.partitionBy(*MESSAGE, "audience")
     too_often = F.sum("settled").over(audience) - 1
@@ -299,7 +311,7 @@ def _heard(copies: DataFrame, killed: Sequence[int]) -> DataFrame:
 
 
 def _counted(written: DataFrame, heard: DataFrame, keep: Keep) -> tuple[DataFrame, DataFrame]:
-    """The messages that count as sent, and those that are in doubt, with how many audiences got a copy."""
+    """The messages that count as sent, and those in doubt with the number of audiences that got a copy."""
     audiences = heard.groupBy(*MESSAGE).agg(F.sum("heard").alias("got"))
     unsettled = keep(
         written.where(F.col("settled_ns").isNull())
@@ -311,8 +323,8 @@ def _counted(written: DataFrame, heard: DataFrame, keep: Keep) -> tuple[DataFram
 
 
 def _expected(spark: SparkSession, apart: DataFrame, cells: Sequence[CaseRecord], most: Most) -> DataFrame:
-    """All messages that the executions should have had, by a join with the templates."""
-    # In one piece: PySpark 4.3 reads no further than the first empty one, that of a cell in which nothing was started.
+    """All messages that the executions should have sent, by a join with the templates."""
+    # One chunk: PySpark 4.3 stops reading at the first empty chunk, which a cell without any start would have.
     templates = pa.concat_tables([expected.templates(cell, most[cell.number]) for cell in cells]).combine_chunks()
     return (
         apart.join(F.broadcast(spark.createDataFrame(templates)), ["cell_id", "interaction", "origin", "phase"])
@@ -322,11 +334,15 @@ def _expected(spark: SparkSession, apart: DataFrame, cells: Sequence[CaseRecord]
 
 
 def _executions(expected: DataFrame, counted: DataFrame, copies: DataFrame, heard: DataFrame) -> DataFrame:
-    """One row per execution: what it lacks or has too much of, and whether the broker is to blame.
+    """One row for each execution: missing and unexpected messages, and whether the broker caused them.
 
-    due, missing, surplus: messages · copies: due of them · lost: of these · first_missing: the first step that lacks a
-    message · wrong_size: messages whose bodies are not as large as the model says · faults: copies that came too often,
-    or astray.
+    Columns:
+        due, missing, surplus: expected messages, those not sent, and sent messages beyond them.
+        copies: copies expected of the messages that are due.
+        lost: copies not received of the messages that were sent.
+        first_missing: the first step without its message.
+        wrong_size: messages whose body size differs from the model.
+        faults: excess and misdelivered copies.
     """
     sent = counted.select(*ENTRY, F.lit(1).alias("sent"), "body_bytes", "sent_ns")
     got = heard.select(*ENTRY, "heard", F.col("again").alias("faults"), "received_ns")

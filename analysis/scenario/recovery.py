@@ -1,7 +1,7 @@
-"""What became of a broker's promises when it was killed: rows of the audit, and how long it took.
+"""The recovery of a killed broker: rows of the audit for its guarantees, and the time that the recovery took.
 
-Sources: run rules, sections 4.2.2 (the redelivered flag), 4.2.3 (recovery) and 4.3 (whole
-transactions). A transaction in doubt is one whose COMMIT nobody saw confirmed: all of it took effect, or nothing.
+Sources: run rules, sections 4.2.2 (the redelivered flag), 4.2.3 (recovery) and 4.3 (whole transactions). A transaction
+is in doubt if no client received the confirmation of its COMMIT: it must have taken effect completely or not at all.
 """
 
 from __future__ import annotations
@@ -25,17 +25,20 @@ from workloads.scenario.periods import Period
 
 @dataclass(frozen=True, slots=True)
 class Promises:
-    """Of the cells whose broker was killed. stored: what came afterwards of what was sent before · unmarked: by
-    destination, what came again without a mark · answers, triggers: messages of transactions in doubt."""
+    """The query results of all cells whose broker was killed."""
 
+    #: Persistent copies sent before the kill and received after it: one row for each cell.
     stored: Sequence[Row]
+    #: Redelivered copies without the redelivered flag, by cell and destination.
     unmarked: Sequence[Row]
+    #: Messages sent in transactions in doubt.
     answers: Sequence[Row]
+    #: Messages consumed in transactions in doubt.
     triggers: Sequence[Row]
 
 
 def promises(spark: SparkSession, ledger: Ledger) -> Promises:
-    """Asked once for all such cells."""
+    """Queries the ledger once for all cells whose broker was killed."""
     killed = [
         (cell.number, ledger.spans[cell.number][Period.KILLED][0]) for cell in ledger.cells if cell.plan["killed"]
     ]
@@ -63,7 +66,7 @@ def promises(spark: SparkSession, ledger: Ledger) -> Promises:
 
 
 def recovered(material: AuditInput, promises: Promises) -> tuple[Recovery, tuple[AuditRow, ...]]:
-    """Of a cell whose broker was killed."""
+    """The recovery of a cell whose broker was killed, and its rows of the audit."""
     cell, span = material.cell, material.periods[Period.KILLED]
 
     def mine(rows: Sequence[Row]) -> list[Row]:
@@ -75,7 +78,7 @@ def recovered(material: AuditInput, promises: Promises) -> tuple[Recovery, tuple
     doubtful, broken = _transactions(cell, mine(promises.answers), mine(promises.triggers))
     seconds = (last_ns - span["begin_ns"]) / 1e9
     return Recovery(seconds, stored, again, doubtful), (
-        _row(limits.RECOVERY, "run", seconds, f"{seconds:.0f} s after the kill the last stored message came"),
+        _row(limits.RECOVERY, "run", seconds, f"the last stored message was received {seconds:.0f} s after the kill"),
         *_flags(material, mine(promises.unmarked)),
         _row(limits.ATOMIC, "run", len(broken), "; ".join(broken[:3])),
     )
@@ -88,7 +91,10 @@ def _row(rule: Rule, scope: str, observed: float, why: str) -> AuditRow:
 
 
 def _flags(material: AuditInput, unmarked: Sequence[Row]) -> Iterator[AuditRow]:
-    """By kind of destination, where the broker says that it marks them; where it does not, that is a deviation."""
+    """One row for each kind of destination whose redeliveries the broker flags after a crash.
+
+    A kind without the flag is a deviation and has no row here.
+    """
     cell = material.cell
     facts: Mapping[str, Any] = cell.run.manifest["brokers"].get(cell.key.broker, {})
     marked = (facts.get("capabilities") or {}).get("crash_marked", ["queue", "topic"])
@@ -100,17 +106,18 @@ def _flags(material: AuditInput, unmarked: Sequence[Row]) -> Iterator[AuditRow]:
 
 
 def _transactions(cell: CaseRecord, answers: Sequence[Row], triggers: Sequence[Row]) -> tuple[int, list[str]]:
-    """How many are in doubt, and those of which a part took effect.
+    """The number of transactions in doubt, and a description of each one that took effect only in part.
 
-    What a handler consumed and what it sent stand or fall together: answers that arrived, or a trigger that came again,
-    but not both and not neither. A handler's transaction is known by its trigger, a driver's is its message.
+    What a handler consumed and what it sent must take effect together: either the answers arrive or the trigger is
+    redelivered, not both and not neither. A handler's transaction is identified by its trigger, a driver's transaction
+    by the message that it sends.
     """
     sent: dict[tuple[int, int], list[Row]] = {}
     for row in answers:
         sent.setdefault((row["producer"], row["execution"]), []).append(row)
     broken: list[str] = []
     number = 0
-    drivers = {one["number"] for one in cell.plan["drivers"]}
+    drivers = {driver["number"] for driver in cell.plan["drivers"]}
     for (producer, execution), rows in sent.items():
         if producer in drivers:
             number += len(rows)
@@ -121,7 +128,9 @@ def _transactions(cell: CaseRecord, answers: Sequence[Row], triggers: Sequence[R
         ]
         took = {row["got"] > 0 for row in rows}
         if len(took) > 1:
-            broken.append(f"of {cell.name(producer)}'s answers in execution {execution:#x} only some came")
+            broken.append(
+                f"only some of the answers of {cell.name(producer)} in execution {execution:#x} were received"
+            )
     for trigger in triggers:
         number += 1
         replies = cell.model.replies(Execution.of(trigger["execution"]), trigger["step"], trigger["sender"])
@@ -129,6 +138,6 @@ def _transactions(cell: CaseRecord, answers: Sequence[Row], triggers: Sequence[R
         again = trigger["deliveries"] > 1
         took_effect = any(row["got"] > 0 for row in mine)
         if mine and took_effect == again:
-            what = "was consumed twice" if again else "was consumed, and its answers are gone"
+            what = "was consumed twice" if again else "was consumed, but its answers are lost"
             broken.append(f"message {trigger['position']} at {cell.name(trigger['handler'])} {what}")
     return number, broken

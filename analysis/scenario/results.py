@@ -1,4 +1,4 @@
-"""What an analysis of a business workload says, as plain values. Nothing here computes a statistic or reads a file."""
+"""The results of analysing a business workload, as plain values; computes no statistics and reads no files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ONE_HOST = "clients and server share one host (section 3.9)"
 
 
 class AuditVerdict(StrEnum):
-    """NOT_JUDGED: the run is too short, or something is not known, for the test to say anything; `why` has it."""
+    """The verdict of a test; NOT_JUDGED: the run is too short or a value is missing, see `AuditRow.why`."""
 
     PASS = "pass"  # noqa: S105 - not a password
     FAIL = "fail"
@@ -30,26 +30,27 @@ class AuditVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AuditRow:
-    """One test at one place."""
+    """One test of the audit, applied to one place: an interaction, an event handler, a destination or the whole run."""
 
     rule: Rule
-    #: As in "interaction 2", "SM1 orderConf", "run".
+    #: The place, for example "interaction 2", "SM1 orderConf" or "run".
     scope: str
-    #: In the rule's unit, a relative deviation with its sign; None where there is nothing to observe.
+    #: The observed value in the rule's unit; relative deviations are signed. None if there was nothing to observe.
     observed: float | None
     verdict: AuditVerdict
-    #: The count that the model has.
+    #: The count that the model predicts.
     expected: float | None = None
-    #: Of a failure the first example, else why it was not judged.
+    #: After a failure the first example; otherwise the reason why the test was not judged.
     why: str = ""
-    #: None where the test is about the whole run.
+    #: None if the test covers the whole run.
     period: Period | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AuditCheck:
-    """All rows of one rule in one period, and the worst of them: failed before not judged, then the farthest off."""
+    """All rows of one rule in one period, summarized by their number and the worst row."""
 
+    #: A failed row ranks before one that was not judged; among equals, the row with the largest absolute value.
     worst: AuditRow
     rows: int
     failed: int
@@ -57,7 +58,7 @@ class AuditCheck:
 
 
 def tests(audit: Sequence[AuditRow]) -> tuple[AuditCheck, ...]:
-    """In the order in which the rules stand."""
+    """One check for each rule and period, in the order in which the rules first occur."""
     groups: dict[tuple[Rule, Period | None], list[AuditRow]] = {}
     for row in audit:
         groups.setdefault((row.rule, row.period), []).append(row)
@@ -77,8 +78,9 @@ _GRAVITY = (AuditVerdict.PASS, AuditVerdict.NOT_JUDGED, AuditVerdict.FAIL)
 
 @dataclass(frozen=True, slots=True)
 class DeliveryTimes:
-    """Percentiles, in ms; of no message, None."""
+    """Percentiles of a duration, in ms; None if there was no message."""
 
+    #: Messages measured.
     count: int
     p50_ms: float | None = None
     p90_ms: float | None = None
@@ -88,67 +90,83 @@ class DeliveryTimes:
 
 @dataclass(frozen=True, slots=True)
 class InteractionResult:
-    """An interaction in one period.
-
-    planned_per_s, started_per_s: executions · sent, received: messages, with what the model expects of the rate ·
-    pacing_misses: starts that were behind schedule · completed: executions started in the period whose every message
-    was sent and received, in the end · end_to_end: from the first message's sending to the last one's receipt.
-    """
+    """The counts and times of an interaction in one period."""
 
     number: int
     title: str
+    #: Planned executions per second.
     planned_per_s: float
+    #: Executions started.
     started: int
+    #: Executions started per second.
     started_per_s: float
+    #: Messages sent.
     sent: int
+    #: Messages that the model predicts at the planned rate.
     expected_sent: float
+    #: Messages received.
     received: int
+    #: Messages that the model predicts at the planned rate.
     expected_received: float
+    #: Starts that missed their schedule by more than one mean gap.
     pacing_misses: int
+    #: Executions started in the period whose messages were all sent and received by the end of the run.
     completed: int
+    #: From sending the first message of an execution to receiving its last one.
     end_to_end: DeliveryTimes
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """A message of the workload in one period; delivery: sent to received, of those received in the period."""
+    """A message type of the workload in one period."""
 
+    #: Number of the interaction.
     interaction: int
+    #: Name of the message type.
     message: str
     sent: int
     received: int
     received_bytes: int
+    #: From sending to receipt, of the messages received in the period.
     delivery: DeliveryTimes
 
 
 @dataclass(frozen=True, slots=True)
 class HandlerResult:
-    """An event handler in one period; `place` as in SM1."""
+    """An event handler in one period."""
 
+    #: Number of the event handler in the plan.
     handler: int
+    #: Name of its location, for example SM1.
     place: str
+    #: Name of the message type that it consumes.
     message: str
     received: int
+    #: From sending to receipt.
     delivery: DeliveryTimes
 
 
 @dataclass(frozen=True, slots=True)
 class PeriodResult:
-    """A measured period.
-
-    broker_cpu, load_cpu: in cores; None where unknown · load_us_per_message: CPU time of the load per message sent or
-    received · store_growth_bytes_per_s: of the broker's files.
-    """
+    """A measured period."""
 
     period: Period
+    #: Length of the period.
     seconds: float
+    #: Messages sent per second.
     sent_per_s: float
+    #: Copies received per second.
     received_per_s: float
     received_kb_per_s: float
+    #: CPU use of the broker, in cores; None if unknown.
     broker_cpu: float | None
+    #: CPU use of the load generator, in cores.
     load_cpu: float
+    #: CPU time of the load generator per message sent or received, in us; None if unknown.
     load_us_per_message: float | None
+    #: Growth of the broker's files; None if unknown.
     store_growth_bytes_per_s: float | None
+    #: From the planned instant of a start to its sending.
     lateness: DeliveryTimes
     interactions: tuple[InteractionResult, ...]
     steps: tuple[StepResult, ...]
@@ -157,30 +175,31 @@ class PeriodResult:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """The broker was killed under load and started again with nobody connected.
+    """The recovery of a broker that was killed under load and restarted while no client was connected."""
 
-    seconds_to_recovery: from the kill to the last receipt of a message that was sent before · stored_at_the_kill:
-    copies that came afterwards · redelivered: of these, those that had been delivered before · in_doubt: transactions
-    of which nobody heard whether they took effect.
-    """
-
+    #: From the kill to the last receipt of a message that was sent before it.
     seconds_to_recovery: float
+    #: Copies that were sent before the kill and received after it.
     stored_at_the_kill: int
+    #: Those of the stored copies that had already been delivered before the kill.
     redelivered: int
+    #: Transactions with unknown outcome: no client received the confirmation of their COMMIT.
     in_doubt: int
 
 
 @dataclass(frozen=True, slots=True)
 class Second:
-    """One second of the run, for pictures: counted from the begin of the load.
+    """One second of the run, as plotted in the figures."""
 
-    received: first copies · backlog: copies sent, of messages that count, and not yet received at its end.
-    """
-
+    #: Number of the second, from the start of the load.
     second: int
+    #: Messages sent.
     sent: int
+    #: Copies received for the first time; redeliveries are not counted.
     received: int
+    #: Copies of messages that count as sent, not yet received at the end of the second.
     backlog: int
+    #: CPU use of the broker, in cores; None if unknown.
     broker_cpu: float | None
     delivery_p50_ms: float | None
     delivery_p90_ms: float | None
@@ -188,92 +207,105 @@ class Second:
 
 @dataclass(frozen=True, slots=True)
 class PeriodSlice:
-    """What a destination delivered in one slice of the run, in ms from sending to receipt; see `slice_s`."""
+    """The delivery times of a destination in one slice of the run; `WorkloadResult.slice_s` is a slice's length."""
 
+    #: Name of the message type.
     message: str
     destination: str
+    #: Start of the slice, in seconds from the start of the load.
     begin_s: float
+    #: Copies delivered in the slice.
     copies: int
+    #: Percentiles of the time from sending to receipt.
     p50_ms: float
     p90_ms: float
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A period of the run, its begin counted from that of the load."""
+    """A period of the run."""
 
     period: Period
+    #: Start of the period, in seconds from the start of the load.
     begin_s: float
+    #: Length of the period.
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedWarnings:
-    """What the log of the broker's start, or a library of the load, warned of, and how often.
+    """A warning or error in the log of a broker start or of a library of the load generator."""
 
-    source: which log · text: the first one; those that differ in numbers only are counted with it · first: its instant,
-    as it stands there.
-    """
-
+    #: Name of the log.
     source: str
     severity: Severity
+    #: Text of the first occurrence; messages that differ only in numbers are counted together.
     text: str
+    #: Number of occurrences.
     count: int
+    #: Timestamp of the first occurrence, exactly as in the log.
     first: str
 
 
 @dataclass(frozen=True, slots=True)
 class Warnings:
-    """Of a start. logged: whether the broker's log is known · others: messages beyond those that the run has kept."""
+    """The warnings and errors of one broker start."""
 
+    #: Whether the broker's log is known.
     logged: bool
     messages: tuple[LoggedWarnings, ...] = ()
+    #: Number of messages that exceeded the limit of what a run keeps.
     others: int = 0
 
     def count(self, severity: Severity) -> int:
-        return sum(one.count for one in self.messages if one.severity is severity)
+        return sum(message.count for message in self.messages if message.severity is severity)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadResult:
-    """A cell of a workload."""
+    """The result of one cell of a business workload."""
 
+    #: Name of the run.
     run: str
+    #: Run directory.
     path: Path
     key: CellKey
     broker_title: str
-    #: The name of the model.
+    #: Name of the model.
     topology: str
+    #: Scale of the workload.
     base: int
     consumption: str
     transactions: str
-    #: Those that were measured.
+    #: The measured periods.
     periods: tuple[PeriodResult, ...]
     audit: tuple[AuditRow, ...]
+    #: None if the broker was not killed.
     recovery: Recovery | None
     findings: tuple[Finding, ...]
-    #: From the run rules, each with its section.
+    #: Deviations from the run rules, each with its section.
     deviations: tuple[str, ...]
     verdict: VerdictKind
     seconds: tuple[Second, ...]
-    #: By message name.
+    #: Seconds of each message type, by its name.
     seconds_by_step: Mapping[str, tuple[Second, ...]]
     #: Percentiles by destination and time.
     slices: tuple[PeriodSlice, ...]
-    #: Length of a slice.
+    #: Length of a slice, in whole seconds.
     slice_s: int
+    #: Copies not yet received at the end of the measurement.
     backlog_by_destination: Mapping[str, int]
     #: The entry of the cell in plan.json.
     plan: Mapping[str, Any]
-    #: All of it.
+    #: The complete manifest of the run.
     manifest: Mapping[str, Any]
-    #: All periods.
+    #: All periods of the run, measured or not.
     spans: tuple[Span, ...] = ()
-    #: Where persistent messages were kept, and whether synced.
+    #: Where persistent messages were stored, and whether the store was synced.
     store: str = ""
-    #: Cells of this run that a broker cannot do.
+    #: Cells of this run that a broker does not support.
     not_applicable: tuple[NotApplicable, ...] = ()
-    #: Of the broker's start, in whichever cell they came.
+    #: Warnings of the broker start; they may stem from any cell of that start.
     warnings: Warnings = Warnings(logged=False)
 
     @property
@@ -282,12 +314,12 @@ class WorkloadResult:
 
     @property
     def model(self) -> Model:
-        """Rebuilt from the plan."""
+        """The model, rebuilt from the plan."""
         return self.workload.from_json(self.plan["topology"])
 
     @property
     def figure_name(self) -> str:
-        """Of our own figure."""
+        """Name of this suite's own figure of merit."""
         return self.workload.figure_name(self.topology)
 
     @property
@@ -297,12 +329,12 @@ class WorkloadResult:
 
     @property
     def first_failure(self) -> str | None:
-        """The test and the place, in the order of the rules."""
+        """The first failed test and its place, in the order of the rules."""
         return f"{self.failed[0].rule.name}, {self.failed[0].scope}" if self.failed else None
 
     @property
     def tests(self) -> tuple[AuditCheck, ...]:
-        """One for each rule and period."""
+        """One check for each rule and period."""
         return tests(self.audit)
 
     @property
@@ -311,26 +343,30 @@ class WorkloadResult:
 
     @property
     def p90_ms(self) -> float | None:
-        """Of the delivery time at the slowest event handler, in the measurement; None where nothing was received."""
+        """90th percentile of the delivery time at the slowest event handler in the measurement period, in ms.
+
+        None if nothing was received.
+        """
         handlers = () if self.measured is None else self.measured.handlers
-        return max((one.delivery.p90_ms for one in handlers if one.delivery.p90_ms is not None), default=None)
+        percentiles = (handler.delivery.p90_ms for handler in handlers)
+        return max((value for value in percentiles if value is not None), default=None)
 
     @property
     def failed(self) -> tuple[AuditRow, ...]:
-        """In the order in which the tests stand; the first of them is named first."""
+        """The failed rows, in the order of the tests."""
         return tuple(row for row in self.audit if row.verdict is AuditVerdict.FAIL)
 
     @property
     def compliant(self) -> bool:
-        """By the run rules, but for having clients and server on one host."""
+        """Whether the result is valid and deviates from the run rules at most by running everything on one host."""
         return self.verdict == VerdictKind.VALID and set(self.deviations) <= {ONE_HOST}
 
     @property
     def measured(self) -> PeriodResult | None:
         """The measurement period; None in a run without one."""
-        return next((one for one in self.periods if one.period is Period.MEASUREMENT), None)
+        return next((result for result in self.periods if result.period is Period.MEASUREMENT), None)
 
 
 def disclaimers(results: Sequence[WorkloadResult]) -> tuple[str, ...]:
-    """Of the workloads that the results are of, each once."""
+    """The disclaimers of the results' workloads, each of them once."""
     return tuple(dict.fromkeys(result.workload.disclaimer for result in results))

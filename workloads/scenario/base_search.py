@@ -1,13 +1,13 @@
-"""The search for the highest load that passes: doubling, then bisection. Pure; whoever runs the probes answers.
+"""The search for the highest load that passes: doubling, then bisection. Pure; the caller runs the probes.
 
     search = Search(first=4)
     while (base := search.next_base) is not None:
         search = search.answered(base, passed=...)
     search.best, search.ended
 
-An answer is taken as it is, and the last one about a BASE counts: a passed probe that a longer confirmation takes back
-is `answered` once more, and the search goes on below it. Whatever passed above a BASE that failed counts for nothing,
-so that the best one has no failure below it.
+The last answer for a BASE counts: if a longer confirmation contradicts a passed probe, the caller calls `answered` for
+that BASE again, and the search continues below it. A BASE that passed above one that failed is ignored, so that there
+is no failure below the best BASE.
 """
 
 from __future__ import annotations
@@ -29,22 +29,26 @@ class Ended(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
+    """The outcome of one probe."""
+
     base: int
     passed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class BaseSearch:
-    """How far a search has come. Raises WorkloadError where its limits leave nothing to search.
+    """The state of a search. Raises WorkloadError if its limits leave nothing to search."""
 
-    first: the BASE to begin with · most: no BASE above it is tried · resolution: how far the lowest BASE that failed
-    may lie above the best, as a share of it; 1 BASE is always near enough · most_probes: answers, at most.
-    """
-
+    #: The BASE of the first probe.
     first: int = 1
+    #: The highest BASE that is tried.
     most: int = 100_000
+    #: The search ends when the lowest failed BASE is at most this share above the best one; a difference of 1 BASE
+    #: always ends it.
     resolution: float = 0.05
+    #: Maximum number of answers.
     most_probes: int = 12
+    #: The answers so far.
     probes: tuple[Trial, ...] = ()
 
     def __post_init__(self) -> None:
@@ -62,7 +66,7 @@ class BaseSearch:
 
     @property
     def best(self) -> int | None:
-        """The highest BASE that passed, of those below every one that failed."""
+        """The highest BASE that passed, among those below every BASE that failed."""
         failing = self.failing
         return max(
             (base for base, passed in self._answers.items() if passed and (failing is None or base < failing)),
@@ -71,7 +75,7 @@ class BaseSearch:
 
     @property
     def ended(self) -> Ended | None:
-        """None while there is something to try."""
+        """Why the search has ended; None while there is another probe to run."""
         best, failing = self.best, self.failing
         if failing == 1:
             return Ended.NOTHING_PASSES
@@ -83,7 +87,7 @@ class BaseSearch:
 
     @property
     def next_base(self) -> int | None:
-        """What to try next; None once the search has ended."""
+        """The BASE of the next probe; None once the search has ended."""
         if self.ended is not None:
             return None
         match self.best, self.failing:

@@ -1,15 +1,16 @@
-"""A load that reacts: drivers start chains of messages at planned instants, event handlers consume and answer them.
+"""A reactive load: drivers start chains of messages at planned instants, event handlers consume and answer them.
 
-A scenario knows no business. It is what an engine needs of one, as plain rows: who consumes what, in a transaction or
-not, what is answered to it, and who sends on his own at which rate. A published workload compiles its tables to one.
+A scenario is independent of the business that it models. It has what the load engine needs, as plain rows: which
+handler consumes which messages, in a transaction or not, how it answers them, and which driver sends at which rate. A
+published workload compiles its tables to a scenario.
 
-A *chain* is all messages that come of one start: its execution's id, a *column* that says how large its messages are,
-and *fields*, small numbers that say who takes part. All of it is fixed by the driver that starts it and copied into
-every message, so that an answer is a look-up: it goes to `destinations[fields[field]]` with `body_bytes[column]` bytes.
-Handlers keep no state.
+A *chain* is all messages that result from one start. It has the id of its execution, a *column* that selects the sizes
+of its messages, and *fields*, small numbers that identify the participants. The driver that starts a chain sets all of
+them, and they are copied into every message, so that an answer is a look-up: it goes to `destinations[fields[field]]`
+with `body_bytes[column]` bytes. Handlers keep no state.
 
-*Producers* are handlers and drivers, numbered together: the handlers first, from 0. A message is known by its producer
-and its *position*, which counts what that producer has sent.
+*Producers* are handlers and drivers, numbered together: the handlers first, from 0. A message is identified by its
+producer and its *position*, the number of messages that the producer has sent before.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from functools import cached_property
 from workloads.errors import WorkloadError
 from workloads.messaging import Destination, DestinationKind
 
-#: All destinations of business workloads are below it: brokers are set up so that nothing there makes a handler's
-#: connection wait.
+#: Prefix of all destinations of business workloads; brokers are configured so that no destination below it blocks the
+#: connection of a handler.
 DESTINATION_PREFIX = "bench.workload"
 
-#: What the stamp has room for.
+#: Limits of the message stamp.
 FIELD_DIGITS = 5
 MOST_FIELD = 10**FIELD_DIGITS - 1
 MOST_PRODUCERS = 10**6
@@ -35,80 +36,88 @@ MOST_STEPS = 10**3
 
 
 class Consumption(StrEnum):
-    """How messages outside transactions are acknowledged; results of the two are never compared.
+    """How messages outside transactions are acknowledged; results of the two modes are never compared.
 
-    STRICT: each before the next one is delivered: acknowledged one by one, one delivered ahead at most. RELAXED: by the
-    broker as it delivers them, as many ahead as it likes. Inside transactions there is no difference but the number
-    delivered ahead.
+    Inside transactions the modes differ only in the prefetch.
     """
 
+    #: Messages are acknowledged individually, with a prefetch of at most one.
     STRICT = "strict"
+    #: The broker acknowledges messages as it delivers them, with unlimited prefetch.
     RELAXED = "relaxed"
 
 
 @dataclass(frozen=True, slots=True)
 class MessageSpec:
-    """A kind of message that a producer sends.
+    """A message type that a producer sends."""
 
-    step: its number among the scenario's · destinations: numbers of the scenario's, at the value of the chain's `field`
-    · body_bytes: by the chain's column · transacted: sent in a transaction, else outside of any.
-    """
-
+    #: Number of the step in the scenario.
     step: int
+    #: Index of the chain's field that selects the destination.
     field: int
+    #: Numbers of destinations in the scenario, indexed by the value of the field.
     destinations: tuple[int, ...]
+    #: Body sizes, indexed by the chain's column.
     body_bytes: tuple[int, ...]
     persistent: bool
+    #: Whether the message is sent in a transaction.
     transacted: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a handler sends for a message; `only_from`: only where this field of the chain is the message's sender.
+    """An answer of a handler to a message.
 
-    A transacted answer to a transacted message is sent in the transaction that consumes it; to any other message, in a
-    transaction of its own. What is not transacted leaves outside, behind the transaction.
+    A transacted answer to a transacted message is sent in the transaction that consumes the message; a transacted
+    answer to any other message is sent in a separate transaction. Other answers are sent after the transaction.
     """
 
     outgoing: MessageSpec
+    #: Index of a field of the chain: the answer is sent only if the field's value is the sender of the message.
     only_from: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """Consumes one step at one place, on one connection, on which it answers as well.
+    """An event handler: consumes the messages of one step at one location, and answers on the same connection."""
 
-    place: for people, as in SM1 · sender: the place's number as it stands in fields · subscriptions: destinations, by
-    number · transacted: consumes in a transaction · durable: its subscriptions outlive its connection.
-    """
-
+    #: Number of the producer.
     number: int
+    #: Name of the location for display, for example SM1.
     place: str
+    #: Number of the location, as used in fields.
     sender: int
+    #: Number of the step that it consumes.
     step: int
+    #: Numbers of the destinations that it subscribes to.
     subscriptions: tuple[int, ...]
+    #: Whether it consumes in a transaction.
     transacted: bool
+    #: Whether its subscriptions outlive its connection.
     durable: bool
     answers: tuple[Reply, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """Starts chains at a rate, on a connection of its own; start k has the execution `first_execution + k`.
+    """Starts chains at a given rate, on a separate connection; start k has the execution `first_execution + k`."""
 
-    phase: the first start, in gaps, 0 to 1: start k is due (k + phase) gaps after the begin of the load · fields: of
-    start k those at k modulo their number · column_limits: a draw of 64 bits below the first of them is column 0, below
-    the second column 1, and so on.
-    """
-
+    #: Number of the producer.
     number: int
+    #: Name of the location for display, for example SM1.
     place: str
+    #: Number of the location, as used in fields.
     sender: int
     outgoing: MessageSpec
+    #: Starts per second.
     rate_per_s: float
+    #: Offset of the first start in mean gaps, 0 to 1: start k is due (k + phase) gaps after the start of the load.
     phase: float
+    #: Execution id of start 0.
     first_execution: int
+    #: The fields of start k are those at index k modulo their number.
     fields: tuple[tuple[int, ...], ...]
+    #: Limits for a draw of 64 bits: below the first limit it selects column 0, below the second column 1, and so on.
     column_limits: tuple[int, ...]
 
     def execution(self, start: int) -> int:
@@ -120,9 +129,13 @@ class Driver:
 
 @dataclass(frozen=True)
 class Scenario:
-    """steps: the names of the messages, by number. Raises WorkloadError for what the stamp has no room for."""
+    """Everything that the load engine needs to run a workload.
+
+    Raises WorkloadError if a number exceeds the limits of the message stamp.
+    """
 
     name: str
+    #: Names of the message types, by number.
     steps: tuple[str, ...]
     destinations: tuple[Destination, ...]
     handlers: tuple[Handler, ...]
@@ -130,7 +143,7 @@ class Scenario:
 
     def __post_init__(self) -> None:
         producers: list[Handler | Driver] = [*self.handlers, *self.drivers]
-        numbers = [one.number for one in producers]
+        numbers = [producer.number for producer in producers]
         if numbers != list(range(len(numbers))):
             raise WorkloadError(f"{self.name}: producers are numbered {numbers[:5]}...; expected 0, 1, 2, ...")
         if len(numbers) > MOST_PRODUCERS or len(self.steps) > MOST_STEPS:
@@ -139,7 +152,7 @@ class Scenario:
                 f"{MOST_PRODUCERS} and {MOST_STEPS}"
             )
         largest = max((value for driver in self.drivers for row in driver.fields for value in row), default=0)
-        if max(largest, *(one.sender for one in producers)) > MOST_FIELD:
+        if max(largest, *(producer.sender for producer in producers)) > MOST_FIELD:
             raise WorkloadError(f"{self.name}: more than {MOST_FIELD + 1} locations or product families")
 
     @property
@@ -148,7 +161,7 @@ class Scenario:
 
     @cached_property
     def copies(self) -> tuple[int, ...]:
-        """How often a message to each destination is delivered: to every subscriber of a topic, once from a queue."""
+        """Copies per message, by destination: one for each subscriber of a topic, one for a queue."""
         subscribers = Counter(number for handler in self.handlers for number in handler.subscriptions)
         return tuple(
             1 if destination.kind is DestinationKind.QUEUE else subscribers[number]
@@ -164,14 +177,14 @@ class Scenario:
         """Whether anything is consumed or sent in a transaction."""
         answers = [answer.outgoing for handler in self.handlers for answer in handler.answers]
         sent = [*answers, *(driver.outgoing for driver in self.drivers)]
-        return any(handler.transacted for handler in self.handlers) or any(one.transacted for one in sent)
+        return any(handler.transacted for handler in self.handlers) or any(message.transacted for message in sent)
 
 
 def splitmix64(position: int) -> int:
     """Number `position` of the SplitMix64 sequence with seed 0: evenly distributed over 0 to 2**64 - 1.
 
-    Source: Steele, Lea, Flood, *Fast Splittable Pseudorandom Number Generators*, 2014. Plain 64-bit arithmetic, which
-    numpy and Spark can repeat.
+    Source: Steele, Lea, Flood, *Fast Splittable Pseudorandom Number Generators*, 2014. Plain 64-bit arithmetic, so
+    that numpy and Spark can compute the same numbers.
     """
     state = position * 0x9E3779B97F4A7C15 % 2**64
     state = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % 2**64

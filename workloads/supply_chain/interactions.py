@@ -1,20 +1,21 @@
-"""The seven interactions as tables: every message, who sends it to whom, and what makes them send it.
+"""The seven interactions as tables: every message with its sender, its receiver and its trigger.
 
 Source: Sachs, Kounev, Bacon, Buchmann, *Workload Characterization of the SPECjms2007 Benchmark* (2009), section 2.3
-and Table 1. A row is a *step*. Its sender and receiver are *parties*: parts in an execution of the interaction, which
-the execution's number casts with locations. Everything else of the workload is arithmetic on these rows.
+and Table 1. A row is a *step*. Its sender and receiver are *parties*: roles in an execution of the interaction; the
+number of the execution determines which location plays each of them. Everything else in the workload is computed from
+these rows.
 
-What the paper leaves open, and what stands here instead:
+Choices where the paper leaves something open:
 
 * Interaction 5 is of group c: Table 1 and the equations per location say so; those of section 3.1a (d) contradict them.
-* Who sends what the RFID readers see: `shipDep` and `shipInfo` the distribution centre, `pShipInfo` the supplier. The
-  equations per location (chi_SM, chi_DC, chi_SP) hold only so.
+* Sender of the messages about what RFID readers see: the distribution centre for `shipDep` and `shipInfo`, the supplier
+  for `pShipInfo`. The equations per location (chi_SM, chi_DC, chi_SP) hold only with this choice.
 * Which receipt triggers which message: in the order of section 2.3. The statistics to the headquarters follow the
   message that reports the goods' departure (`shipDep`) or arrival (`pShipInfo`), not the order.
-* A distribution centre orders from one supplier per call for offers. It does not draw: the winner is cast, and an
-  offer is answered only where it is from the winner.
+* A distribution centre orders from one supplier per call for offers. It does not choose at random: the number of the
+  execution determines the winner, and only the winner's offer is answered.
 * Interaction 6 goes to all supermarkets, interaction 7 is described by its sizes only (xi_6 and xi_7).
-* Object, text, stream and map messages are all bodies of bytes; the type's name is kept for the disclosure.
+* Object, text, stream and map messages all have bodies of bytes; the type's name is kept for the disclosure.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Role(StrEnum):
 
 
 class Participant(StrEnum):
-    """A part in an execution of an interaction: one location, or all that a topic reaches."""
+    """A party in an execution of an interaction: one location, or all locations that subscribe to a topic."""
 
     SM = "supermarket"
     DC = "distribution_centre"
@@ -51,7 +52,7 @@ class Participant(StrEnum):
 
     @property
     def plural(self) -> bool:
-        """Whether several locations play it at once."""
+        """Whether the party consists of several locations."""
         return self in (Participant.SUPPLIERS, Participant.SUPERMARKETS)
 
 
@@ -84,35 +85,39 @@ _GROUPS: Mapping[tuple[DestinationKind, bool], DestinationGroup] = {
 
 @dataclass(frozen=True, slots=True)
 class DeliveryOptions:
-    """How a message is produced and consumed; `durable` says it of a topic's subscriptions."""
+    """How a message is produced and consumed."""
 
     persistent: bool
     transacted: bool
+    #: Whether the subscriptions to its topic are durable.
     durable: bool = False
 
 
-#: Table 1, column "Prop.": NP, NT (, ND) · P, T · P, T, D.
+#: NP, NT (, ND) in column "Prop." of Table 1.
 PLAIN = DeliveryOptions(persistent=False, transacted=False)
+#: P, T in column "Prop." of Table 1.
 SAFE = DeliveryOptions(persistent=True, transacted=True)
+#: P, T, D in column "Prop." of Table 1.
 DURABLE = DeliveryOptions(persistent=True, transacted=True, durable=True)
 
 
 @dataclass(frozen=True, slots=True)
 class MessageType:
-    """One message of an interaction.
+    """A message of an interaction; a single receiver has a queue for it, several receivers subscribe to a topic."""
 
-    It is sent by a driver, or upon each receipt of the message `after`; where `after_from` is given, only upon the
-    receipt of the one that this party sent. A single receiver has a queue for it, plural ones subscribe to a topic.
-    """
-
+    #: Number of the interaction.
     interaction: int
+    #: Name of the message.
     message: str
     sender: Participant
     receiver: Participant
     mode: DeliveryOptions
+    #: Type of the JMS message in the paper.
     body: str
     description: str
+    #: Name of the message whose receipt triggers this one; None if a driver sends it.
     after: str | None = None
+    #: If given, only a triggering message that this party sent counts.
     after_from: Participant | None = None
 
     @property
@@ -126,7 +131,7 @@ class MessageType:
 
 @dataclass(frozen=True, slots=True)
 class InteractionSpec:
-    """An interaction; the sender of its first step starts it. A step stands behind the one that triggers it."""
+    """An interaction; the sender of its first step starts it. A step is listed after the step that triggers it."""
 
     title: str
     steps: tuple[MessageType, ...]

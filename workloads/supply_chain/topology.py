@@ -5,14 +5,14 @@ reporting rules, section 3.6.1, which are those of the whole system.
 
 Choices where the sources leave something open:
 
-* Product families are assigned to the suppliers round robin: supplier i offers as many as all others, beginning behind
-  the last of supplier i - 1. Every family then has a supplier, and the numbers of suppliers of two families differ by
-  one at most; with families drawn at random, vertical calls would find no supplier in 3 % of the cases.
+* Product families are assigned to the suppliers round robin: each supplier offers the same number of families, starting
+  after the last one of supplier i - 1. Every family then has a supplier, and the numbers of suppliers of two families
+  differ by one at most; with families drawn at random, vertical calls would find no supplier in 3 % of the cases.
 * Horizontal: rho = 5 / |families| is larger than 1 below BASE 5. There each supplier offers all families. zeta is 2
   exactly where 0.4 BASE is whole, and the published mix holds where BASE is a multiple of 5.
 * Supermarket i is supplied by distribution centre i modulo their number.
 * The headquarters are one location with several instances: each has its own queues, the three topics to all
-  supermarkets are one each. The rates of interactions 3, 6 and 7 are those of all instances together.
+  supermarkets exist once. The rates of interactions 3, 6 and 7 are those of all instances together.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from workloads.scenario.model import DESTINATION_PREFIX
 from workloads.supply_chain.interactions import INTERACTIONS, InteractionSpec, MessageType, Participant, Role
 from workloads.supply_chain.sizes import SIZE_DISTRIBUTIONS, SizeDistribution
 
-#: A process has at most 2**20 descriptors unless its kernel is told otherwise (Linux, fs.nr_open); one connection each.
+#: A process has at most 2**20 descriptors by default (Linux, fs.nr_open), and each connection needs one.
 MOST_CONNECTIONS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """`index` counts from 0 within a role, names from 1 (SM1, ...)."""
+    """A location; `index` counts from 0 within a role, names count from 1 (SM1, ...)."""
 
     role: Role
     index: int
@@ -46,9 +46,10 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """An interaction that runs: `rate_per_s` is the paper's lambda, per starting location or of all headquarters."""
+    """An interaction of a topology, with its rate and message sizes."""
 
     script: InteractionSpec
+    #: Executions per second, the paper's lambda: per starting location, or of all headquarters instances together.
     rate_per_s: Fraction
     size_law: SizeDistribution
 
@@ -59,18 +60,23 @@ class Interaction:
 
 @dataclass(frozen=True)
 class Topology:
-    """Raises WorkloadError where a part that an interaction needs has no location, or a product family no supplier.
+    """The locations of the supply chain, and the interactions between them.
 
-    families_per_supplier: rho |families| · handlers_per_queue: event handlers that compete for a queue's messages; a
-    subscription to a topic has one.
+    Raises WorkloadError if a party of an interaction has no location, or a product family has no supplier.
     """
 
     name: str
+    #: Scale of the workload.
     base: int
+    #: Number of locations of each role.
     locations: Mapping[Role, int]
+    #: By number.
     interactions: Mapping[int, Interaction]
+    #: Number of product families.
     families: int = 0
+    #: rho |families|
     families_per_supplier: int = 0
+    #: Event handlers that compete for the messages of a queue; a subscription to a topic has one.
     handlers_per_queue: int = 1
 
     def __post_init__(self) -> None:
@@ -114,7 +120,7 @@ class Topology:
             )
 
     def only(self, *numbers: int) -> Topology:
-        """The same locations with these interactions alone. Raises WorkloadError where one does not run here."""
+        """The same locations with only these interactions. Raises WorkloadError if one does not exist here."""
         for number in numbers:
             if number not in self.interactions:
                 raise WorkloadError(
@@ -129,17 +135,17 @@ class Topology:
 
     @property
     def zeta(self) -> Fraction:
-        """Suppliers of a product family, on average."""
+        """Average number of suppliers of a product family."""
         return self.rho * self.locations[Role.SP]
 
     @property
     def delta(self) -> Fraction:
-        """Supermarkets of a distribution centre, on average."""
+        """Average number of supermarkets of a distribution centre."""
         return Fraction(self.locations[Role.SM], self.locations[Role.DC])
 
     @cached_property
     def steps(self) -> tuple[MessageType, ...]:
-        """Of all interactions that run, in their order."""
+        """The message types of all interactions of this topology, in the order of the interactions."""
         return tuple(step for interaction in self.interactions.values() for step in interaction.script.steps)
 
     @cached_property
@@ -164,15 +170,16 @@ class Topology:
         return supermarket % self.locations[Role.DC]
 
     def started_per_s(self, number: int) -> Fraction:
-        """Executions of an interaction in the whole system."""
+        """Executions per second of an interaction in the whole system."""
         interaction = self.interactions[number]
         starters = 1 if interaction.starter is Participant.HQ else self.locations[interaction.starter.role]
         return interaction.rate_per_s * starters
 
     def receivers(self, step: MessageType) -> tuple[str, ...]:
-        """Names of the parties that a message may go to, at the index that the receiving party is assigned.
+        """Names of the parties that can receive a message, indexed by the number of the receiving party.
 
-        That is a location's index for a queue, a product family's for a call for offers, and 0 for what goes to all.
+        This is the index of a location for a queue, the index of a product family for a call for offers, and 0 for a
+        message to all supermarkets.
         """
         names: Mapping[Participant, tuple[str, ...]] = {
             Participant.SUPPLIERS: tuple(f"PF{family + 1}" for family in range(self.families)),
@@ -181,7 +188,7 @@ class Topology:
         return names.get(step.receiver) or tuple(map(str, self.at(step.receiver.role)))
 
     def destinations(self, step: MessageType) -> tuple[Destination, ...]:
-        """The destinations of a message, at the same index."""
+        """The destinations of a message, with the same index as `receivers`."""
         return tuple(
             Destination(step.kind, f"{DESTINATION_PREFIX}.{receiver}.{step.message}")
             for receiver in self.receivers(step)
@@ -191,14 +198,14 @@ class Topology:
         return tuple(Location(role, index) for index in range(self.locations[role]))
 
     def consumed(self, step: MessageType, location: Location) -> tuple[int, ...]:
-        """Of the message's destinations those that a location of the receiving role consumes, by index."""
+        """The indices of the message's destinations that a location of the receiving role consumes."""
         if step.receiver is Participant.SUPPLIERS:
             return self.families_of[location.index]
         return (0,) if step.receiver is Participant.SUPERMARKETS else (location.index,)
 
     @property
     def handlers(self) -> int:
-        """Event handlers: one for each message that a location receives, or several where they compete for a queue."""
+        """Number of event handlers: one per location and message type received, or several that compete for a queue."""
         return sum(
             self.locations[step.receiver.role] * (1 if step.receiver.plural else self.handlers_per_queue)
             for step in self.steps
@@ -206,12 +213,12 @@ class Topology:
 
     @property
     def drivers(self) -> int:
-        """One for each interaction at each location that starts it; each headquarters instance is one."""
+        """Number of drivers: one per interaction and starting location; each headquarters instance is a location."""
         return sum(self.locations[interaction.starter.role] for interaction in self.interactions.values())
 
     @property
     def connections(self) -> int:
-        """One per event handler and driver: a transaction belongs to a connection, a slow reader to itself."""
+        """One connection per event handler and driver, so that neither transactions nor slow readers share one."""
         return self.handlers + self.drivers
 
 
@@ -219,7 +226,8 @@ def _one_of(numbers: Mapping[int, object]) -> str:
     return ", ".join(map(str, numbers))
 
 
-#: Per starting location and second (headquarters: of all), section 3.6.1's Table 1; exact values behind its decimals.
+#: Executions per second and starting location (headquarters: of all instances), from Table 1 of section 3.6.1; the
+#: exact values of its rounded decimals.
 HORIZONTAL_PER_S: Mapping[int, Fraction] = {
     1: Fraction(3200, 2079),
     2: Fraction(32, 15),
@@ -230,7 +238,8 @@ HORIZONTAL_PER_S: Mapping[int, Fraction] = {
     7: Fraction(120, 13),
 }
 
-#: Of the whole system, per second and BASE: section 3.6.1's Table 2; exact values behind its decimals.
+#: Executions per second and BASE in the whole system, from Table 2 of section 3.6.1; the exact values of its rounded
+#: decimals.
 VERTICAL_PER_S: Mapping[int, Fraction] = {
     1: Fraction(16, 21),
     2: Fraction(16, 75),
@@ -243,7 +252,7 @@ VERTICAL_PER_S: Mapping[int, Fraction] = {
 
 
 def running(rates_per_s: Mapping[int, Fraction]) -> dict[int, Interaction]:
-    """The interactions of the tables at these rates, with the published sizes."""
+    """The published interactions and sizes, at these rates."""
     return {
         number: Interaction(INTERACTIONS[number], rate, SIZE_DISTRIBUTIONS[number])
         for number, rate in rates_per_s.items()
@@ -274,7 +283,7 @@ def vertical(base: int, handlers_per_queue: int = 1) -> Topology:
     return Topology("vertical", base, locations, running(rates_per_s), 100, 50, handlers_per_queue)
 
 
-#: The two whose BASE is published; freeform is a user's own.
+#: The two topologies whose scaling with BASE is published; a freeform topology is defined by the user.
 CONTROLLED = {"horizontal": horizontal, "vertical": vertical}
 
 

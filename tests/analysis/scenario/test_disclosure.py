@@ -127,8 +127,8 @@ def test_a_figure_of_its_own_name():
     [
         (None, 1800, "not known: the broker's files could not be measured"),
         (40_000.0, 60, "measured over 60 s only, below 600 s"),
-        (40_000.0, 1800, "there is room for it"),
-        (4e6, 1800, "there is not enough room for it"),
+        (40_000.0, 1800, "the disk has enough free space"),
+        (4e6, 1800, "the disk does not have enough free space"),
         (-3.0, 1800, "the files did not grow in the period"),
     ],
 )

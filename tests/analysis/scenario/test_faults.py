@@ -67,7 +67,7 @@ def test_a_slow_driver_is_named_by_its_rate_first(results):
         (Fault.LOSE, "1 missing, first message 33 of the driver SM2 order, execution 33 of interaction 1 at SM2"),
         (Fault.CUT, "nobody sent statInfoOrderDC"),
         (Fault.DOUBLE, "more messages than the tables have"),
-        (Fault.SKIP, "numbers"),
+        (Fault.SKIP, "executions recorded"),
     ],
 )
 def test_a_failure_has_an_example(results, fault, words):

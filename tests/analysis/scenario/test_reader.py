@@ -159,8 +159,8 @@ def _unplanned(run):
         (_hole, "0, 1, 2, ... without a gap"),
         (_stranger, "handler 99 is not in the plan"),
         (_cell, "match no planned cell"),
-        (_producer, "a producer or a destination that the plan does not have"),
-        (_order, "does not follow what is before it"),
+        (_producer, "a producer or a destination that is not in the plan"),
+        (_order, "does not follow the period before it"),
         (_unplanned, "starts without a planned instant"),
     ],
 )

@@ -37,7 +37,7 @@ def flow(topology: Topology, number: int) -> str:
     places = {party: _place(column, len(parties)) for column, party in enumerate(parties)}
     bottom = _HEAD + _ROW * len(steps)
     elements = [
-        text(0, 18, "sent upon", size=12, tone=Tone.SOFT),
+        text(0, 18, "triggered by", size=12, tone=Tone.SOFT),
         text(_RIGHT + 24, 18, "delivered by", size=12, tone=Tone.SOFT),
     ]
     counts = {role.value: topology.locations[role] for role in Role}

@@ -159,7 +159,7 @@ def _count(
     """The row of a count. Counts are whole numbers, so the limits are rounded outwards to whole numbers.
 
     Drivers are staggered: a period has up to one execution more or less than its share. If the messages of a chain
-    follow each other, each edge of the period may also cut an execution in two.
+    follow each other, an edge of the period may also cut an execution in two.
     """
     scope = f"interaction {one.number}"
     edges = 2 if rule is not limits.INPUT_RATE and len(_steps(material.cell, one.number)) > 1 else 1

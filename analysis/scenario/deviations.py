@@ -186,7 +186,7 @@ def _load(material: AuditInput, period: PeriodResult) -> Iterator[Finding]:
             f"generator lateness in the {period.period}",
             f"p99 of the starts {late.p99_ms:.1f} ms late, p90 {late.p90_ms:.1f} ms",
             f"{limit:.1f} ms, a tenth of the slowest handler's p99; the rules allow 20 % pacing misses",
-            "give the load a CPU of its own, or choose a lower BASE",
+            "assign a separate CPU to the load, or choose a lower BASE",
             broker=broker,
         )
     workers: Any = material.cell.run.manifest["options"].get("workers", 1)

@@ -133,8 +133,8 @@ def comparable(runs: Sequence[ScenarioRecord]) -> None:
     """
     for key, what, why in (
         ("workload", "workloads", "they have no message in common"),
-        ("topology", "topologies", "a result in one says nothing of a result in another (sections 1.6 and 2.3)"),
-        ("consumption", "consumptions", "a strict acknowledgement costs what a relaxed one does not"),
+        ("topology", "topologies", "their results are not comparable (sections 1.6 and 2.3)"),
+        ("consumption", "consumptions", "strict acknowledgement has costs that relaxed acknowledgement does not have"),
     ):
         values = dict(_values(runs, key))
         if len(values) > 1:

@@ -52,5 +52,5 @@ def test_a_broker_that_only_sends_in_transactions(tmp_path):
     assert said["figure"]["value"] == 10
     assert said["configuration"]["transactions"] == "send-only"
     assert not said["test_info"]["compliant"]
-    assert "what a transaction consumes is acknowledged outside it (sections 4.2.2 and 4.3)" in screen
+    assert "messages consumed in a transaction are acknowledged outside it (sections 4.2.2 and 4.3)" in screen
     assert "compliant: no" in screen

@@ -201,7 +201,7 @@ def unanswered(seen):
     answer = next(
         step.message for step in INTERACTIONS[interaction].steps if step.after == taken and step.mode.transacted
     )
-    return f"interaction {interaction}", f"{execution(row)}: nobody sent {answer}"
+    return f"interaction {interaction}", f"{execution(row)}: {answer} was not sent"
 
 
 def measured(seen, instant):
@@ -331,4 +331,4 @@ def test_a_broker_that_stops_answering(seen):
     assert period["drain"] < 20
     assert "first to fail: input rate, interaction 4: " in one.screen
     assert "backlog at the end of the measurement: 10 copies, 1 for bench.workload." in one.screen
-    assert "10 messages of transactions that nobody confirmed" in " ".join(one.screen.split())
+    assert "10 messages of unconfirmed transactions" in " ".join(one.screen.split())

@@ -7,5 +7,5 @@ from collections.abc import Mapping
 from workloads.scenario.workload import Workload
 from workloads.specjms2007 import WORKLOAD as SPECJMS2007
 
-#: By the name that records have under `workload`.
-WORKLOADS: Mapping[str, Workload] = {one.name: one for one in (SPECJMS2007,)}
+#: The workloads by name, as in key `workload` of the records.
+WORKLOADS: Mapping[str, Workload] = {workload.name: workload for workload in (SPECJMS2007,)}

@@ -1,7 +1,7 @@
 """The system under test as a picture: processes with their CPUs, connections, broker and store, from manifest and plan.
 
-What the manifest does not say is not drawn; a broker given by a URL of another host is drawn outside of this one.
-Asked for by the run rules, section 6.3.
+Facts that are not in the manifest are not drawn; a broker given by the URL of another host is drawn outside this host.
+Required by the run rules, section 6.3.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 from analysis.report.svg import WIDTH, Anchor, Tone, box, head, line, lines, svg, text
 from analysis.scenario.one_host import on_one_host
 
-#: Load to the left, broker to the right, connections between them.
+#: Horizontal extent of the load on the left and of the broker on the right; connections are drawn between them.
 _LOAD, _BROKER = (16.0, 300.0), (600.0, WIDTH - 16.0)
 _TOP, _STEP = 52.0, 17.0
 
-#: Workers that have a box of their own; further ones are counted.
+#: Maximum number of workers drawn as boxes; further workers are only counted.
 _WORKERS = 4
 
 #: The provider of a broker that the suite did not start.
@@ -67,7 +67,7 @@ def _host(host: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _load(options: Mapping[str, Any]) -> tuple[list[str], float]:
-    """The boxes of the load's processes, and where they end."""
+    """The boxes of the load's processes, and the y coordinate of their lower end."""
     workers = int(options.get("workers", 1))
     cpus = _cpus(options.get("load_cpus"))
     shown = min(workers, _WORKERS)
@@ -106,7 +106,7 @@ def _broker(label: str, facts: Mapping[str, Any]) -> Iterator[str]:
     yield " ".join(filter(None, (facts.get("product") or label, facts.get("version"))))
     provider = facts.get("provider")
     if provider == _URL:
-        yield "ran already, on this host" if on_one_host(label, facts) else "ran already; its host is not known here"
+        yield "already running, on this host" if on_one_host(label, facts) else "already running on an unknown host"
     elif provider:
         yield f"provided by {facts.get('image') or provider}"
     if "cpus" in facts:
@@ -124,7 +124,7 @@ def _broker(label: str, facts: Mapping[str, Any]) -> Iterator[str]:
 def _store(facts: Mapping[str, Any], host: Mapping[str, Any]) -> Iterator[str]:
     options: Mapping[str, Any] = facts.get("options") or {}
     if options.get("store"):
-        yield f"{options['store']}, synced: {options.get('sync', 'not told')}"
+        yield f"{options['store']}, synced: {options.get('sync', 'unknown')}"
         described: Mapping[str, Any] = host.get("store") or {}
         disk = described.get("disk") or "a disk"
         if described.get("filesystem"):

@@ -1,7 +1,7 @@
-"""Delivery times of an interaction's destinations over the run: a row for each, a cell for each slice of time.
+"""Delivery times of an interaction's destinations over the run: a row for each destination, a cell for each slice.
 
-Shades go by decades, the same in every picture, so that two of them may be laid side by side; what is above the limit
-of the rules has a colour of its own. What a cell stands for is said where a reader points at it.
+Each decade has a shade, which is the same in every picture, so that two pictures can be compared; values above the
+limit of the rules have a separate colour. A tooltip shows the values of a cell.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from analysis.report.svg import WIDTH, Anchor, Tone, cell, line, svg, text
 from analysis.scenario.results import PeriodSlice, WorkloadResult
 from workloads.scenario.limits import DELIVERY_TIME
 
-#: Rows of a picture: the slowest destinations; all others are in the tables, by event handler.
+#: Maximum number of rows, for the slowest destinations; the others are in the tables, by event handler.
 MOST_ROWS = 40
 
-#: Up to these ms a tone and its shade; the last but one is the limit of the rules.
+#: Upper limit in ms, tone and shade; the last but one is the limit of the rules.
 _TONES = (
     (1.0, Tone.FIRST, 0.12),
     (10.0, Tone.FIRST, 0.3),
@@ -30,7 +30,7 @@ _LEFT, _TOP, _ROW = 210.0, 46.0, 13.0
 
 
 def grid(result: WorkloadResult, messages: Sequence[str]) -> tuple[str, str]:
-    """An `<svg>` element, and a sentence on what it leaves out; both empty where nothing was received."""
+    """An `<svg>` element and a sentence on the destinations that it omits; both empty if nothing was received."""
     found: dict[str, list[PeriodSlice]] = {}
     for one in result.slices:
         if one.message in messages:
@@ -51,7 +51,7 @@ def grid(result: WorkloadResult, messages: Sequence[str]) -> tuple[str, str]:
         f"Grid of delivery times by destination and time; the slowest is {_short(rows[0][0].destination)} with "
         f"{_slowest_ms(rows[0]):,.1f} ms as its highest 90th percentile."
     )
-    said = f"Of {len(rows)} destinations the {len(shown)} slowest." if len(rows) > len(shown) else ""
+    said = f"The {len(shown)} slowest of {len(rows)} destinations." if len(rows) > len(shown) else ""
     return svg(alt, bottom + 6, elements), said
 
 
@@ -60,7 +60,7 @@ def _slowest_ms(row: Sequence[PeriodSlice]) -> float:
 
 
 def _legend() -> Iterator[str]:
-    """One patch for each shade, behind what they stand for."""
+    """A patch for each shade, followed by its meaning."""
     for place, (limit_ms, tone, shade) in enumerate(_TONES):
         x = _LEFT + 122 * place
         name = f"up to {limit_ms:,.0f} ms" if limit_ms < inf else "above"
@@ -86,5 +86,5 @@ def _cell(one: PeriodSlice, x: float, y: float, slice_s: int, scale: float) -> s
 
 
 def _short(destination: str) -> str:
-    """The place and the message: all names begin alike."""
+    """The place and the message, without the prefix that all names share."""
     return " ".join(destination.rsplit(".", 2)[-2:])

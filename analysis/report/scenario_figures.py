@@ -1,4 +1,4 @@
-"""Results of a workload -> pictures as values: rates against the plan, and everything else over the time of the run."""
+"""Results of a workload -> pictures as values: rates compared with the plan, and time series of the run."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from analysis.results import Interval
 from analysis.scenario.results import InteractionResult, Second, WorkloadResult
 from workloads.scenario.limits import DELIVERY_TIME, INPUT_RATE
 
-#: A line is drawn through so many points at most; each is then the highest of several seconds.
+#: Maximum number of points of a line; in longer runs each point is the highest of several seconds.
 MOST_POINTS = 300
 
-_SECONDS = "s from the begin of the load"
+_SECONDS = "s from the start of the load"
 
 _RATIOS: tuple[tuple[str, Callable[[InteractionResult], tuple[float, float]]], ...] = (
     ("starts", lambda one: (one.started_per_s, one.planned_per_s)),
@@ -22,7 +22,7 @@ _RATIOS: tuple[tuple[str, Callable[[InteractionResult], tuple[float, float]]], .
 
 
 def rates(result: WorkloadResult) -> Picture | None:
-    """Achieved / planned of every interaction in each measured period; None without one."""
+    """Achieved / planned rates of every interaction in each measured period; None without a measured period."""
     panels = tuple(
         Panel(
             str(period.period),
@@ -58,9 +58,9 @@ def rates(result: WorkloadResult) -> Picture | None:
     )
     return Picture(
         "rates",
-        "Rates achieved against those planned",
-        "Starts of every interaction, and messages sent and received, divided by what the topology and the model ask "
-        f"for. Dotted: the limits of the rules, {INPUT_RATE.limit:.0%} to either side.",
+        "Achieved and planned rates",
+        "Starts of every interaction, and messages sent and received, divided by what the topology and the model "
+        f"predict. Dotted: the limits of the rules, {INPUT_RATE.limit:.0%} to either side.",
         "Dot plot of achieved to planned rates of every interaction; the table below has the numbers.",
         panels,
         missing=nothing,
@@ -68,7 +68,7 @@ def rates(result: WorkloadResult) -> Picture | None:
 
 
 def backlog(result: WorkloadResult) -> Picture | None:
-    """None where no second was recorded."""
+    """The backlog over the whole run; None if no second was recorded."""
     line = _line(result.seconds, lambda at: at.backlog)
     if not line:
         return None
@@ -76,8 +76,8 @@ def backlog(result: WorkloadResult) -> Picture | None:
     return Picture(
         "backlog",
         "Backlog through the periods",
-        "Copies that were sent and committed and not yet received, at the end of each second"
-        f"{_thinned(result.seconds)}. Dotted: where the periods begin.",
+        "Copies that were sent and committed but not yet received, at the end of each second"
+        f"{_thinned(result.seconds)}. Dotted: start of each period.",
         f"Line of the backlog over time; {max(at.backlog for at in result.seconds):,} copies at most.",
         (panel,),
         low=True,
@@ -85,7 +85,7 @@ def backlog(result: WorkloadResult) -> Picture | None:
 
 
 def course(result: WorkloadResult) -> Picture | None:
-    """Throughput, delivery time and the broker's CPU over the whole run; None where no second was recorded."""
+    """Throughput, delivery time and the broker's CPU over the whole run; None if no second was recorded."""
     if not result.seconds:
         return None
     panels = (
@@ -106,7 +106,7 @@ def course(result: WorkloadResult) -> Picture | None:
         "course",
         "The course of the run",
         f"Messages per second, delivery time from sent to received, CPU of the broker{_thinned(result.seconds)}. "
-        "Dotted: where the periods begin.",
+        "Dotted: start of each period.",
         "Lines of throughput, delivery time and broker CPU over time.",
         drawn,
         low=True,
@@ -114,7 +114,7 @@ def course(result: WorkloadResult) -> Picture | None:
 
 
 def delivery(result: WorkloadResult, interaction: int, messages: Sequence[str]) -> Picture | None:
-    """Percentiles of each message's delivery time over time; None where nothing was received."""
+    """Percentiles of each message's delivery time over time; None if nothing was received."""
     lines = (
         ("p50", lambda at: at.delivery_p50_ms),
         ("p90", lambda at: at.delivery_p90_ms),
@@ -130,8 +130,8 @@ def delivery(result: WorkloadResult, interaction: int, messages: Sequence[str]) 
     return Picture(
         f"delivery-{interaction}",
         f"Delivery time of each message of interaction {interaction}",
-        f"From sent to received, of what was received in each second{_thinned(result.seconds)}. Dotted: where the "
-        f"periods begin, and the limit of {DELIVERY_TIME.limit:,.0f} ms where it is near.",
+        f"From sent to received, of the messages received in each second{_thinned(result.seconds)}. Dotted: start of "
+        f"each period, and the limit of {DELIVERY_TIME.limit:,.0f} ms if it is near.",
         f"Percentiles of delivery time over time for {', '.join(panels)}; the table below has those of the period.",
         drawn,
         missing=tuple(message for message, panel in panels.items() if panel is None),
@@ -140,7 +140,7 @@ def delivery(result: WorkloadResult, interaction: int, messages: Sequence[str]) 
 
 
 def capacity(results: Sequence[WorkloadResult]) -> Picture | None:
-    """The broker's CPU and the slowest handler over BASE, a series per broker; None with fewer than two BASEs."""
+    """The broker's CPU and the slowest handler over BASE, one series per broker; None with fewer than two BASEs."""
     shown = [one for one in results if one.measured is not None]
     if len({one.base for one in shown}) < 2:
         return None
@@ -201,7 +201,7 @@ def _over_time(
 
 
 def _line(seconds: Sequence[Second], of: Callable[[Second], float | None]) -> tuple[tuple[float, float], ...]:
-    """Of several seconds the highest: nothing that stood out is smoothed away."""
+    """The highest value of every group of seconds, so that no peak is smoothed away."""
     width = _width(seconds)
     found: dict[int, tuple[float, float]] = {}
     for at in seconds:
@@ -210,7 +210,7 @@ def _line(seconds: Sequence[Second], of: Callable[[Second], float | None]) -> tu
         if value is not None and (place not in found or value > found[place][1]):
             found[place] = (at.second, value)
     line = tuple(found.values())
-    # A single point has no length: it is drawn as a second long.
+    # A single point would be invisible: it is drawn one second long.
     return line if len(line) != 1 else (line[0], (line[0][0] + 1, line[0][1]))
 
 
@@ -220,7 +220,7 @@ def _width(seconds: Sequence[Second]) -> int:
 
 def _thinned(seconds: Sequence[Second]) -> str:
     width = _width(seconds)
-    return "" if width == 1 else f"; of each {width} s the highest"
+    return "" if width == 1 else f"; the highest of every {width} s"
 
 
 def _borders(result: WorkloadResult, *, named: bool = True) -> tuple[tuple[float, str], ...]:

@@ -1,7 +1,7 @@
 """Results of a business workload -> the page: disclaimer, verdict, deviations, then audit, periods, interactions.
 
-A page never shows two workloads, two topologies, or strict beside relaxed consumption (run rules, section 2.1.4):
-results of several runs that differ so are refused, those of one run get a page each.
+A page never combines two workloads, two topologies, or strict and relaxed consumption (run rules, section 2.1.4): such
+results are refused if they belong to several runs, and get separate pages if they belong to one run.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _TEMPLATE = "workload.html.j2"
 
 MEANING = {
     VerdictKind.VALID: "the whole audit passed: every message was followed, and the limits of the rules are kept",
-    VerdictKind.UNVERIFIED: "no test failed, but not every one could be made; the findings say which, and why",
-    VerdictKind.INVALID: "this is no result at this BASE; the findings say what failed",
+    VerdictKind.UNVERIFIED: "no test failed, but some could not be judged; the findings state which, and why",
+    VerdictKind.INVALID: "there is no valid result at this BASE; the findings state what failed",
 }
 
 _PHASES = {"warm_up_s": "warm-up", "measurement_s": "measurement", "drain_s": "drain, at most"}
@@ -38,25 +38,27 @@ _PHASES = {"warm_up_s": "warm-up", "measurement_s": "measurement", "drain_s": "d
 
 @dataclass(frozen=True, slots=True)
 class InteractionShown:
-    """What is shown of one interaction."""
+    """The part of a chapter about one interaction."""
 
+    #: HTML id.
     anchor: str
     number: int
     title: str
-    #: A sequence diagram as SVG; empty where there is none for the workload.
+    #: A sequence diagram as SVG; empty if the workload has none.
     flow: str
-    #: Its messages over time.
+    #: Delivery times of its messages over time.
     delivery: Figure | None
     #: The same by destination, as SVG.
     grid: str
-    #: A sentence on what the grid leaves out.
+    #: A sentence on the destinations that the grid omits.
     left_out: str
+    #: Its messages with their delivery times; None if nothing was measured.
     steps: Table | None
 
 
 @dataclass(frozen=True, slots=True)
 class CaseChapter:
-    """All that the page shows of one result."""
+    """The part of the page about one result."""
 
     anchor: str
     result: WorkloadResult
@@ -82,9 +84,9 @@ class CaseChapter:
 
 
 def write(results: Sequence[WorkloadResult], output: Path | None = None) -> tuple[Path, ...]:
-    """Writes the page of these results; of one run with several kinds of results, a page for each kind beside it.
+    """Writes the page of these results; if one run has several kinds of results, one page for each kind.
 
-    Raises DataError where results of several runs do not belong on one page, and where a page cannot be written.
+    Raises DataError if results of several runs must not share a page, or if a page cannot be written.
     """
     kinds = _kinds(results)
     if len(kinds) > 1 and len({result.run for result in results}) > 1:
@@ -99,7 +101,7 @@ def write(results: Sequence[WorkloadResult], output: Path | None = None) -> tupl
 
 
 def record(results: Sequence[WorkloadResult], paths: Sequence[Path]) -> dict[str, Any]:
-    """`report`: where it is, and what it says in one word; behind the disclaimer."""
+    """`report`: the paths of the pages and the worst verdict, after the disclaimer."""
     return {
         "disclaimer": "\n\n".join(disclaimers(results)),
         "schema": JSON_SCHEMA,
@@ -132,7 +134,7 @@ def html(results: Sequence[WorkloadResult]) -> str:
 
 
 def _kinds(results: Sequence[WorkloadResult]) -> dict[tuple[str, str, str], list[WorkloadResult]]:
-    """By workload, topology and consumption, in the order of the results."""
+    """The results grouped by workload, topology and consumption, in their order."""
     kinds: dict[tuple[str, str, str], list[WorkloadResult]] = {}
     for result in results:
         kinds.setdefault((result.workload.name, result.topology, result.consumption), []).append(result)
@@ -140,7 +142,7 @@ def _kinds(results: Sequence[WorkloadResult]) -> dict[tuple[str, str, str], list
 
 
 def _names(kinds: Iterable[tuple[str, str, str]]) -> list[tuple[str, ...]]:
-    """For people: without the workload where all have the same."""
+    """The kinds for display: without the workload if all kinds have the same one."""
     found = list(kinds)
     several = len({workload for workload, *_ in found}) > 1
     return [kind if several else kind[1:] for kind in found]
@@ -210,7 +212,7 @@ def _title(result: WorkloadResult) -> Iterator[str]:
 def _recovery(of: Recovery) -> Iterator[tuple[str, str]]:
     yield "seconds to recovery", f"{of.seconds_to_recovery:.1f}"
     yield "copies stored at the kill", f"{of.stored_at_the_kill:,}"
-    yield "delivered again, and marked so", f"{of.redelivered:,}"
+    yield "redelivered", f"{of.redelivered:,}"
     yield "in transactions with unknown outcome", f"{of.in_doubt:,}"
 
 
@@ -247,7 +249,7 @@ def _topology(result: WorkloadResult, model: Model) -> Iterator[tuple[str, str]]
 
 
 def _of_broker(result: WorkloadResult) -> dict[str, Any]:
-    """The manifest with this result's broker alone: others of the run have their own chapters."""
+    """The manifest with only this result's broker: the run's other brokers have separate chapters."""
     known = result.manifest.get("brokers", {})
     return {"brokers": {label: facts for label, facts in known.items() if label == result.key.broker}}
 

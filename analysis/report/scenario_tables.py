@@ -1,6 +1,6 @@
 """Results of a workload -> tables as values: audit, interactions, messages, event handlers, periods, storage.
 
-What is wide is cut to its worst rows, and says how many there are: the disclosure beside the report has them all.
+Long tables are cut to their worst rows and state the total number of rows; the disclosure has all rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from workloads.limits import Rule
 from workloads.scenario.periods import Period
 from workloads.schema import Severity
 
-#: Rows of one kind that are shown; of an audit's failures, per test.
+#: Maximum number of rows of a table; in the audit, of failed rows per test.
 MOST = 50
 
 _AUDIT_COLUMNS = (
@@ -40,7 +40,7 @@ _AUDIT_COLUMNS = (
 
 
 def warnings(found: Warnings) -> Table | None:
-    """Every message that was kept, errors first; None where there are none."""
+    """Every message that was kept, errors first; None if there are none."""
     if not found.messages:
         return None
     columns = (
@@ -51,9 +51,9 @@ def warnings(found: Warnings) -> Table | None:
         TableColumn("from", number=False),
     )
     ordered = sorted(found.messages, key=lambda one: one.severity is not Severity.ERROR)
-    more = f"; {found.others:,} further ones differ from all of these, and were not kept" if found.others else ""
+    more = f"; {found.others:,} further distinct messages were not kept" if found.others else ""
     return Table(
-        f"Warnings of this start, in whichever cell they came; what differs in numbers only is one{more}",
+        f"Warnings of this broker start, from all its cells; messages that differ only in numbers share a row{more}",
         columns,
         tuple(
             TableRow((one.text, one.severity, f"{one.count:,}", one.first or NOTHING, one.source)) for one in ordered
@@ -65,19 +65,19 @@ _KINDS = {AuditVerdict.PASS: "", AuditVerdict.FAIL: "invalid", AuditVerdict.NOT_
 
 
 def audit(result: WorkloadResult) -> Table:
-    """Every test: what fails row by row, what passes or was not judged in one row with the worst of its places."""
+    """Every test: one row for each failed place, and one row with the worst place for each of the other verdicts."""
     by_rule: dict[Rule, list[AuditRow]] = {}
     for row in result.audit:
         by_rule.setdefault(row.rule, []).append(row)
     return Table(
-        "Every test of the audit; of what passes the place that is closest to the limit, of what fails every place",
+        "Every test of the audit; for passed tests the place closest to the limit, for failed tests every failed place",
         _AUDIT_COLUMNS,
         tuple(row for of_rule in by_rule.values() for row in _audit_rows(of_rule, result.workload.rules)),
     )
 
 
 def _audit_rows(of_rule: Sequence[AuditRow], rules: str) -> Iterator[TableRow]:
-    """In the order of their periods and places."""
+    """The rows of one test, in the order of periods and places."""
     failed = [row for row in of_rule if row.verdict is AuditVerdict.FAIL]
     least = sorted(map(_severity, failed), reverse=True)[:MOST][-1] if failed else 0.0
     shown = [row for row in failed if _severity(row) >= least][:MOST]
@@ -94,7 +94,7 @@ def _audit_rows(of_rule: Sequence[AuditRow], rules: str) -> Iterator[TableRow]:
 
 
 def _severity(row: AuditRow) -> float:
-    """How far a place is off, in the rule's unit; what has no number comes last."""
+    """The absolute observed value in the rule's unit; -1 without an observation, so that such rows sort last."""
     return -1.0 if row.observed is None else abs(row.observed)
 
 
@@ -116,7 +116,7 @@ def _audit_row(row: AuditRow, place: str, rules: str) -> TableRow:
 
 
 def section(rule: Rule, rules: str) -> str:
-    """`section 3.6.2` of the rules with this title, else where the limit comes from; without its comment."""
+    """The source of a limit without its remark; `section 3.6.2` if it is the document with this title."""
     return re.split("[;:]", rule.source, maxsplit=1)[0].removeprefix(f"{rules}, ")
 
 
@@ -153,7 +153,7 @@ def periods(result: WorkloadResult) -> Table:
         for one in result.periods
     )
     return Table(
-        "Measured periods; store: growth of the broker's files; late: starts behind their planned instants",
+        "Measured periods; store: growth of the broker's files; late: delay of starts after their planned instants",
         columns,
         rows,
     )
@@ -163,7 +163,7 @@ _TIMES = (TableColumn("p50", "ms"), TableColumn("p90", "ms"), TableColumn("p99",
 
 
 def interactions(period: PeriodResult) -> Iterator[Table]:
-    """Starts and messages against the plan; then what became of the chains."""
+    """Two tables: starts and messages compared with the plan, and the completion of chains."""
     planned = (
         TableColumn("interaction", number=False),
         TableColumn("planned", "starts/s"),
@@ -176,7 +176,7 @@ def interactions(period: PeriodResult) -> Iterator[Table]:
         TableColumn("of expected"),
     )
     yield Table(
-        f"Interactions, {period.period}: starts and messages, achieved against what topology and model ask for",
+        f"Interactions, {period.period}: starts and messages, compared with what topology and model predict",
         planned,
         tuple(
             TableRow(
@@ -222,7 +222,7 @@ def _chains(one: InteractionResult) -> TableRow:
 
 
 def steps(periods: Sequence[PeriodResult], interaction: int) -> Table | None:
-    """The messages of an interaction, a line for each period; None where nothing was measured."""
+    """The messages of an interaction, one row for each period; None if nothing was measured."""
     columns = (
         TableColumn("message", number=False),
         TableColumn("period", number=False),
@@ -247,7 +247,7 @@ def _step(period: Period, one: StepResult) -> TableRow:
 
 
 def handlers(period: PeriodResult) -> Table:
-    """The slowest first; those that got nothing last."""
+    """Event handlers, the slowest first; those that received nothing come last."""
     ordered = sorted(period.handlers, key=_slowness, reverse=True)
     columns = (
         TableColumn("event handler", number=False),
@@ -278,7 +278,7 @@ def storage(found: Storage) -> Table:
         TableColumn("grew by", "KB/s"),
         TableColumn("in 24 hours", "GB"),
         TableColumn("free now", "GB"),
-        TableColumn("what it says", number=False),
+        TableColumn("meaning", number=False),
     )
     values = (
         found.store,
@@ -295,7 +295,7 @@ def storage(found: Storage) -> Table:
 
 
 def backlog(result: WorkloadResult) -> Table | None:
-    """Destinations with the most copies under way at the end of the measurement; None where there were none."""
+    """Destinations with the most copies in flight at the end of the measurement; None if there were none."""
     left = sorted(result.backlog_by_destination.items(), key=lambda item: (-item[1], item[0]))
     left = [(name, count) for name, count in left if count]
     if not left:
@@ -303,11 +303,11 @@ def backlog(result: WorkloadResult) -> Table | None:
     cut = f": the {MOST} largest of {len(left):,}; the disclosure has all" if len(left) > MOST else ""
     rows = tuple(TableRow((name, f"{count:,}")) for name, count in left[:MOST])
     columns = (TableColumn("destination", number=False), TableColumn("copies"))
-    return Table(f"Under way at the end of the measurement, by destination{cut}", columns, rows)
+    return Table(f"Copies in flight at the end of the measurement, by destination{cut}", columns, rows)
 
 
 def several(results: Sequence[WorkloadResult]) -> Table:
-    """What a page with several results begins with; all of one topology."""
+    """The overview at the top of a page with several results, all of one topology."""
     columns = (
         TableColumn("#"),
         TableColumn("cell", number=False),
@@ -317,7 +317,7 @@ def several(results: Sequence[WorkloadResult]) -> Table:
         TableColumn("received", "messages/s"),
         TableColumn("broker CPU", "cores"),
         TableColumn("slowest p90", "ms"),
-        TableColumn("first test that fails", number=False),
+        TableColumn("first failed test", number=False),
         TableColumn("verdict", number=False),
     )
     rows = tuple(
@@ -358,7 +358,7 @@ def _cores(value: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """Four digits, and all digits before the point."""
+    """Four significant digits, and all digits before the decimal point."""
     if value is None:
         return NOTHING
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -1,6 +1,6 @@
-"""The flow of an interaction as a picture: parties as columns, messages as arrows from top to bottom.
+"""The sequence diagram of an interaction: parties as columns, messages as arrows from top to bottom.
 
-Drawn from the workload's tables alone: what a row of them says stands beside its arrow, and nothing else.
+Drawn only from the workload's tables: the labels of an arrow are the values of its row.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from workloads.supply_chain.characterization import by_interaction
 from workloads.supply_chain.interactions import DeliveryOptions, MessageType, Participant, Role
 from workloads.supply_chain.topology import Topology
 
-#: The columns stand between what triggers a message, to the left, and how it is delivered, to the right.
+#: The parties' columns are between the trigger of each message on the left and its delivery options on the right.
 _LEFT, _RIGHT = 190.0, 700.0
 _HEAD, _ROW = 58.0, 50.0
 _LOOP = 30.0
@@ -37,7 +37,7 @@ def flow(topology: Topology, number: int) -> str:
     places = {party: _place(column, len(parties)) for column, party in enumerate(parties)}
     bottom = _HEAD + _ROW * len(steps)
     elements = [
-        text(0, 18, "sent upon", size=12, tone=Tone.SOFT),
+        text(0, 18, "triggered by", size=12, tone=Tone.SOFT),
         text(_RIGHT + 24, 18, "delivered by", size=12, tone=Tone.SOFT),
     ]
     counts = {role.value: topology.locations[role] for role in Role}
@@ -103,7 +103,7 @@ def _row(
         yield head(end + (tip if to_the_left else -tip), y + 6, tone, to_the_left=to_the_left)
     middle = (begin + end) / 2
     width = width_of(step.message, 13.5) + 6
-    # On the page's ground: a column that the arrow crosses does not run through the name.
+    # Filled with the page's background, so that the line of a column does not cross the name.
     yield f'<rect x="{middle - width / 2:g}" y="{y - 13:g}" width="{width:g}" height="16" style="fill: {Tone.PAGE}"/>'
     yield text(middle, y - 1, step.message, anchor=Anchor.MIDDLE, bold=True)
 
@@ -114,13 +114,13 @@ def _trigger(step: MessageType) -> str:
 
 
 def _delivery(step: MessageType, copies: float) -> tuple[str, str]:
-    """Kind of the destination with the copies of a message, then how it is sent and consumed."""
+    """Two lines: the kind of destination with the copies per message, and the delivery options."""
     kind = "queue" if step.kind is DestinationKind.QUEUE else f"topic, {copies:.3g} copies"
     return kind + (", durable" if step.mode.durable else ""), mode(step.mode)
 
 
 def mode(one: DeliveryOptions) -> str:
-    """In words."""
+    """The delivery options as text."""
     persistent = "persistent" if one.persistent else "not persistent"
     return f"{persistent}, {'transacted' if one.transacted else 'not transacted'}"
 

@@ -1,6 +1,6 @@
-"""The audit's rows: what was counted, against the model and the limits of `workloads.scenario.limits`.
+"""The rows of the audit: the observed counts against the model and the limits of `workloads.scenario.limits`.
 
-Plain arithmetic; a row says what was observed, whether that is allowed, and where it is not, the first example.
+Plain arithmetic; a row states what was observed, whether it is within the limit and, if not, the first example.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from workloads.scenario import limits
 from workloads.scenario.execution import Execution
 from workloads.scenario.periods import Period
 
-#: A driver whose last recorded start is so many mean gaps before the end of a period no longer got to its plan.
+#: If the last recorded start of a driver is more than this many mean gaps before the end of a period, the driver has
+#: fallen behind its plan.
 _SILENT_GAPS = 5
-#: A driver that starts nothing is missed where the plan has so many starts for it.
+#: A driver without any start fails only if more than this many starts were planned for it.
 _SURE_STARTS = 20
 
 _MEASURED = (Period.MEASUREMENT, Period.REPEAT)
@@ -31,24 +32,29 @@ _MEASURED = (Period.MEASUREMENT, Period.REPEAT)
 
 @dataclass(frozen=True, slots=True)
 class InteractionCounts:
-    """An interaction in a measured period; counts of executions and messages, and what the model has for them."""
+    """The counts of an interaction in a measured period, with those that the model predicts."""
 
     number: int
+    #: Executions started.
     started: int
     expected_started: float
+    #: Messages sent.
     sent: int
     expected_sent: float
+    #: Messages received.
     received: int
     expected_received: float
+    #: Starts that were more than one mean gap late.
     misses: int
 
 
 @dataclass(frozen=True)
 class AuditInput:
-    """A cell with all that was counted of it."""
+    """A cell with its aggregates."""
 
     cell: CaseRecord
     counts: Counts
+    #: The row of each period in the table `periods`.
     periods: Mapping[Period, Mapping[str, Any]]
     seconds: Sequence[Second]
 
@@ -66,15 +72,17 @@ class AuditInput:
 
     @property
     def measured(self) -> tuple[Period, ...]:
-        """Of a broker that is killed nothing is measured."""
+        """The measured periods; none if the broker was killed."""
         return () if self.killed else tuple(period for period in _MEASURED if period in self.periods)
 
 
 def flow(material: AuditInput, number: int, period: Period) -> InteractionCounts:
-    """Executions: the rate times the time; messages: times those of an execution, with its own family's suppliers.
+    """The counts of an interaction in a period.
 
-    Of Poisson arrivals the plan that was drawn is the model: the starts planned in the period, and, where a driver no
-    longer got to its plan, its rate times the rest.
+    The model predicts rate times duration executions, and messages as that number times the mean number of messages per
+    recorded execution, which depends on the suppliers of its product family. For Poisson arrivals the plan as drawn is
+    the model: the starts planned in the period and, if a driver fell behind its plan, its rate times the remaining
+    time.
     """
     cell, counts = material.cell, material.counts
     seconds = material.elapsed_s(period)
@@ -102,7 +110,7 @@ def flow(material: AuditInput, number: int, period: Period) -> InteractionCounts
 
 
 def audit(material: AuditInput, flows: Mapping[tuple[Period, int], InteractionCounts]) -> tuple[AuditRow, ...]:
-    """All rows, the measurement's tests first, in the order of the rules; the repeat's behind the run's."""
+    """All rows in the order of the rules: tests of the measurement, of the whole run, and of the repeat."""
     first, repeat = ([row for row in material.measured if (row is Period.REPEAT) == again] for again in (False, True))
     rows = [row for period in first for row in _published(material, flows, period)]
     rows += [*_delivered(material), *_beyond(material)]
@@ -112,7 +120,7 @@ def audit(material: AuditInput, flows: Mapping[tuple[Period, int], InteractionCo
 
 
 def _steps(cell: CaseRecord, interaction: int) -> list[int]:
-    """The numbers of its message types."""
+    """The numbers of the message types of an interaction."""
     return [number for number, step in enumerate(cell.steps) if step.interaction == interaction]
 
 
@@ -148,10 +156,10 @@ def _published(
 def _count(
     material: AuditInput, one: InteractionCounts, period: Period, rule: Rule, observed: int, expected: float
 ) -> AuditRow:
-    """Counts are whole, so that the limits are rounded to the next whole number outside them.
+    """The row of a count. Counts are whole numbers, so the limits are rounded outwards to whole numbers.
 
-    Drivers are staggered: a period has an execution more or less than its share, and where messages of a chain follow
-    each other, one of its executions stands in the middle of an edge.
+    Drivers are staggered: a period has up to one execution more or less than its share. If the messages of a chain
+    follow each other, an edge of the period may also cut an execution in two.
     """
     scope = f"interaction {one.number}"
     edges = 2 if rule is not limits.INPUT_RATE and len(_steps(material.cell, one.number)) > 1 else 1
@@ -159,8 +167,8 @@ def _count(
     if edges > rule.limit * one.expected_started:
         rate = float(material.cell.model.interactions[one.number].started_per_s)
         why = (
-            f"too short: {one.expected_started:.1f} executions are expected, of which the {edges} that an edge may cut "
-            f"are more than {rule.limit:.0%}; judged from {edges / rule.limit / rate:.0f} s on"
+            f"too short: {one.expected_started:.1f} executions are expected, and the {edges} that the edges of the "
+            f"period may cut are more than {rule.limit:.0%}; judged from {edges / rule.limit / rate:.0f} s on"
         )
         return AuditRow(rule, scope, deviation, AuditVerdict.NOT_JUDGED, expected, why, period)
     low, high = floor((1 - rule.limit) * expected), ceil((1 + rule.limit) * expected)
@@ -193,7 +201,7 @@ def _delivery_time(material: AuditInput, handler: int, period: Period) -> AuditR
 
 
 def _delivered(material: AuditInput) -> Iterator[AuditRow]:
-    """Per destination and subscriber; where the broker was killed, of what it had promised to keep."""
+    """One row per destination and subscriber; if the broker was killed, for persistent messages only."""
     cell, lost = material.cell, material.counts.lost
     for destination, audience in sorted({(to, audience) for (to, _), audience in cell.audiences.items()}):
         if material.killed and not cell.steps[cell.destination_steps[destination]].persistent:
@@ -238,7 +246,7 @@ def _beyond(material: AuditInput) -> Iterator[AuditRow]:
 
 
 def _none(rule: Rule, scope: str, number: int, why: str) -> AuditRow:
-    """Of what there must be none."""
+    """The row of a count that must be zero."""
     if number <= rule.limit:
         return AuditRow(rule, scope, number, AuditVerdict.PASS)
     return AuditRow(rule, scope, number, AuditVerdict.FAIL, why=why)
@@ -250,7 +258,7 @@ def _of_executions(material: AuditInput, rule: Rule, interaction: int, count: st
     example = min((row[example_name] for row in rows if row[example_name]), default=None)
     why = ""
     if number and example is not None:
-        words = {"cut": "nobody sent {}", "surplus": "more messages than the tables have", "wrong_size": "{}"}[count]
+        words = {"cut": "{} was not sent", "surplus": "more messages than the tables have", "wrong_size": "{}"}[count]
         step = "" if example["step"] is None else material.cell.steps[example["step"]].message
         why = f"first {_execution(material.cell, example['execution'])}: {words.format(step)}"
     return _none(rule, f"interaction {interaction}", number, why)
@@ -271,7 +279,7 @@ def _starts(material: AuditInput, driver: Mapping[str, Any]) -> AuditRow:
 
 
 def _clock(material: AuditInput) -> AuditRow:
-    """All processes share a host's monotonic clock: nothing may come before it was sent."""
+    """All processes share a host's monotonic clock: no message may be received before it was sent."""
     rows = material.counts.overall.values()
     ahead_ms = max((-row["shortest"] / 1e6 for row in rows if row["shortest"] is not None), default=0.0)
     why = "all clients are on one host and share its CLOCK_MONOTONIC"
@@ -309,7 +317,7 @@ def _level(material: AuditInput, received_per_s: float) -> steady.CheckOutcome:
 
 
 def _within(material: AuditInput, period: Period) -> list[Second]:
-    """The seconds that lie in a period as a whole."""
+    """The seconds that lie completely within a period."""
     load_ns = min(row["begin_ns"] for row in material.periods.values())
     begin, end = ((material.periods[period][name] - load_ns) / 1e9 for name in ("begin_ns", "end_ns"))
     return [one for one in material.seconds if begin <= one.second and one.second + 1 <= end]
@@ -339,7 +347,7 @@ def _message(cell: CaseRecord, example: Any) -> str:
 
 
 def sender(cell: CaseRecord, producer: int) -> str:
-    """A driver by what it starts, a handler by what it answers."""
+    """A producer for display: its kind, place and message type."""
     if producer not in cell.producers:
         return f"producer {producer}"
     handler = producer < len(cell.plan["handlers"])
@@ -347,7 +355,7 @@ def sender(cell: CaseRecord, producer: int) -> str:
 
 
 def _execution(cell: CaseRecord, number: int) -> str:
-    """For people: which one, and who started it."""
+    """An execution for display: its number, interaction and starting location."""
     try:
         one = Execution.of(number)
     except WorkloadError:

@@ -1,4 +1,4 @@
-"""Results of a workload as text for a terminal: the disclaimer first, the verdict last. Numbers are only formatted."""
+"""Results of a workload as text for a terminal: the disclaimer first, the verdict last. Only formats numbers."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from workloads.status import VerdictKind
 
 VERDICTS = {
     VerdictKind.VALID: "the whole audit passed: every message was followed, and the limits of the rules are kept",
-    VerdictKind.UNVERIFIED: "no test failed, but not every one could be made",
-    VerdictKind.INVALID: "a test of the audit failed: this is no result at this BASE",
+    VerdictKind.UNVERIFIED: "no test failed, but some could not be judged",
+    VerdictKind.INVALID: "a test of the audit failed: there is no valid result at this BASE",
 }
 
-#: Rows of one test beyond these are counted, not printed.
+#: Maximum number of failed rows printed per test; further rows are only counted.
 MOST_ROWS = 8
 
-#: Destinations with a backlog that the verdict names.
+#: Maximum number of destinations with a backlog that the verdict names.
 MOST_BACKLOGS = 3
 
 _WIDTH = 118
@@ -53,7 +53,7 @@ def _all(results: Sequence[WorkloadResult], parts: Callable[[WorkloadResult], It
     texts += ["\n\n".join([*_header(result), *parts(result), *_closing(result)]) for result in results]
     texts += _nowhere(dict.fromkeys(one for result in results for one in result.not_applicable))
     if len(results) > 1:
-        texts.append(f"{len(results)} results, each for itself: {worst(result.verdict for result in results)}")
+        texts.append(f"{len(results)} separate results: {worst(result.verdict for result in results)}")
     return "\n\n".join(texts)
 
 
@@ -73,7 +73,7 @@ def _header(result: WorkloadResult) -> Iterator[str]:
 
 
 def _audit(result: WorkloadResult) -> tuple[str, ...]:
-    title = "Audit: one line per test with the row that is farthest off, of so many; then every row that fails"
+    title = "Audit: one line per test with its worst row; then every failed row"
     headers = ("test", "section", "period", "worst at", "observed", "limit", "rows", "not judged", "verdict")
     lines = table([_test(test, result.workload.rules) for test in result.tests], headers, left=4)
     return "\n".join([title, lines, *_failing(result)]), *_recovery(result)
@@ -96,7 +96,7 @@ def _test(test: AuditCheck, rules: str) -> list[str]:
 
 
 def section(row: AuditRow, rules: str) -> str:
-    """Of the rules with this title; - where the limit has another source."""
+    """The section of the rules with this title; "-" if the limit has another source."""
     found = re.match(re.escape(rules) + r", section (\d[\d.]*\d)", row.rule.source)
     return found.group(1) if found else "-"
 
@@ -128,7 +128,7 @@ def _failing(result: WorkloadResult) -> Iterator[str]:
             lines = [f"- {row.rule.name}, {row.scope}: {row.why or observed(row)}" for row in mine]
             yield from lines[:MOST_ROWS]
             if len(lines) > MOST_ROWS:
-                yield f"- {test.worst.rule.name}: {len(lines) - MOST_ROWS} more places, which --json lists"
+                yield f"- {test.worst.rule.name}: {len(lines) - MOST_ROWS} more rows, listed by --json"
 
 
 def _recovery(result: WorkloadResult) -> Iterator[str]:
@@ -136,8 +136,8 @@ def _recovery(result: WorkloadResult) -> Iterator[str]:
         one = result.recovery
         yield (
             f"Recovery: {one.seconds_to_recovery:.1f} s from the kill to the last stored message; "
-            f"{one.stored_at_the_kill} copies came afterwards, {one.redelivered} of them a second time; "
-            f"{one.in_doubt} transactions were in doubt; store {result.store}"
+            f"{one.stored_at_the_kill} copies received after the kill, {one.redelivered} of them redelivered; "
+            f"{one.in_doubt} transactions with unknown outcome; store {result.store}"
         )
 
 
@@ -202,7 +202,7 @@ def _interactions(period: PeriodResult) -> str:
 
 
 def _steps(period: PeriodResult) -> str:
-    """A message in a line, with the handler at which its 90th percentile is largest."""
+    """One line per message type, with the handler that has the largest 90th percentile."""
     slowest: dict[str, tuple[float, str]] = {}
     for one in period.handlers:
         if one.delivery.p90_ms is not None:
@@ -236,9 +236,9 @@ def _closing(result: WorkloadResult) -> Iterator[str]:
 
 
 def warnings(found: Warnings) -> str:
-    """In one line, of which the report has the whole list."""
+    """The warnings in one line; the report has the whole list."""
     if not found.messages:
-        return "warnings: none" if found.logged else "warnings: none of the load; the broker's log is not known"
+        return "warnings: none" if found.logged else "warnings: none from the load; the broker's log is not known"
     counts = {severity: found.count(severity) for severity in reversed(Severity)}
     said = " and ".join(f"{count:,} {severity}{'s' * (count > 1)}" for severity, count in counts.items() if count)
     more = f", {found.others:,} more not kept" if found.others else ""
@@ -248,7 +248,7 @@ def warnings(found: Warnings) -> str:
 
 
 def verdict(result: WorkloadResult) -> str:
-    """The last line: what failed first, and where the backlog stands; whether the rules were kept."""
+    """The last lines: the verdict, the first failure, the backlog, and whether the run complies with the rules."""
     lines = [verdict_line(result.verdict, VERDICTS)]
     if result.failed:
         first = result.failed[0]
@@ -261,7 +261,7 @@ def verdict(result: WorkloadResult) -> str:
             total = sum(result.backlog_by_destination.values())
             lines.append(f"backlog at the end of the measurement: {total} copies, {named}")
     deviating = f"no, {len(result.deviations)} deviations" if len(result.deviations) > 1 else "no"
-    compliant = "yes, but for one host" if result.deviations else "yes"
+    compliant = "yes, except for one host" if result.deviations else "yes"
     lines.append(f"compliant: {compliant if result.compliant else deviating}")
     return "\n".join(lines)
 

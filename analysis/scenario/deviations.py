@@ -1,4 +1,4 @@
-"""What of a run is not as the published rules ask for, and what makes its result doubtful; in words."""
+"""Deviations of a run from the published rules, and findings that make its result doubtful, as text."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from workloads.scenario.model import Consumption
 from workloads.scenario.periods import Period
 from workloads.status import VerdictKind
 
-#: Destinations with the largest backlog that are named.
+#: Number of destinations named in a finding, those with the largest backlog.
 NAMED = 5
 
-#: Of a broker that ran already.
+#: Provider of a broker that the suite did not start.
 _URL = "url"
-#: The suite's own broker, for tests.
+#: Provider of the suite's own broker for tests.
 _REFERENCE = "reference"
 
 
 def store(material: AuditInput) -> str:
-    """Where persistent messages were kept, and whether a confirmed one was on the disk."""
+    """Where persistent messages were stored, and whether a confirmed message was on disk."""
     facts = _facts(material)
     options = facts.get("options") or {}
     words = [f"store={options['store']}"] if options.get("store") else []
@@ -38,7 +38,7 @@ def store(material: AuditInput) -> str:
 
 
 def deviations(material: AuditInput) -> tuple[str, ...]:
-    """From the run rules, each with its section."""
+    """The deviations from the run rules, each with its section."""
     return (*_host(material), *_lengths(material), *_delivery(material), *_setting(material))
 
 
@@ -64,7 +64,7 @@ def _delivery(material: AuditInput) -> Iterator[str]:
     plan, steps = material.cell.plan, material.cell.steps
     if any(step.transacted for step in steps) and plan["transactions"] != Transactions.FULL:
         words = {
-            Transactions.SEND_ONLY: "what a transaction consumes is acknowledged outside it",
+            Transactions.SEND_ONLY: "messages consumed in a transaction are acknowledged outside it",
             Transactions.NONE: "there are no transactions",
         }
         yield f"{words[Transactions(plan['transactions'])]} (sections 4.2.2 and 4.3)"
@@ -73,9 +73,9 @@ def _delivery(material: AuditInput) -> Iterator[str]:
     if any(step.transacted for step in steps) and not row.get("atomic", True):
         yield "a COMMIT is confirmed before the queues have its messages, and may take effect in part (section 4.3)"
     if plan["consumption"] != Consumption.STRICT:
-        yield "a message may be delivered before the one ahead of it is acknowledged (section 4.2.1)"
+        yield "a message may be delivered before the previous one is acknowledged (section 4.2.1)"
     if any(step.persistent for step in steps) and _synced(material) is not True:
-        yield f"persistent messages are not certain to be on the disk when they are confirmed: {store(material)} (5.1)"
+        yield f"persistent messages may be confirmed before they are on disk: {store(material)} (section 5.1)"
     marked = row.get("crash_marked")
     kinds = {str(step.kind) for step in steps if step.persistent}
     if marked is not None and (unmarked := sorted(kinds - set(marked))):
@@ -83,7 +83,7 @@ def _delivery(material: AuditInput) -> Iterator[str]:
     if facts.get("provider") == _URL:
         yield "the broker was given by its URL: its host, configuration and store are not known (section 6.1)"
     if facts.get("provider") == _REFERENCE or str(facts.get("product", "")).lower().startswith(_REFERENCE):
-        yield "the suite's own test broker is no product (section 2.4)"
+        yield "the suite's own test broker is not a product (section 2.4)"
 
 
 def _setting(material: AuditInput) -> Iterator[str]:
@@ -96,7 +96,7 @@ def findings(
     material: AuditInput, rows: Sequence[AuditRow], periods: Sequence[PeriodResult], backlog: Mapping[str, int],
     recovery: Recovery | None,
 ) -> Iterator[Finding]:  # fmt: skip
-    """What failed, what was not judged, and what else to know."""
+    """Failed tests, tests that were not judged, and further remarks."""
     broker = material.cell.key.broker
     for rule in dict.fromkeys(row.rule for row in rows):
         failed = [row for row in rows if row.rule == rule and row.verdict is AuditVerdict.FAIL]
@@ -107,8 +107,8 @@ def findings(
                 f"{rule.name} fails",
                 f"{failed[0].scope}: {failed[0].why or failed[0].observed}{places}",
                 f"{rule.limit:g} {rule.unit}; {rule.source}",
-                "this is no result at this BASE; `python -m analysis audit` lists every row, the run directory has the "
-                "broker's log",
+                "there is no valid result at this BASE; `python -m analysis audit` lists every row, and the run "
+                "directory has the broker's log",
                 VerdictKind.INVALID,
                 broker,
             )
@@ -129,8 +129,8 @@ def findings(
         yield Finding(
             "backlog at the end of the measurement",
             f"{sum(backlog.values())} copies: {named}{more}",
-            "what is received in a second",
-            "where the largest stands, the broker or its consumer does not keep up",
+            "the copies received in one second",
+            "at the destination with the largest backlog, the broker or its consumer does not keep up",
             broker=broker,
         )
     yield from _in_doubt(material, recovery)
@@ -141,7 +141,7 @@ def findings(
             "percentiles are approximate",
             f"more than {EXACT_ROWS} deliveries",
             "their rank is off by 1/10000 at most",
-            "nothing to do; a p90 is between p89.99 and p90.01",
+            "no action needed; a p90 is between p89.99 and p90.01",
         )
 
 
@@ -150,35 +150,34 @@ def _in_doubt(material: AuditInput, recovery: Recovery | None) -> Iterator[Findi
     if recovery is not None:
         yield Finding(
             "the broker was killed",
-            f"recovered after {recovery.seconds_to_recovery:.1f} s: {recovery.stored_at_the_kill} copies came "
-            f"afterwards, {recovery.redelivered} of them again; {recovery.in_doubt} transactions in doubt; "
-            f"{store(material)}",
+            f"recovered after {recovery.seconds_to_recovery:.1f} s: {recovery.stored_at_the_kill} copies were received "
+            f"after the kill, {recovery.redelivered} of them redelivered; {recovery.in_doubt} transactions with "
+            f"unknown outcome; {store(material)}",
             f"{limits.RECOVERY.limit:g} {limits.RECOVERY.unit}; {limits.RECOVERY.source}",
-            "a killed process loses its memory only, and what the system has yet to write is written all the same: "
-            "whether the store was synced is known from its configuration",
+            "killing a process loses its memory, but the operating system still writes its pending data to disk: "
+            "whether the store was synced is known only from its configuration",
             broker=broker,
         )
         yield Finding(
-            "messages that are not persistent were left out",
-            "statistics and announcements that were under way at the kill are gone",
-            "only persistent messages outlive a broker (section 4.2)",
-            "nothing to do",
+            "non-persistent messages are not audited",
+            "those in flight at the kill are lost",
+            "only persistent messages must survive a crash of the broker (section 4.2)",
+            "no action needed",
             broker=broker,
         )
     elif material.counts.in_doubt:
         yield Finding(
             "transactions in doubt",
-            f"{sum(material.counts.in_doubt.values())} messages of transactions that nobody confirmed, and that nobody "
-            "received",
-            "0, where no connection broke",
-            "look into the broker's log; they count neither as sent nor as lost",
+            f"{sum(material.counts.in_doubt.values())} messages of unconfirmed transactions were not received",
+            "0, unless a connection broke",
+            "read the broker's log; these messages count neither as sent nor as lost",
             VerdictKind.UNVERIFIED,
             broker,
         )
 
 
 def _load(material: AuditInput, period: PeriodResult) -> Iterator[Finding]:
-    """The rule of pacing misses decides; what is doubtful below it stays visible."""
+    """Findings about the load generator; the verdict depends on the rule of pacing misses only."""
     broker, late = material.cell.key.broker, period.lateness
     slowest = max((one.delivery.p99_ms or 0.0 for one in period.handlers), default=0.0)
     limit = max(LATENESS_FLOOR.limit * 1e3, LATENESS.limit * slowest)
@@ -187,7 +186,7 @@ def _load(material: AuditInput, period: PeriodResult) -> Iterator[Finding]:
             f"generator lateness in the {period.period}",
             f"p99 of the starts {late.p99_ms:.1f} ms late, p90 {late.p90_ms:.1f} ms",
             f"{limit:.1f} ms, a tenth of the slowest handler's p99; the rules allow 20 % pacing misses",
-            "give the load a CPU of its own, or choose a lower BASE",
+            "assign a separate CPU to the load, or choose a lower BASE",
             broker=broker,
         )
     workers: Any = material.cell.run.manifest["options"].get("workers", 1)
@@ -196,7 +195,7 @@ def _load(material: AuditInput, period: PeriodResult) -> Iterator[Finding]:
             f"load CPU in the {period.period}",
             f"{period.load_cpu:.0%} of a core for {workers} workers",
             f"{LOAD_CPU.limit:g} {LOAD_CPU.unit}",
-            "delivery times may be the load's own: use more workers (--workers)",
+            "the load generator itself may cause the delivery times: use more workers (--workers)",
             broker=broker,
         )
 
@@ -206,7 +205,7 @@ def _facts(material: AuditInput) -> dict[str, Any]:
 
 
 def _synced(material: AuditInput) -> bool | None:
-    """As the broker's row says for its options; of an older record, as the options themselves do."""
+    """Whether the store is synced, from the recorded capabilities or, in older records, from the options."""
     facts = _facts(material)
     known = (facts.get("capabilities") or {}).get("synced")
     options = facts.get("options") or {}

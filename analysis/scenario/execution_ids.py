@@ -1,4 +1,4 @@
-"""Executions' ids taken apart, many at once; for Spark's Python processes, which are to start quickly: numpy alone."""
+"""Vectorized decoding of execution ids for Spark's Python processes; uses numpy only, so that they start quickly."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-#: An execution; `phase` is its place in the period of `InteractionModel`, `column` that of its sizes.
+#: Columns of a decoded execution: `phase` is its position in `InteractionModel.period`, `column` selects its sizes.
 TAKEN_APART = "cell_id int, execution long, interaction int, origin int, phase long, column int"
 
-#: As `Execution.id` has them: importing that would make each of those processes slower to start than this work takes.
+#: The same as in `Execution.id`, which is not imported: that would take each process longer than the decoding itself.
 _NUMBER_BITS, _ORIGIN_BITS = 40, 20
-#: The interaction's number begins at this bit of an id.
+#: Lowest bit of the interaction's number in an id.
 INTERACTION_AT = _NUMBER_BITS + _ORIGIN_BITS
 
-#: (cell, interaction) -> its period, and the draws at which its columns begin.
+#: (cell, interaction) -> its period, and the draws at which its columns from 1 on begin.
 Laws: TypeAlias = Mapping[tuple[int, int], tuple[int, tuple[int, ...]]]
 
 
 def taking_apart(laws: Laws) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """For mapInArrow: rows of (cell_id, execution) -> TAKEN_APART."""
+    """A function for mapInArrow: rows of (cell_id, execution) -> rows of TAKEN_APART."""
 
     def take_apart(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -47,7 +47,7 @@ def taking_apart(laws: Laws) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa
 
 
 def splitmix64(positions: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """`workloads.scenario.model.splitmix64`, for many at once."""
+    """`workloads.scenario.model.splitmix64`, vectorized."""
     with np.errstate(over="ignore"):
         state = positions.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         state = (state ^ state >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,6 +1,7 @@
-"""Every execution again from its id: which messages it should have had, from whom to where, and how large.
+"""The expected messages of every execution, computed from its id: sender, destination and size of each.
 
-What executions of one origin have repeats, but for the sizes: one period is tabulated and joined with the executions.
+The messages of an origin's executions repeat periodically, except for the sizes: one period is tabulated and joined
+with the executions.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from analysis.scenario.execution_ids import Laws
 from analysis.scenario.reader import CaseRecord
 from workloads.scenario.execution import Execution
 
-#: What identifies an execution within its period, and what one of its messages is.
+#: Columns that identify an execution within its period, and columns of one of its messages.
 TEMPLATE = pa.schema(
     [
         ("cell_id", pa.int32()),
@@ -32,7 +33,7 @@ SIZES = pa.schema([("cell_id", pa.int32()), ("step", pa.int32()), ("column", pa.
 
 
 def templates(cell: CaseRecord, most: Mapping[tuple[int, int], int]) -> pa.Table:
-    """The messages of one period; `most`: (interaction, origin) -> the largest number of an execution."""
+    """The messages of one period; `most`: (interaction, origin) -> the highest number of an execution."""
     copies = [one["copies"] for one in cell.plan["destinations"]]
     columns: list[list[int]] = [[] for _ in TEMPLATE]
     for (interaction, origin), largest in most.items():

@@ -10,12 +10,12 @@ from analysis.results import worst
 from analysis.scenario.results import AuditRow, WorkloadResult, disclaimers
 from workloads.schema import RunKind
 
-#: Version of the objects below; counts up when a key changes its meaning.
+#: Version of the objects below; incremented when the meaning of a key changes.
 SCHEMA = 2
 
 
 def summary_json(results: Sequence[WorkloadResult]) -> dict[str, Any]:
-    """`summary`: per cell everything but the seconds and the rows of tests that pass."""
+    """`summary`: everything about each cell except the seconds and the rows of passed tests."""
     return _record(
         results,
         lambda result: {
@@ -34,7 +34,7 @@ def summary_json(results: Sequence[WorkloadResult]) -> dict[str, Any]:
 
 
 def audit_json(results: Sequence[WorkloadResult]) -> dict[str, Any]:
-    """`audit`: per cell every row of the audit."""
+    """`audit`: every row of the audit of each cell."""
     return _record(results, lambda result: {"tests": _tests(result), "rows": [_row(row) for row in result.audit]})
 
 
@@ -78,7 +78,7 @@ _MEASURED = ("seconds", "sent_per_s", "received_per_s", "broker_cpu", "load_cpu"
 
 
 def _tests(result: WorkloadResult) -> list[dict[str, Any]]:
-    """One entry per test and period, with the row that is farthest off."""
+    """One entry per test and period, with its worst row."""
     return [
         {**_row(group.worst), "rows": group.rows, "failed": group.failed, "not_judged": group.not_judged}
         for group in result.tests

@@ -12,7 +12,11 @@ _URL = "url"
 
 
 def on_one_host(broker: str, facts: Mapping[str, Any]) -> bool:
-    """`broker` is its label, which for a broker given by URL is that URL; `facts` are those of the manifest."""
+    """Whether a broker ran on the host of its clients.
+
+    broker: its label; for a broker given by URL this is the URL
+    facts: its entry in the manifest
+    """
     if facts.get("provider") != _URL:
         return True
     host = urlsplit(broker).hostname or ""

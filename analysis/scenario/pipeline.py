@@ -1,4 +1,4 @@
-"""From run directories of a workload to results: the one place that knows in which order the parts are asked."""
+"""From run directories of a workload to results: the only module that determines the order of the steps."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from workloads.scenario.periods import Period
 
 
 def analysed(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[WorkloadResult, ...]:
-    """Every complete cell of each run; nothing is put together over cells.
+    """The result of every complete cell of each run; cells are never combined.
 
-    Raises DataError where a run cannot be read, where runs must not stand side by side, and where no cell ran.
+    Raises DataError if a run cannot be read, if runs must not be compared, or if no cell was measured.
     """
     runs = open_runs(paths, partial=partial)
     if len(runs) > 1:
@@ -67,7 +67,7 @@ def _check_periods(cell: CaseRecord, periods: Mapping[Period, Any]) -> None:
     needed |= {Period.REPEAT} if cell.plan["repeat"] and not cell.plan["killed"] else set()
     if missing := needed - set(periods):
         raise DataError(
-            f"periods of {cell.key}: {', '.join(sorted(missing))} is missing; the record is not whole: measure again"
+            f"periods of {cell.key}: {', '.join(sorted(missing))} is missing; the record is incomplete: measure again"
         )
 
 
@@ -142,7 +142,7 @@ def _by_step(cell: CaseRecord, counted: Counts) -> Mapping[str, tuple[Second, ..
 
 
 def _slices(cell: CaseRecord, counted: Counts) -> Iterator[PeriodSlice]:
-    """By destination and time; what came before the load's begin is in none."""
+    """The slices by destination and time; copies received before the start of the load are excluded."""
     for row in sorted(counted.slices, key=lambda row: (row["destination"], row["slice"])):
         if row["slice"] >= 0 and row["n"]:
             p50_ms, p90_ms, _ = percentiles_ms(row)
@@ -185,7 +185,7 @@ def _period(
 
 
 def _growth(material: AuditInput, period: Period) -> float | None:
-    """Of the broker's files, since the end of the period before."""
+    """Growth of the broker's files since the end of the previous period, in bytes per second."""
     rows = list(material.periods.values())
     place = list(material.periods).index(period)
     if not place:

@@ -1,6 +1,6 @@
-"""Run directory of a business workload -> checked description: the very model again, and what its numbers mean.
+"""Run directory of a business workload -> checked description with the rebuilt model and the meaning of all numbers.
 
-Decides what may be read and what may stand beside what; computes nothing.
+Decides which runs can be read and which can be compared; computes nothing.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from workloads.schema import LOAD, RunKind, Severity
 
 @dataclass(frozen=True, slots=True)
 class ScenarioRecord(RunRecord):
-    """A run directory of a business workload that may be read."""
+    """A readable run directory of a business workload."""
 
-    #: Of its planned cells, by experiment and cell.
+    #: The models of the planned cells, by (experiment, cell).
     models: Mapping[tuple[str, str], Model]
 
 
 @dataclass(frozen=True)
 class CaseRecord:
-    """A complete cell; steps, destinations, handlers and drivers are those of its plan, by number."""
+    """A complete cell; steps, destinations, handlers and drivers have the numbers of its plan."""
 
-    #: That of its rows in the frames.
+    #: The `cell_id` of its rows in the frames.
     number: int
     key: CellKey
     run: ScenarioRecord
@@ -50,22 +50,22 @@ class CaseRecord:
 
     @cached_property
     def address_numbers(self) -> Mapping[Address, int]:
-        """The number under which records have an address as their `destination`."""
+        """The number of each address, as in column `destination` of the records."""
         return {address: number for number, address in enumerate(self.model.addresses)}
 
     @cached_property
     def destination_steps(self) -> tuple[int, ...]:
-        """By destination: the number of the step that is sent there."""
+        """The number of the step sent to each destination."""
         return tuple(address.step for address in self.model.addresses)
 
     @cached_property
     def producers(self) -> Mapping[int, Mapping[str, Any]]:
         """Handlers and drivers, by number."""
-        return {one["number"]: one for one in (*self.plan["handlers"], *self.plan["drivers"])}
+        return {producer["number"]: producer for producer in (*self.plan["handlers"], *self.plan["drivers"])}
 
     @cached_property
     def audiences(self) -> Mapping[tuple[int, int], int]:
-        """(destination, handler) -> the group that gets a copy, by the first of its handlers."""
+        """(destination, handler) -> the group that gets one copy, identified by the first of its handlers."""
         return {
             (number, handler): group[0]
             for address, number in self.address_numbers.items()
@@ -74,19 +74,19 @@ class CaseRecord:
         }
 
     def name(self, number: int) -> str:
-        """A producer for people, as in "SM1 orderConf": its place and what it consumes; of a driver, what it sends."""
+        """A producer for display, such as "SM1 orderConf": its place and the message that it consumes or starts."""
         one = self.producers[number]
         return f"{one['place']} {self.plan['steps'][one['step']]}"
 
     def subscriber(self, destination: int, audience: int) -> str:
-        """As in "SM1 orderConf", or "SP1 callForOffers of PF3" where the receiving party is not the handler's place."""
+        """A subscriber for display: "SM1 orderConf", or "SP1 callForOffers of PF3" if the party is not the place."""
         address = self.model.addresses[destination]
         party, handler = self.model.party(address), self.producers[audience]["place"]
         return f"{handler} {self.steps[address.step].message}" + ("" if party == handler else f" of {party}")
 
 
 def open_runs(paths: Sequence[Path], *, partial: bool = False) -> tuple[ScenarioRecord, ...]:
-    """The named run directories, or the newest. Raises DataError where one cannot support an analysis."""
+    """The named run directories, or the newest one. Raises DataError if one of them cannot be analysed."""
     return tuple(_open(folder, shown, name, partial=partial) for folder, shown, name in resolve_runs(paths))
 
 
@@ -101,14 +101,14 @@ def cells(runs: Sequence[ScenarioRecord], keys: Sequence[CellKey]) -> tuple[Case
 
 
 def _plan(run: ScenarioRecord, key: CellKey) -> Mapping[str, Any]:
-    """The cell's entry; what a transaction holds together is its broker's own, and a run may have several brokers."""
+    """The cell's entry, with the transactions that its broker supports: a run may have several brokers."""
     plan = run.plan(key)
     known = (run.manifest["brokers"].get(key.broker) or {}).get("capabilities") or {}
     return {**plan, "transactions": known.get("transactions", plan["transactions"])}
 
 
 def warnings(run: ScenarioRecord, key: CellKey) -> Warnings:
-    """Those of the cell's start. Raises DataError where an entry of the manifest is not one."""
+    """The warnings of the cell's broker start. Raises DataError if an entry of the manifest is malformed."""
     place = f"{run.path}/manifest.json, warnings"
     logs, messages, others = [], [], 0
     for one in require({"warnings": [], **run.manifest}, "warnings", list, place):
@@ -127,14 +127,14 @@ def _warned(source: str, record: Any, place: str) -> LoggedWarnings:
 
 
 def comparable(runs: Sequence[ScenarioRecord]) -> None:
-    """Raises DataError where figures must not be compared: of several workloads, topologies or consumptions.
+    """Raises DataError if the runs must not be compared: if they differ in workload, topology or consumption.
 
     Source: run rules, sections 1.6 and 2.3.
     """
     for key, what, why in (
         ("workload", "workloads", "they have no message in common"),
-        ("topology", "topologies", "a result in one says nothing of a result in another (sections 1.6 and 2.3)"),
-        ("consumption", "consumptions", "a strict acknowledgement costs what a relaxed one does not"),
+        ("topology", "topologies", "their results are not comparable (sections 1.6 and 2.3)"),
+        ("consumption", "consumptions", "strict acknowledgement has costs that relaxed acknowledgement does not have"),
     ):
         values = dict(_values(runs, key))
         if len(values) > 1:
@@ -176,7 +176,7 @@ def _open(folder: Path, shown: Path, name: str, *, partial: bool) -> ScenarioRec
 
 
 def _model(plan: Mapping[str, Any], place: str) -> Model:
-    """Rebuilt, and what it amounts to held against the lists beside it."""
+    """The model rebuilt from the plan. Raises DataError if it does not match the lists of the plan."""
     if plan["workload"] not in WORKLOADS:
         raise DataError(f"{place}: workload {plan['workload']!r}, expected one of {', '.join(WORKLOADS)}")
     try:
@@ -199,7 +199,7 @@ def _model(plan: Mapping[str, Any], place: str) -> Model:
         raise DataError(f"{place}: an entry of its lists lacks {error}; measure again") from error
     if written != rebuilt or numbers != list(range(len(numbers))):
         raise DataError(
-            f"{place}: steps, destinations, handlers and drivers are not those of its topology; the run directory was "
+            f"{place}: steps, destinations, handlers or drivers are not those of its topology; the run directory was "
             "changed after it was written, or another version of the suite measured it: measure again"
         )
     return model

@@ -1,4 +1,4 @@
-"""Whether a period was in a steady state: its throughput against the end of the warm-up, its backlog without trend.
+"""Whether a period was in a steady state: throughput as at the end of the warm-up, and a backlog without a trend.
 
 Source: run rules, section 3.3; the limits are in `workloads.scenario.limits`.
 """
@@ -22,18 +22,20 @@ _BATCHES = 6
 
 @dataclass(frozen=True, slots=True)
 class CheckOutcome:
-    """What a test says."""
+    """The outcome of a test."""
 
-    #: In the rule's unit; None where there is nothing to observe.
+    #: The observed value in the rule's unit; None if there was nothing to observe.
     observed: float | None
     verdict: AuditVerdict
     why: str = ""
 
 
 def level(before: Sequence[int], received_per_s: float, chance_per_s: float) -> CheckOutcome:
-    """The copies of the last seconds of the warm-up against the period's rate.
+    """Compares the throughput at the end of the warm-up with that of the period.
 
-    chance_per_s: standard deviation of a count of that many seconds, of the load itself, per second; see `granularity`.
+    before: copies received in each of the last seconds of the warm-up
+    received_per_s: copies received per second in the period
+    chance_per_s: standard deviation of the planned load over those seconds, per second; see `granularity`
     """
     if not before or not received_per_s:
         return CheckOutcome(
@@ -45,7 +47,7 @@ def level(before: Sequence[int], received_per_s: float, chance_per_s: float) -> 
         return CheckOutcome(
             observed,
             AuditVerdict.NOT_JUDGED,
-            f"too short: what the load itself varies by in {len(before)} s is up to {chance:.0%}",
+            f"too short: the load itself varies by up to {chance:.0%} in {len(before)} s",
         )
     failed = abs(observed) > limits.LEVEL.limit
     why = f"{np.mean(before):.1f} copies/s at the end of the warm-up, {received_per_s:.1f} in the period"
@@ -53,10 +55,12 @@ def level(before: Sequence[int], received_per_s: float, chance_per_s: float) -> 
 
 
 def granularity(copies: Mapping[int, tuple[float, float]], seconds: float, *, poisson: bool) -> float:
-    """Standard deviation of the copies in a window of the load as planned, per second of the window.
+    """Standard deviation of the copies in a window of the planned load, per second of the window.
 
-    copies: by interaction, executions per second and copies per execution. Of constant arrivals, evenly staggered, a
-    window has an execution more or less: variance 1/4 at most. Of Poisson arrivals the variance is their number.
+    copies: by interaction, executions per second and copies per execution
+    seconds: length of the window
+    poisson: whether arrivals are a Poisson process, where the variance equals the number of executions; with constant,
+        evenly staggered arrivals a window has up to one execution more or less, a variance of at most 1/4
     """
     if not seconds:
         return 0.0
@@ -65,12 +69,12 @@ def granularity(copies: Mapping[int, tuple[float, float]], seconds: float, *, po
 
 
 def trend(backlog: Sequence[int]) -> Interval:
-    """By how many copies a backlog, taken once a second, grows per second.
+    """Growth of a backlog in copies per second, from one value per second.
 
-    A line through the means of a few batches, with the t interval of their residuals: the longer a batch, the less
-    does one depend on the one before (Law, *Simulation Modeling and Analysis*, section 9.5.3). Of a minute in which
-    seconds are alike by 0.9, six batches find growth where there is none in 7 % of the cases; an estimator of the
-    autocorrelation (Newey, West 1987) does in 20 % and more.
+    A line is fitted to the means of a few batches, with the t interval of their residuals: the longer the batches, the
+    less successive batches correlate (Law, *Simulation Modeling and Analysis*, section 9.5.3). In a minute whose
+    successive seconds have an autocorrelation of 0.9, six batches report growth where there is none in 7 % of the
+    cases; an estimator of the autocorrelation (Newey, West 1987) does so in 20 % and more.
     """
     each = len(backlog) // _BATCHES
     values = np.asarray(backlog[len(backlog) - each * _BATCHES :], dtype=float)
@@ -79,7 +83,7 @@ def trend(backlog: Sequence[int]) -> Interval:
 
 
 def backlog(seconds: Sequence[int], received_per_s: float) -> CheckOutcome:
-    """Fails where it grows for certain by more than the limit; passes where it certainly does not."""
+    """Fails if the whole interval of the growth is above the limit; passes if the whole interval is within it."""
     if len(seconds) < limits.BACKLOG_SECONDS or not received_per_s:
         return CheckOutcome(
             None, AuditVerdict.NOT_JUDGED, f"too short: {len(seconds)} s, judged from {limits.BACKLOG_SECONDS} s on"
@@ -87,11 +91,11 @@ def backlog(seconds: Sequence[int], received_per_s: float) -> CheckOutcome:
     slope = trend(seconds)
     observed = slope.estimate / received_per_s
     low, high = (0.0 if end is None else end / received_per_s for end in (slope.low, slope.high))
-    span = f"{observed:+.2%} of what is received, 95 % interval {low:+.2%} to {high:+.2%}"
+    span = f"{observed:+.2%} of the receive rate, 95 % interval {low:+.2%} to {high:+.2%}"
     if low > limits.BACKLOG.limit:
         return CheckOutcome(
             observed, AuditVerdict.FAIL, f"from {seconds[0]} to {seconds[-1]} copies; it grows by {span}"
         )
     if high <= limits.BACKLOG.limit:
         return CheckOutcome(observed, AuditVerdict.PASS)
-    return CheckOutcome(observed, AuditVerdict.NOT_JUDGED, f"the period does not tell: {span}")
+    return CheckOutcome(observed, AuditVerdict.NOT_JUDGED, f"the period is too short to decide: {span}")

@@ -1,4 +1,4 @@
-"""The course of a run: every second of it, and what is under way at the end of the measurement."""
+"""The course of a run: every second of it, and the backlog at the end of the measurement."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from workloads.scenario.periods import Period
 
 
 def backlog_by_destination(cell: CaseRecord, counts: Counts) -> Mapping[str, int]:
-    """Copies under way at the end of the measurement, by destination; those without any left out.
+    """Copies in flight at the end of the measurement, by destination; destinations without any are omitted.
 
-    What was sent or came before the first period, while the load's processes were let go, counts as well; so does what
-    is in doubt, since a broker that confirms nothing more has it, or its connection.
+    Messages sent or received before the first period, while the load's processes were started, count as well. So do
+    messages in doubt: they are in a broker that no longer confirms anything, or in its connection.
     """
     order = tuple(Period)
     until = (None, *order[: order.index(Period.MEASUREMENT) + 1])
@@ -36,9 +36,9 @@ def backlog_by_destination(cell: CaseRecord, counts: Counts) -> Mapping[str, int
 def seconds(
     sent: Iterable[Mapping[str, int] | Row], heard: Iterable[Row], cpu: Mapping[int, float]
 ) -> tuple[Second, ...]:
-    """Every second of the load, also those in which nothing happened; `cpu`: cores by second.
+    """Every second of the load, including those without any messages; `cpu`: cores by second.
 
-    What was sent before the first of them, while the load's processes were let go, is in the backlog from there on.
+    Messages sent before the first second, while the load's processes were started, are part of the backlog.
     """
     sent_by = {row["second"]: row for row in sent}
     heard_by = {row["second"]: row for row in heard}
@@ -68,7 +68,7 @@ def seconds(
 
 
 def together(rows: Iterable[Row]) -> list[Mapping[str, int]]:
-    """What was sent in each second, over all steps."""
+    """The messages sent in each second, summed over all steps."""
     found: dict[int, dict[str, int]] = {}
     for row in rows:
         one = found.setdefault(row["second"], {"second": row["second"], "n": 0, "copies": 0})
@@ -78,7 +78,7 @@ def together(rows: Iterable[Row]) -> list[Mapping[str, int]]:
 
 
 def cpu(samples: Iterable[Row], load_ns: int) -> Mapping[int, float]:
-    """Cores that the broker used, by second; empty where unknown. The samples are about a second apart."""
+    """CPU use of the broker in cores, by second; empty if unknown. The samples are about one second apart."""
     found = {}
     for before, after in pairwise(samples):
         used, took = (after["broker_cpu_ns"], before["broker_cpu_ns"]), after["at_ns"] - before["at_ns"]

@@ -1,4 +1,4 @@
-"""Whether a broker can do what a scenario asks of it."""
+"""Whether a broker has the capabilities that a scenario requires."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from workloads.capabilities import WITHOUT_DESTINATION, Capabilities, Transactio
 from workloads.messaging import AckMode
 from workloads.scenario.model import Consumption, Scenario
 
-#: A reactive load acknowledges with the `ack` header of MESSAGE, which STOMP has since this version.
+#: A reactive load acknowledges with the `ack` header of MESSAGE, which STOMP has had since this version.
 REACTIVE_VERSION = "1.2"
 
 
 def missing_capability_of_scenario(scenario: Scenario, consumption: Consumption, capabilities: Capabilities) -> str:
-    """Why the scenario is not applicable to such a broker; empty where it is applicable."""
+    """The reason why the scenario is not applicable to such a broker; empty if it is applicable."""
     return "; ".join(dict.fromkeys(_unmet_by_scenario(scenario, consumption, capabilities)))
 
 

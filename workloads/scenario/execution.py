@@ -1,7 +1,7 @@
-"""Ids of executions: one run through a kind of interaction, started at one place, as a positive 64-bit integer.
+"""Ids of executions: one run through an interaction, started at one place, as a positive 64-bit integer.
 
 Everything about an execution is a pure function of its id, so that drivers, event handlers and the audit agree on it
-without exchanging a word.
+without communication.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _INTERACTION_BITS, _ORIGIN_BITS, NUMBER_BITS = 3, 20, 40
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One run through an interaction. Raises WorkloadError where the id has no room for it."""
+    """One run through an interaction. Raises WorkloadError if a value exceeds its bits in the id."""
 
-    #: From 1.
+    #: Number of the interaction, from 1.
     interaction: int
     #: Index of the place that starts it.
     origin: int
-    #: Counts from 0 at its origin.
+    #: Number of the execution at its origin, from 0.
     number: int
 
     def __post_init__(self) -> None:
@@ -42,7 +42,7 @@ class Execution:
 
     @classmethod
     def of(cls, execution_id: int) -> Execution:
-        """The execution with this id; raises WorkloadError where there is none."""
+        """The execution with this id; raises WorkloadError if there is none."""
         place, number = divmod(execution_id, 1 << NUMBER_BITS)
         interaction, origin = divmod(place, 1 << _ORIGIN_BITS)
         return cls(interaction, origin, number)

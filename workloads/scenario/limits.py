@@ -33,7 +33,7 @@ DELIVERY_TIME = Rule(
 DELIVERY = Rule("everything received", 0, "copies missing after the drain, at most", section("3.6.3"))
 
 # Further conditions without which the published tests are meaningless.
-DUPLICATES = Rule("no duplicates", 0, "copies delivered more than once, at most", section("4.2"))
+DUPLICATES = Rule("no duplicates", 0, "duplicate deliveries, at most", section("4.2"))
 ORDER = Rule("order", 0, "copies received after a later message of the same producer, at most", section("4.2"))
 LOCATION = Rule(
     "no misdelivery", 0, "copies at a handler that has not subscribed to their destination, at most", section("4.2")

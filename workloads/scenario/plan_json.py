@@ -1,4 +1,4 @@
-"""The entry of a cell in plan.json: what the audit needs of it, in plain JSON values."""
+"""The entry of a cell in plan.json: the values that the audit needs, as plain JSON."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ def plan_entry(
     repeat: bool = False,
     killed: bool = False,
 ) -> dict[str, Any]:
-    """A cell of the workload with this name.
+    """The entry of a cell of the workload with this name.
 
-    `transactions` are those of the broker; `length` is the name of `lengths`, "own" where a user set them.
+    transactions: what the broker supports
+    length: the name of `lengths`; "own" if the user set them
     """
     scenario = model.scenario
     return {

@@ -1,8 +1,9 @@
-"""What a business workload is to the rest of the suite: its cases, its texts, and a model of each case at one BASE.
+"""The interface of a business workload to the rest of the suite: its cases, its texts, and a model per case and BASE.
 
-The load needs a model's scenario. The audit asks which messages an execution has (`Model.expected`), and who gets a
-copy of each (`Model.audience`). Both know a message by its *address*: the message type and the receiving party, apart
-from the broker's destination through which it is sent. Records have an address by its number, in their `destination`.
+The load uses a model's scenario. The audit uses the messages that an execution has (`Model.expected`), and the handlers
+that get a copy of each (`Model.audience`). Both identify a message by its *address*: the message type and the receiving
+party, independent of the broker's destination through which it is sent. Column `destination` of the records has the
+number of an address.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from workloads.scenario.periods import Period
 
 
 class Address(NamedTuple):
-    """What a message is, and for whom."""
+    """The type and the receiving party of a message."""
 
-    #: Number of the message type among the model's.
+    #: Number of the message type in the model.
     step: int
     #: Index of the receiving party, as an execution assigns it.
     party: int
@@ -43,29 +44,30 @@ class StepSpec:
     """A message type of a model."""
 
     message: str
-    #: The number of its interaction.
+    #: Number of its interaction.
     interaction: int
-    #: Of the destinations that it is sent to.
+    #: Kind of the destinations that it is sent to.
     kind: DestinationKind
     persistent: bool
     transacted: bool
-    #: By size class.
+    #: Body sizes by size class (column).
     body_bytes: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class InteractionModel:
-    """Executions of one kind: how often they start, and what they amount to."""
+    """The executions of an interaction: their rate, and the messages of each."""
 
     title: str
-    #: In the whole system.
+    #: Executions per second in the whole system.
     started_per_s: Fraction
-    #: Messages of an execution, on average.
+    #: Average number of messages that an execution sends.
     sent: Fraction
+    #: Average number of copies that an execution receives.
     received: Fraction
-    #: Executions of one origin after which their messages repeat, but for the sizes.
+    #: Number of executions of one origin after which their messages repeat, except for the sizes.
     period: int
-    #: As of `Driver.column_limits`.
+    #: See `Driver.column_limits`.
     column_limits: tuple[int, ...]
 
 
@@ -74,38 +76,38 @@ class Model(Protocol):
 
     @property
     def name(self) -> str:
-        """Of the topology; results of two names are never compared."""
+        """Name of the topology; results of different names are never compared."""
 
     @property
     def base(self) -> int: ...
 
     @property
     def scenario(self) -> Scenario:
-        """For the engine. Raises WorkloadError for what has no room in it."""
+        """The scenario for the load engine. Raises WorkloadError if the model exceeds the limits of a scenario."""
 
     @property
     def handlers(self) -> int:
-        """How many event handlers there are, known without the scenario."""
+        """Number of event handlers, known without building the scenario."""
 
     @property
     def connections(self) -> int:
-        """How many the load opens, known without the scenario."""
+        """Number of connections that the load opens, known without building the scenario."""
 
     @property
     def sent_per_s(self) -> float:
-        """Messages, of the whole system."""
+        """Messages sent per second in the whole system."""
 
     @property
     def steps(self) -> tuple[StepSpec, ...]:
-        """By number."""
+        """The message types, by number."""
 
     @property
     def interactions(self) -> Mapping[int, InteractionModel]:
-        """By number."""
+        """The interactions, by number."""
 
     @property
     def addresses(self) -> tuple[Address, ...]:
-        """By number."""
+        """The addresses, by number."""
 
     @property
     def destinations(self) -> tuple[Destination, ...]:
@@ -118,54 +120,55 @@ class Model(Protocol):
         """Groups of handlers, by number: each group gets one copy of every message to this address."""
 
     def replies(self, execution: Execution, step: int, sender: int) -> tuple[int, ...]:
-        """Numbers of the message types that are sent upon the receipt of this one from that sender."""
+        """Numbers of the message types that are sent in answer to this one from that sender."""
 
     def party(self, address: Address) -> str:
-        """The receiving party for people, as in SM1."""
+        """The receiving party for display, for example SM1."""
 
     def origin(self, execution: Execution) -> str:
-        """The place that starts an execution, for people."""
+        """The place that starts an execution, for display."""
 
     @property
     def without_figure(self) -> str:
-        """Why no figure can be given for it; empty where one can."""
+        """The reason why the model has no figure; empty if it has one."""
 
     @property
     def deviations(self) -> tuple[str, ...]:
-        """From what the workload's run rules ask of a model, each with its section."""
+        """Deviations of the model from the workload's run rules, each with its section."""
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
-        """What describes it to people, by name."""
+        """Pairs of name and value that describe the model, for display."""
 
     def to_json(self) -> dict[str, Any]:
-        """The entry `topology` of plan.json, from which the workload's `from_json` makes an equal model."""
+        """The entry `topology` of plan.json, from which the workload's `from_json` builds an equal model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A file's text, and what messages call the file."""
+    """The text of a file."""
 
+    #: Name of the file in messages.
     source: str
     text: str
 
 
-#: Of a case that reads no file.
+#: The text of a case that reads no file.
 NO_TEXT = Text("", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What can be run of a workload under one name."""
+    """A part of a workload that can be run, with its name."""
 
     #: The workload's name.
     workload: str
     name: str
-    #: At a BASE, with the text of its file.
+    #: Builds the model from a BASE and the text of the case's file.
     model: Callable[[int, Text], Model]
-    #: Describes the topology where the user names no other file; None for a case that reads none.
+    #: Default file that describes the topology; None if the case reads no file.
     file: Path | None = None
-    #: Whether the broker is killed in the middle of the load.
+    #: Whether the broker is killed under load.
     killed: bool = False
 
     def cell(self, base: int) -> str:
@@ -175,31 +178,31 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A business workload; all texts are for people."""
+    """A business workload; its texts are for display."""
 
-    #: The experiment's name in every record.
+    #: Name of the experiment in every record.
     name: str
-    #: What it simulates.
+    #: The simulated business.
     subject: str
-    #: Stands before every result.
+    #: Printed before every result.
     disclaimer: str
-    #: The name of its figure, with `{topology}` for the name of the model.
+    #: Name of its figure of merit, with `{topology}` for the name of the model.
     figure: str
-    #: Title of the run rules by which a result is compliant; limits cite it.
+    #: Title of the run rules that define compliance; limits cite it.
     rules: str
-    #: Where its tables come from.
+    #: Source of its tables.
     source: str
-    #: A sentence on what it is derived from and judged by.
+    #: A sentence on its origin and on the rules that judge it.
     provenance: str
-    #: By name.
+    #: The cases by name.
     cases: Mapping[str, Case]
-    #: From `Model.to_json`. Raises WorkloadError, naming the key, for what no model has written.
+    #: Builds a model from `Model.to_json`. Raises WorkloadError with the key of an invalid value.
     from_json: Callable[[Any], Model]
-    #: SHA-256 of its tables: two runs with the same one had the same model.
+    #: SHA-256 of its tables: runs with the same digest had the same model.
     digest: Callable[[], str]
-    #: How long the periods of a compliant run are, at least.
+    #: Minimum lengths of the periods of a compliant run.
     lengths: Mapping[Period, Rule]
-    #: What a full disclosure leaves out: section of the rules, what it asks for, why there is none of it.
+    #: Items that a full disclosure omits: section of the rules, the required item, and the reason.
     not_applicable: tuple[tuple[str, str, str], ...]
 
     def figure_name(self, topology: str) -> str:

@@ -1,7 +1,8 @@
 """The supply chain under the workload of the published SPECjms2007 papers, judged by its run and reporting rules.
 
-The tables are those of `workloads.supply_chain`; here are the cases, the texts, and what of the rules is specific to
-this workload. `python -m workloads.specjms2007 --topology vertical --base 5` prints what a topology amounts to.
+The tables are those of `workloads.supply_chain`; this package has the cases, the texts, and the rules that are specific
+to this workload. `python -m workloads.specjms2007 --topology vertical --base 5` prints the computed traffic of a
+topology.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ WORKLOAD = Workload(
     name=NAME,
     subject="supply chain",
     disclaimer=DISCLAIMER,
-    figure="supply-chain BASE ({topology})",  # never called by the name of a SPEC metric
+    figure="supply-chain BASE ({topology})",  # must not have the name of a SPEC metric
     rules=SPEC_RULES,
     source="Sachs et al. 2009; run and reporting rules, section 3.6.1",
     provenance=(
         "The workload is derived from Sachs, Kounev, Bacon, Buchmann, Workload Characterization of the SPECjms2007 "
-        "Benchmark (2009), and is judged by limits of the published run and reporting rules; nothing of it was "
-        "reviewed by their authors or by SPEC."
+        "Benchmark (2009), and is judged by limits of the published run and reporting rules; it has not been reviewed "
+        "by their authors or by SPEC."
     ),
     cases=CASES,
     from_json=SupplyChain.from_json,

@@ -1,6 +1,6 @@
-"""`python -m workloads.specjms2007`: what a topology amounts to, before anything runs.
+"""`python -m workloads.specjms2007`: the computed traffic of a topology, without running anything.
 
-The one module here that reads a file and prints; the arithmetic is `characterization`'s.
+The only module of this package that reads a file and prints; `characterization` does the arithmetic.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _described(topology: str, file: Path | None) -> Callable[[int], Topology]:
-    """The topology over BASE."""
+    """A function from BASE to the topology."""
     if topology in CONTROLLED:
         if file is not None:
             raise WorkloadError(f"--file describes a freeform topology; {topology} has none")
@@ -63,7 +63,7 @@ def _described(topology: str, file: Path | None) -> Callable[[int], Topology]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m workloads.specjms2007",
-        description="What a workload derived from the published SPECjms2007 papers amounts to; nothing is run.",
+        description="Compute the traffic of a workload derived from the published SPECjms2007 papers; runs nothing.",
     )
     parser.add_argument("--topology", required=True, choices=(*CONTROLLED, "freeform"))
     parser.add_argument(
@@ -71,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         type=_bases,
         default=range(1, 2),
         metavar="N|FIRST:LAST:STEP",
-        help="the scaling factor (1); of several, the data of figures 3 to 9, one row each",
+        help="the scaling factor (1); for several, prints the data of figures 3 to 9, one row each",
     )
     parser.add_argument("--file", type=Path, metavar="FILE.toml", help="the freeform topology")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -144,7 +144,7 @@ def _groups_text(record: dict[str, Any]) -> str:
         for group, name in names.items()
     ]
     rows.append(["all", 100.0, 100.0, *(record[key] for key in _VOLUME)])
-    return _table("Groups: shares of what is received", ["group", "messages %", "KB %", *_VOLUME.values()], rows)
+    return _table("Groups: shares of the messages received", ["group", "messages %", "KB %", *_VOLUME.values()], rows)
 
 
 def _interactions_text(record: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What can be run of this workload, by name: the controlled topologies, a user's own, and each interaction alone."""
+"""The cases of this workload, by name: the controlled topologies, a user-defined one, and each interaction alone."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from workloads.supply_chain.interactions import INTERACTIONS
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import horizontal, vertical
 
-#: The experiment's name in every record.
+#: Name of the experiment in every record.
 NAME = "specjms2007"
 
 
 def _alone(number: int) -> Case:
-    """An interaction of the vertical topology; its name has no `vertical`, by which that topology is selected."""
+    """An interaction of the vertical topology; its name lacks `vertical`, which selects the whole topology with -k."""
     return Case(NAME, f"interaction_{number}", lambda base, _: SupplyChain(vertical(base).only(number)))
 
 

@@ -1,7 +1,7 @@
 """A supply chain under load: does everything arrive, once, in time, at the rates that BASE asks for?
 
-The audit behind the last case says whether it did, test by test; a case itself fails where messages are still under way
-at the end of the drain, or anything went wrong in an event handler or a driver.
+The audit after the last case answers this, test by test; a case itself fails if messages are still in flight at the end
+of the drain, or if an event handler or a driver met an error.
 """
 
 import pytest
@@ -43,7 +43,7 @@ def test_interaction(perform):
 
 @pytest.mark.workload(cases.RECOVERABILITY)
 def test_recoverability(perform):
-    """A broker that is killed under load and started again has everything that it had promised to keep."""
+    """A broker that is killed under load and restarted still has all messages that it had confirmed."""
     outcome = perform()
 
     assert outcome.passed, outcome.explain()

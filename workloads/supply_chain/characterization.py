@@ -1,9 +1,9 @@
-"""What the tables amount to: messages and bytes per second by step, interaction, location and group.
+"""The traffic computed from the tables: messages and bytes per second by step, interaction, location and group.
 
-Source: Sachs et al. 2009, section 3.1 (xi per interaction, chi per location) and Tables 4 and 5, of which nothing is
-copied here: all of it is arithmetic on the rows of `interactions`, `sizes` and `topology`, exact in fractions. It goes
-two ways, which meet in their sums: by interaction the triggers are followed (a receipt causes the next message), by
-location the parties are counted (how often a location plays one).
+Source: Sachs et al. 2009, section 3.1 (xi per interaction, chi per location) and Tables 4 and 5. No result is copied
+from there: everything is computed from the rows of `interactions`, `sizes` and `topology`, exactly, in fractions. There
+are two computations with equal sums: by interaction, following the triggers (a receipt causes the next message), and by
+location, counting the parties (how often a location takes part as each party).
 
 Table 5 counts messages *received*; a message on a topic is received once by each subscriber. KBytes are of bodies.
 """
@@ -44,7 +44,7 @@ class Volume:
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """The volume of a step: of all locations, or of one."""
+    """The volume of a step, for all locations or for one location."""
 
     step: MessageType
     volume: Volume
@@ -52,7 +52,7 @@ class Traffic:
 
 
 def by_interaction(topology: Topology) -> tuple[Traffic, ...]:
-    """Every step once; their sums by interaction and group are the paper's xi."""
+    """The traffic of every step; the sums by interaction and group are the paper's xi."""
     found: list[Traffic] = []
     for number, interaction in topology.interactions.items():
         count = mean_counts(topology, number)
@@ -64,7 +64,10 @@ def by_interaction(topology: Topology) -> tuple[Traffic, ...]:
 
 
 def by_location(topology: Topology) -> tuple[Traffic, ...]:
-    """Every step at every location that sends or receives it; their sums by location and group are the paper's chi."""
+    """The traffic of every step at every location that sends or receives it.
+
+    The sums by location and group are the paper's chi.
+    """
     found: list[Traffic] = []
     for number, interaction in topology.interactions.items():
         for step in interaction.script.steps:
@@ -85,7 +88,7 @@ def _volume(topology: Topology, step: MessageType, sent_per_s: Fraction, receive
 
 
 def _plays_per_s(topology: Topology, number: int, party: Participant) -> list[Fraction]:
-    """How many executions of an interaction per second each location of the party's role takes part in as that."""
+    """Executions per second in which each location of the party's role takes part as that party."""
     rate_per_s = topology.started_per_s(number)
     starter = topology.interactions[number].starter
     locations = topology.locations[party.role]
@@ -94,7 +97,7 @@ def _plays_per_s(topology: Topology, number: int, party: Participant) -> list[Fr
         return [rate_per_s] * locations
     if party is Participant.SUPPLIERS:
         return [rate_per_s * topology.rho] * locations
-    if party is Participant.SP:  # of each call in turn for a family, one of its suppliers in turn
+    if party is Participant.SP:  # calls go through the families in turn, and orders through a family's suppliers
         chances = [Fraction(1, len(suppliers)) for suppliers in topology.suppliers_of]
         return [
             rate_per_s * sum(chances[family] for family in families) / topology.families
@@ -112,7 +115,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def sums(traffic: Iterable[Traffic], key: Callable[[Traffic], Key]) -> dict[Key, Volume]:
-    """Volumes by any key of the rows: `lambda row: row.step.group`."""
+    """Volumes summed by any key of the rows, for example `lambda row: row.step.group`."""
     found: dict[Key, Volume] = {}
     for row in traffic:
         found[key(row)] = found.get(key(row), Volume()) + row.volume
@@ -120,7 +123,7 @@ def sums(traffic: Iterable[Traffic], key: Callable[[Traffic], Key]) -> dict[Key,
 
 
 def by_group(traffic: Iterable[Traffic]) -> dict[DestinationGroup, Volume]:
-    """All four groups of Table 3, also those that nothing belongs to."""
+    """Volumes by the four groups of Table 3, including empty groups."""
     return dict.fromkeys(DestinationGroup, Volume()) | sums(traffic, lambda row: row.step.group)
 
 
@@ -129,13 +132,13 @@ def total(traffic: Iterable[Traffic]) -> Volume:
 
 
 def percent(parts: Mapping[Key, Fraction]) -> dict[Key, float]:
-    """Each part's share of their sum; Table 5 with the groups' messages or bytes received."""
+    """Each part's share of the sum, in percent; for messages or bytes received by group this is Table 5."""
     whole = sum(parts.values())
     return {key: float(100 * part / whole) for key, part in parts.items()}
 
 
 def characterization(topology: Topology) -> dict[str, Any]:
-    """Everything about a topology in plain JSON values."""
+    """All computed values of a topology, as plain JSON."""
     traffic = by_interaction(topology)
     groups = by_group(traffic)
     of_interaction = sums(traffic, lambda row: (row.step.interaction, row.step.group))

@@ -1,4 +1,4 @@
-"""The tables as a scenario: what an engine needs of them, and nothing that it would have to know of supermarkets.
+"""Compiles the tables to a scenario, which the load engine can run without any knowledge of supermarkets.
 
 Fields of an execution are the parties, in their order; a party that an interaction does not assign is 0. Choices where
 the sources leave something open:
@@ -6,10 +6,10 @@ the sources leave something open:
 * An event handler consumes one message type at one location ("for every destination a class", section 2.4): a
   supplier's handler of calls for offers holds the subscriptions to all its product families. Vertical: 91 handlers,
   280 + 56 subscriptions.
-* A transacted message is consumed, and what is transacted of the answers sent, in one transaction of the handler.
-  Statistics (not transacted) leave outside it, also where they answer a transacted message.
-* The drivers of an interaction start staggered: driver i of n is (2 i + 1) / 2n of a gap late, so that their sum is
-  evenly spaced, and a window of one gap holds one message of each.
+* A handler consumes a transacted message and sends the transacted answers in one transaction. Statistics (not
+  transacted) are sent outside the transaction, even in answer to a transacted message.
+* The drivers of an interaction start staggered: driver i of n is offset by (2 i + 1) / 2n of a gap, so that the starts
+  of all drivers are evenly spaced, and a window of one gap holds one start of each.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ PARTIES = tuple(Participant)
 
 
 def compile_scenario(topology: Topology) -> Scenario:
-    """Handlers and drivers, each location's in the order of the roles; raises WorkloadError where more than fit."""
+    """The scenario, with handlers and drivers in the order of roles and locations.
+
+    Raises WorkloadError if the topology exceeds the limits of a scenario.
+    """
     messages = _messages(topology)
     handlers = compile_handlers(topology)
     drivers = [
@@ -45,12 +48,12 @@ def compile_scenario(topology: Topology) -> Scenario:
 
 
 def compile_destinations(topology: Topology) -> tuple[Destination, ...]:
-    """Step by step, each at the index that its receiving party is assigned."""
+    """The destinations of all steps, in order; within a step, indexed by the receiving party."""
     return tuple(destination for step in topology.steps for destination in topology.destinations(step))
 
 
 def compile_handlers(topology: Topology) -> tuple[Handler, ...]:
-    """Numbered from 0."""
+    """The event handlers, numbered from 0."""
     messages = _messages(topology)
     found = [
         handler
@@ -62,7 +65,7 @@ def compile_handlers(topology: Topology) -> tuple[Handler, ...]:
 
 
 def _messages(topology: Topology) -> Mapping[str, MessageSpec]:
-    """What is sent of each step, by its message."""
+    """The message specification of each step, by the name of the message."""
     found: dict[str, MessageSpec] = {}
     begin = 0
     for number, step in enumerate(topology.steps):

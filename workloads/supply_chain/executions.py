@@ -1,13 +1,13 @@
-"""What an execution's id fixes: who takes part in it, how large its messages are, how many of them there are.
+"""The properties that an execution's id determines: its parties, the sizes of its messages, and their number.
 
-All is a pure function of the id, so that drivers, event handlers and the audit agree without a word between them.
+Everything is a pure function of the id, so that drivers, event handlers and the audit agree without communication.
 
-* Calls for offers go through the product families in turn; each distribution centre begins at another one.
-* The supplier that gets the order rotates, so that each of a family's suppliers wins the same number of calls: exactly
-  one order per call, no draw (a draw of 1 / zeta per offer would leave calls without and with several orders).
-* Messages to the headquarters go to its instances in turn, by number and starting location.
-* The column of the sizes is a draw by the SplitMix64 generator (Steele, Lea, Flood 2014), which numpy and Spark can
-  repeat: plain 64-bit arithmetic on the id.
+* Calls for offers go through the product families in turn; each distribution centre starts at a different family.
+* The supplier that gets the order rotates, so that each of a family's suppliers wins the same number of calls, with
+  exactly one order per call. (Drawing with 1 / zeta per offer would give some calls no order and others several.)
+* Messages to the headquarters go to its instances in turn, by execution number and starting location.
+* The column of the sizes is drawn with the SplitMix64 generator (Steele, Lea, Flood 2014): plain 64-bit arithmetic on
+  the id, so that numpy and Spark can compute the same numbers.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from workloads.supply_chain.interactions import INTERACTIONS, MessageType, Parti
 from workloads.supply_chain.sizes import Column
 from workloads.supply_chain.topology import Topology
 
-#: The index that each party is cast with: of a location, of a product family (suppliers), or 0 (supermarkets).
+#: The index assigned to each party: of a location, of a product family (suppliers), or 0 (supermarkets).
 Cast: TypeAlias = Mapping[Participant, int]
 
 
 def assign(topology: Topology, execution: Execution) -> Cast:
-    """Who takes part; `topology.destinations(step)[cast[step.receiver]]` is where a message goes."""
+    """The parties of an execution; a message goes to `topology.destinations(step)[cast[step.receiver]]`."""
     script = INTERACTIONS[execution.interaction]
     parties = {party for step in script.steps for party in (step.sender, step.receiver)}
     return {
@@ -40,7 +40,7 @@ def assign(topology: Topology, execution: Execution) -> Cast:
 
 
 def assignment_period(topology: Topology, interaction: int) -> int:
-    """Executions of one origin after which their casts repeat: as many rows does a table of them need."""
+    """Number of executions of one origin after which the assignments repeat, the rows of a table of assignments."""
     period = 1
     parties = {step.receiver for step in INTERACTIONS[interaction].steps}
     if Participant.HQ in parties:
@@ -51,14 +51,14 @@ def assignment_period(topology: Topology, interaction: int) -> int:
 
 
 def senders(topology: Topology, step: MessageType, parties: Cast) -> tuple[int, ...]:
-    """Indexes of the locations that send a step's message in an execution with these parties, once each."""
+    """Indices of the locations that send a step's message in an execution with these parties, one message each."""
     if step.sender is Participant.SUPPLIERS:
         return topology.suppliers_of[parties[Participant.SUPPLIERS]]
     return (parties[step.sender],)
 
 
 def column(topology: Topology, execution: Execution) -> Column:
-    """Which of its interaction's three sizes the execution's messages have."""
+    """The column of an execution, which selects one of the three sizes of its interaction."""
     return topology.interactions[execution.interaction].size_law.column(splitmix64(execution.id))
 
 
@@ -71,21 +71,21 @@ class Count:
 
 
 def counts(topology: Topology, execution: Execution) -> dict[str, Count]:
-    """Messages of each step in this execution, whole numbers."""
+    """Messages of each step in this execution; all are whole numbers."""
     family = assign(topology, execution).get(Participant.SUPPLIERS)
     suppliers = 0 if family is None else len(topology.suppliers_of[family])
     return chain(INTERACTIONS[execution.interaction].steps, lambda party: _size(topology, party, Fraction(suppliers)))
 
 
 def mean_counts(topology: Topology, interaction: int) -> dict[str, Count]:
-    """Messages of each step per execution, on average: families are called in turn, so zeta is the plain mean."""
+    """Average messages of each step per execution: families are called in turn, so zeta is the plain mean."""
     steps = INTERACTIONS[interaction].steps
     called = any(step.receiver is Participant.SUPPLIERS for step in steps)
     return chain(steps, lambda party: _size(topology, party, topology.zeta if called else Fraction()))
 
 
 def chain(steps: Iterable[MessageType], size: Callable[[Participant], Fraction]) -> dict[str, Count]:
-    """Counts from the triggers alone: each receipt is answered, or the one from the party that the step asks for."""
+    """Counts computed from the triggers alone: each receipt triggers a message, or only that from `after_from`."""
     found: dict[str, tuple[MessageType, Count]] = {}
     for step in steps:
         sent = Fraction(1)
@@ -99,7 +99,7 @@ def chain(steps: Iterable[MessageType], size: Callable[[Participant], Fraction])
 
 
 def _size(topology: Topology, party: Participant, suppliers: Fraction) -> Fraction:
-    """How many locations play a part at once."""
+    """Number of locations that a party consists of."""
     plural = {Participant.SUPPLIERS: suppliers, Participant.SUPERMARKETS: Fraction(topology.locations[Role.SM])}
     return plural.get(party, Fraction(1))
 

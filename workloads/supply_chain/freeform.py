@@ -1,20 +1,20 @@
-"""Freeform topologies: a user's own locations, rates, delivery modes and sizes, from a TOML text.
+"""Freeform topologies: user-defined locations, rates, delivery modes and sizes, from a TOML text.
 
 Source: Sachs et al. 2009, section 2.4: the interactions are building blocks, to be scaled "in an arbitrary manner".
 
     handlers_per_queue = 1              # event handlers that compete for each queue (1)
 
-    [locations]                         # none of a kind that is left out
+    [locations]                         # a kind that is omitted has no locations
     supermarkets = { per_base = 1 }     # this many times BASE, rounded up; or a number
     headquarters = 1                    # also: distribution_centres, suppliers
 
     [product_families]                  # for interaction 2
     number = 100
-    rho = 0.5                           # share of them that a supplier offers
+    rho = 0.5                           # share of the families that a supplier offers
 
     [interaction_6]                     # an interaction that has no table does not run
     enabled = true                      # nor does one that is switched off (true)
-    rate_per_s = { per_base = 0.5 }     # of each location that starts it, of all headquarters together; or a number
+    rate_per_s = { per_base = 0.5 }     # per starting location, or of all headquarters together; or a number
 
     [interaction_6.size]                # the sizing parameter's three values, and y's in interaction 5
     x = [100, 10, 1000]
@@ -23,8 +23,8 @@ Source: Sachs et al. 2009, section 2.4: the interactions are building blocks, to
     [interaction_6.messages.productAnnouncement]
     persistent = false                  # also: transacted, durable (topics)
 
-What is left out of a size or a message is that of the published workload. The group (a to d) of a message with another
-mode follows from its kind and its persistence. BASE is 1, unless something in the text grows with it.
+Omitted keys of a size or a message have the values of the published workload. The group (a to d) of a message with
+changed delivery options follows from its kind and its persistence. BASE is 1 unless a value in the text is per BASE.
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ from workloads.supply_chain.interactions import INTERACTIONS, DeliveryOptions, M
 from workloads.supply_chain.sizes import SIZE_DISTRIBUTIONS, SizeDistribution
 from workloads.supply_chain.topology import Interaction, Topology
 
-#: The paper's own example (section 3.1), beside this module: interactions 6 and 7 with more and more supermarkets.
+#: The paper's example (section 3.1), in the directory of this module: interactions 6 and 7 with a growing number of
+#: supermarkets.
 EXAMPLE = "broadcast.toml"
 
-#: rho |families| may differ from a whole number by that much, so that a third can be written with a few digits.
+#: Tolerance of rho |families| from a whole number, so that a third can be written with a few digits.
 _WHOLE_WITHIN = Fraction(1, 100)
 
 _LOCATIONS: Mapping[str, Role] = {
@@ -58,7 +59,7 @@ _INTERACTIONS: Mapping[str, int] = {f"interaction_{number}": number for number i
 
 @dataclass(frozen=True)
 class _TomlTable:
-    """A table of the text; raises WorkloadError for a key that is not among the `known`."""
+    """A table of the text. Raises WorkloadError for a key that is not in `known`."""
 
     source: str
     path: str
@@ -74,7 +75,7 @@ class _TomlTable:
                 )
 
     def table(self, key: str, *known: str) -> _TomlTable:
-        """A table within this one, empty where it is left out."""
+        """A table within this one, empty if it is omitted."""
         value = self.values.get(key, {})
         if not isinstance(value, Mapping):
             raise self.refusal(key, "a table", value)
@@ -93,7 +94,7 @@ class _TomlTable:
         return self._fraction(key, value)
 
     def count(self, key: str, default: Any = None) -> int:
-        """A whole number; what is per BASE is rounded up."""
+        """A whole number; a value per BASE is rounded up."""
         value = self.number(key, default)
         if value.denominator > 1 and not isinstance(self.values.get(key), Mapping):
             raise self.refusal(key, "a whole number", self.values[key])
@@ -125,7 +126,7 @@ class _TomlTable:
     def _fraction(self, key: str, value: Any) -> Fraction:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
             raise self.refusal(key, "a number from 0 on", value)
-        return Fraction(str(value))  # 0.1 is a tenth
+        return Fraction(str(value))  # 0.1 becomes exactly 1/10
 
     @property
     def _place(self) -> str:
@@ -133,10 +134,10 @@ class _TomlTable:
 
 
 def read(text: str, base: int = 1, source: str = "freeform") -> Topology:
-    """The topology that a TOML text describes at a BASE; `source` stands in the messages.
+    """The topology that a TOML text describes at a BASE; `source` is the name of the text in messages.
 
-    Raises WorkloadError, naming key and place, for a key that is unknown or has no such value, for a topology that
-    cannot run, and for a BASE that nothing in the text grows with.
+    Raises WorkloadError with key and place for unknown keys and invalid values, for a topology that cannot run, and for
+    a BASE above 1 if no value in the text is per BASE.
     """
     try:
         values = tomllib.loads(text)
@@ -163,7 +164,7 @@ def read(text: str, base: int = 1, source: str = "freeform") -> Topology:
 
 
 def _grows(value: Any) -> bool:
-    """Whether anything in a value is said per BASE."""
+    """Whether any part of a value is per BASE."""
     return isinstance(value, Mapping) and ("per_base" in value or any(map(_grows, value.values())))
 
 
@@ -173,7 +174,7 @@ def _locations(table: _TomlTable) -> dict[Role, int]:
 
 
 def _families(table: _TomlTable) -> tuple[int, int]:
-    """How many there are, and how many of them a supplier offers."""
+    """The number of product families, and how many of them each supplier offers."""
     number, rho = table.count("number", 0), table.number("rho", 0)
     offered = round(rho * number)
     if rho > 1 or abs(offered - rho * number) > _WHOLE_WITHIN:
@@ -182,7 +183,7 @@ def _families(table: _TomlTable) -> tuple[int, int]:
 
 
 def _interaction(root: _TomlTable, key: str, number: int) -> Interaction | None:
-    """None where it is switched off; what stands in its table is read all the same."""
+    """An interaction, None if it is switched off; its table is checked in either case."""
     table = root.table(key, "enabled", "rate_per_s", "size", "messages")
     enabled, rate_per_s = table.boolean("enabled", True), table.number("rate_per_s")
     if not rate_per_s:
@@ -199,7 +200,8 @@ def _interaction(root: _TomlTable, key: str, number: int) -> Interaction | None:
     return Interaction(replace(script, steps=steps), rate_per_s, size_law) if enabled else None
 
 
-#: What of an interaction's size can be set: no y but in 5, nothing of 3 ("cannot be changed by the user", section 3.1).
+#: Size keys that can be set: y only in interaction 5, none in interaction 3 ("cannot be changed by the user", section
+#: 3.1).
 _SIZE_KEYS = dict.fromkeys(INTERACTIONS, ("x", "probabilities")) | {3: (), 5: ("x", "y", "probabilities")}
 
 

@@ -1,6 +1,6 @@
-"""What is written down of a topology, and the way back: plain JSON values, exact, rates as "16/21".
+"""Conversion of a topology to plain JSON values and back; exact, with rates as fractions such as "16/21".
 
-A reader of a record builds the very topology from it, also a user's own.
+A reader of a record can rebuild an equal topology from it, including a user-defined one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FRACTION = re.compile(r"[0-9]{1,400}(/[1-9][0-9]{0,399})?", re.ASCII)
 
 
 def to_json(topology: Topology) -> dict[str, Any]:
-    """All that makes the topology, so that `from_json` returns an equal one."""
+    """All values of the topology, so that `from_json` returns an equal one."""
     return {
         "name": topology.name,
         "base": topology.base,
@@ -43,7 +43,7 @@ def to_json(topology: Topology) -> dict[str, Any]:
 
 
 def from_json(record: Any) -> Topology:
-    """The topology that was described. Raises WorkloadError, naming the place, for what no `to_json` has written."""
+    """The described topology. Raises WorkloadError with the place if `to_json` cannot have written a value."""
     name, base, places, families, per_supplier, handlers, rows = _values(
         record,
         "topology",
@@ -88,7 +88,7 @@ def tables() -> dict[str, Any]:
 
 
 def digest() -> str:
-    """SHA-256 of the tables as JSON, keys sorted, without spaces: two runs with the same one had the same model."""
+    """SHA-256 of the tables as JSON, keys sorted, without spaces: runs with the same digest had the same model."""
     text = json.dumps(tables(), sort_keys=True, separators=(",", ":"), default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -142,7 +142,7 @@ def _triple(value: Any, place: str) -> tuple[int, int, int]:
 
 
 def _values(record: Any, place: str, *keys: str) -> list[Any]:
-    """The values of an object that has these keys and no others, in their order."""
+    """The values of an object, in the order of these keys; the object must have these keys and no others."""
     if not isinstance(record, Mapping):
         raise _refusal(place, "an object", record)
     if set(record) != set(keys):
@@ -163,7 +163,7 @@ def _whole(value: Any, place: str, least: int = 0) -> int:
 
 
 def _fraction(value: Any, place: str) -> Fraction:
-    """As `to_json` writes it: in lowest terms."""
+    """A fraction as `to_json` writes it: in lowest terms."""
     if isinstance(value, str) and _FRACTION.fullmatch(value) and str(Fraction(value)) == value:
         return Fraction(value)
     raise _refusal(place, 'a fraction from 0 on, such as "16/21"', value)

@@ -1,16 +1,16 @@
-"""How many bytes a message's body has: Table 2's formula over the three values of an interaction's sizing parameter.
+"""Body sizes of messages: the formula of Table 2 with the three values of an interaction's sizing parameter.
 
-Size = x (m1 + m2 y) + b, with x and y the sizing parameters ("number of order lines"), y in interaction 5 only. They
-take one of three pairs of values, a *column*, drawn once per execution: all its messages share it, for the parameter
-is the interaction's. (Draws per message would have the same means.)
+Size = x (m1 + m2 y) + b, where x and y are the sizing parameters ("number of order lines"), y in interaction 5 only.
+They take one of three pairs of values, a *column*, drawn once per execution: all messages of an execution share it,
+because the parameter belongs to the interaction. (Draws per message would have the same means.)
 
-Choices: a KByte is 1000 bytes (the papers do not say; 1024 is as likely). Their sizes include the headers of the
-product they were measured with; here the *body* has the computed size, so that what a broker carries is larger by its
-headers. The values of x are not printed: for each interaction and column there is one integer (interactions 6 and 7:
-one up to rounding) that gives all sizes of Table 4. They need not rise: productAnnouncement is 1.21, 0.28 and 10.51.
-statInfoSM has only a range (4.7 to 24.78) and a mean (5.27): 5 cash desks and 2, 7 or 13 sales lines at 95, 4 and 1 %
-give both, the 7 being inferred from the mean. priceUpdate has Table 2's 0.231, which fits Table 5; Table 4's 0.24 does
-not.
+Choices: a KByte is 1000 bytes (the papers do not define it; 1024 is as likely). The published sizes include the headers
+of the product they were measured with; here the *body* has the computed size, so that messages are larger by their
+headers. The papers do not print the values of x: for each interaction and column there is exactly one integer
+(interactions 6 and 7: one up to rounding) that gives all sizes of Table 4. The sizes need not increase:
+productAnnouncement has 1.21, 0.28 and 10.51. For statInfoSM only a range (4.7 to 24.78) and a mean (5.27) are
+published: 5 cash desks and 2, 7 or 13 sales lines at 95, 4 and 1 % give both; the 7 is inferred from the mean.
+priceUpdate has 0.231 from Table 2, which fits Table 5, unlike the 0.24 of Table 4.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _row(m1: str, b: str, m2: str = "0") -> Coefficients:
     return Coefficients(*(Fraction(kbyte) * BYTES_PER_KBYTE for kbyte in (m1, m2, b)))
 
 
-#: Table 2; "na" is 0.
+#: Table 2, by message; "na" is 0.
 COEFFICIENTS: Mapping[str, Coefficients] = {
     "orderConf": _row("0.0565", "1.7374"),
     "statInfoOrderDC": _row("0.0153", "0.1463"),
@@ -67,7 +67,7 @@ COEFFICIENTS: Mapping[str, Coefficients] = {
     "creditCardHL": _row("0.0166", "0.1846"),
 }
 
-#: Table 4, heading.
+#: Probabilities of the columns, from the heading of Table 4.
 PROBABILITIES = (Fraction(95, 100), Fraction(4, 100), Fraction(1, 100))
 
 
@@ -80,7 +80,7 @@ class SizeDistribution:
     probabilities: tuple[Fraction, Fraction, Fraction] = PROBABILITIES
 
     def body_bytes(self, message: str) -> ThreeSizes:
-        """By column, rounded to whole bytes. Raises WorkloadError where a body is larger than the load can carry."""
+        """Body sizes by column, in whole bytes. Raises WorkloadError if a body is larger than the load can send."""
         row = COEFFICIENTS[message]
         first, second, third = (
             int(x * (row.m1 + row.m2 * y) + row.b + Fraction(1, 2)) for x, y in zip(self.x, self.y, strict=True)
@@ -104,7 +104,7 @@ class SizeDistribution:
         return ceil(first * 2**64), ceil((first + second) * 2**64)
 
     def column(self, draw: int) -> Column:
-        """The column that such a draw falls in."""
+        """The column of a draw from 0 to 2**64 - 1."""
         return sum(draw >= begin for begin in self.begins)
 
 
@@ -119,7 +119,7 @@ SIZING_PARAMETERS: Mapping[int, str] = {
     7: "credit cards in the hot list",
 }
 
-#: The values that give Table 4 (see above).
+#: The values that result in the sizes of Table 4 (see above).
 SIZE_DISTRIBUTIONS: Mapping[int, SizeDistribution] = {
     1: SizeDistribution(x=(5, 100, 700)),
     2: SizeDistribution(x=(3, 35, 200)),

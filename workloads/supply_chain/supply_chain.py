@@ -1,4 +1,4 @@
-"""A topology as the suite's engine and audit need it: the model of every workload on the supply chain's tables."""
+"""The model of every workload on the supply chain's tables: a topology in the form that engine and audit need."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from workloads.supply_chain.topology import CONTROLLED, Location, Topology
 
 @dataclass(frozen=True)
 class SupplyChain:
-    """A `workloads.scenario.workload.Model`."""
+    """A topology as a `workloads.scenario.workload.Model`."""
 
     topology: Topology
 
@@ -166,7 +166,7 @@ class SupplyChain:
 
     @cached_property
     def _audiences(self) -> Mapping[Address, tuple[tuple[int, ...], ...]]:
-        """Each subscriber of a topic by itself, all consumers of a queue together."""
+        """Groups of handlers by address: each subscriber of a topic is a group, all consumers of a queue are one."""
         consumers: dict[Address, list[int]] = {address: [] for address in self.addresses}
         for handler in compile_handlers(self.topology):
             for destination in handler.subscriptions:

@@ -5,9 +5,10 @@ reporting rules, section 3.6.1, which are those of the whole system.
 
 Choices where the sources leave something open:
 
-* Product families are assigned to the suppliers round robin: each supplier offers the same number of families, starting
-  after the last one of supplier i - 1. Every family then has a supplier, and the numbers of suppliers of two families
-  differ by one at most; with families drawn at random, vertical calls would find no supplier in 3 % of the cases.
+* Product families are assigned to the suppliers round robin: each supplier offers the same number of families, and
+  those of supplier i start after the last one of supplier i - 1. Every family then has a supplier, and the numbers of
+  suppliers of two families differ by one at most; with families drawn at random, vertical calls would find no supplier
+  in 3 % of the cases.
 * Horizontal: rho = 5 / |families| is larger than 1 below BASE 5. There each supplier offers all families. zeta is 2
   exactly where 0.4 BASE is whole, and the published mix holds where BASE is a multiple of 5.
 * Supermarket i is supplied by distribution centre i modulo their number.

@@ -78,7 +78,7 @@ def test_the_order_of_the_page(whole):
         "<h3>Periods</h3>",
         "Backlog through the periods",
         "<h3>Interactions</h3>",
-        "Rates achieved against those planned",
+        "Achieved and planned rates",
         "Flow of interaction 1",
         "Delivery time of each message of interaction 1",
         "<h3>Event handlers</h3>",
@@ -188,7 +188,7 @@ def test_a_long_run_keeps_its_peaks():
     (line,) = (series.line for series in picture.panels[0].series)
     assert len(line) <= 300
     assert (1234, 10**6) in line
-    assert "of each 14 s the highest" in picture.caption
+    assert "the highest of every 14 s" in picture.caption
 
 
 def test_the_limit_where_it_is_near():
@@ -239,7 +239,7 @@ def test_more_destinations_than_a_picture_holds():
 
     svg, left_out = grid(of, [message])
     assert svg.count("text-anchor: end") == 40
-    assert left_out == "Of 60 destinations the 40 slowest."
+    assert left_out == "The 40 slowest of 60 destinations."
     assert grid(of, ["nobody's"]) == ("", "")
 
 

@@ -65,7 +65,7 @@ def test_a_slow_driver_is_named_by_its_rate_first(results):
     ("fault", "words"),
     [
         (Fault.LOSE, "1 missing, first message 33 of the driver SM2 order, execution 33 of interaction 1 at SM2"),
-        (Fault.CUT, "nobody sent statInfoOrderDC"),
+        (Fault.CUT, "statInfoOrderDC was not sent"),
         (Fault.DOUBLE, "more messages than the tables have"),
         (Fault.SKIP, "executions recorded"),
     ],

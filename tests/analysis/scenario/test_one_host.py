@@ -36,7 +36,7 @@ def test_a_shared_host_leaves_a_result_compliant():
     alone = replace(wr.result(), deviations=(ONE_HOST,))
 
     assert alone.compliant
-    assert verdict(alone).endswith("compliant: yes, but for one host")
+    assert verdict(alone).endswith("compliant: yes, except for one host")
     assert verdict(replace(alone, deviations=())).endswith("compliant: yes")
     assert not replace(alone, deviations=("no repeated measurement (section 3.4)",)).compliant
 

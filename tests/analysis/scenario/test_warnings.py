@@ -106,7 +106,7 @@ def test_the_whole_list():
     ]
     assert all(one.text in text for one in FOUND.messages)
     assert text.index("Failed <b>") < text.index("Store limit reached")
-    assert "12 further ones" in text
+    assert "12 further distinct messages" in text
     assert "Failed <b>" not in page
     clean = Page(scenario_page.html([replace(result, warnings=Warnings(logged=True))])).text
     assert "None in the broker's log, and none of the load." in clean

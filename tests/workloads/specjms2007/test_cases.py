@@ -188,7 +188,7 @@ class Item:
     [
         ({"freeform": "OWN"}, VERTICAL, r"--freeform describes the freeform topology, which was not selected"),
         ({"find_base": True}, RECOVERABILITY, r"--find-base searches for a BASE, and recovery has no figure"),
-        ({"find_base": True, "starts": 2}, VERTICAL, r"one search a session.*vertical-b0005 on reference, start 2"),
+        ({"find_base": True, "starts": 2}, VERTICAL, r"one search per session.*vertical-b0005 on reference, start 2"),
         ({"find_base": True, "broker": ["reference", "reference:lose=9"]}, VERTICAL, r"start 1, vertical-b0005 on ref"),
         ({"base": 10**7}, HORIZONTAL, r"horizontal: product families: expected 1 to \d+, got 10000000"),
     ],

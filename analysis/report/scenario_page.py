@@ -241,7 +241,7 @@ def _interaction(anchor: str, result: WorkloadResult, model: Model, number: int)
 
 def _topology(result: WorkloadResult, model: Model) -> Iterator[tuple[str, str]]:
     yield from model.facts
-    kinds = [one["kind"] for one in result.plan["destinations"]]
+    kinds = [destination["kind"] for destination in result.plan["destinations"]]
     yield "destinations", f"{kinds.count('queue'):,} queues, {kinds.count('topic'):,} topics"
     yield "subscriptions", f"{sum(len(one['subscriptions']) for one in result.plan['handlers']):,}"
     yield "connections", f"{model.handlers:,} event handlers, {model.connections - model.handlers:,} drivers"

@@ -137,20 +137,20 @@ def periods(result: WorkloadResult) -> Table:
     rows = tuple(
         TableRow(
             (
-                str(one.period),
-                number(one.seconds),
-                number(one.sent_per_s),
-                number(one.received_per_s),
-                number(one.received_kb_per_s),
-                _cores(one.broker_cpu),
-                _cores(one.load_cpu),
-                number(one.load_us_per_message),
-                NOTHING if one.store_growth_bytes_per_s is None else number(one.store_growth_bytes_per_s / 1000),
-                number(one.lateness.p90_ms),
-                number(one.lateness.max_ms),
+                str(period.period),
+                number(period.seconds),
+                number(period.sent_per_s),
+                number(period.received_per_s),
+                number(period.received_kb_per_s),
+                _cores(period.broker_cpu),
+                _cores(period.load_cpu),
+                number(period.load_us_per_message),
+                NOTHING if period.store_growth_bytes_per_s is None else number(period.store_growth_bytes_per_s / 1000),
+                number(period.lateness.p90_ms),
+                number(period.lateness.max_ms),
             )
         )
-        for one in result.periods
+        for period in result.periods
     )
     return Table(
         "Measured periods; store: growth of the broker's files; late: delay of starts after their planned instants",

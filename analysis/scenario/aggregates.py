@@ -248,7 +248,7 @@ class _Query:
             )
             .collect()
         )
-        known = {cell.number: {one["number"] for one in cell.plan["handlers"]} for cell in self._ledger.cells}
+        known = {cell.number: {handler["number"] for handler in cell.plan["handlers"]} for cell in self._ledger.cells}
         for row in rows:
             if row["cell_id"] == STRANGER:
                 refuse_strangers(data.tables["received"], "received")

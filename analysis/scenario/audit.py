@@ -125,7 +125,7 @@ def _steps(cell: CaseRecord, interaction: int) -> list[int]:
 
 
 def _drivers(cell: CaseRecord, interaction: int) -> list[Mapping[str, Any]]:
-    return [one for one in cell.plan["drivers"] if cell.steps[one["step"]].interaction == interaction]
+    return [driver for driver in cell.plan["drivers"] if cell.steps[driver["step"]].interaction == interaction]
 
 
 def _drawn(material: AuditInput, driver: Mapping[str, Any], period: Period) -> float:
@@ -308,7 +308,11 @@ def _level(material: AuditInput, received_per_s: float) -> steady.CheckOutcome:
     if Period.WARM_UP not in material.periods:
         return steady.CheckOutcome(None, AuditVerdict.NOT_JUDGED, "there was no warm-up")
     warm_s = material.elapsed_s(Period.WARM_UP)
-    last = [one.received for one in material.seconds if warm_s * (1 - limits.WARM_UP_SHARE) <= one.second <= warm_s - 1]
+    last = [
+        second.received
+        for second in material.seconds
+        if warm_s * (1 - limits.WARM_UP_SHARE) <= second.second <= warm_s - 1
+    ]
     copies = {
         number: (float(one.started_per_s), float(one.received))
         for number, one in material.cell.model.interactions.items()
@@ -320,7 +324,7 @@ def _within(material: AuditInput, period: Period) -> list[Second]:
     """The seconds that lie completely within a period."""
     load_ns = min(row["begin_ns"] for row in material.periods.values())
     begin, end = ((material.periods[period][name] - load_ns) / 1e9 for name in ("begin_ns", "end_ns"))
-    return [one for one in material.seconds if begin <= one.second and one.second + 1 <= end]
+    return [second for second in material.seconds if begin <= second.second and second.second + 1 <= end]
 
 
 def _repeated(rows: Sequence[AuditRow]) -> Iterator[AuditRow]:

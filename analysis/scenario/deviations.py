@@ -179,7 +179,7 @@ def _in_doubt(material: AuditInput, recovery: Recovery | None) -> Iterator[Findi
 def _load(material: AuditInput, period: PeriodResult) -> Iterator[Finding]:
     """Findings about the load generator; the verdict depends on the rule of pacing misses only."""
     broker, late = material.cell.key.broker, period.lateness
-    slowest = max((one.delivery.p99_ms or 0.0 for one in period.handlers), default=0.0)
+    slowest = max((handler.delivery.p99_ms or 0.0 for handler in period.handlers), default=0.0)
     limit = max(LATENESS_FLOOR.limit * 1e3, LATENESS.limit * slowest)
     if late.p99_ms is not None and late.p99_ms > limit:
         yield Finding(

@@ -30,8 +30,8 @@ NAME = "disclosure.json"
 
 DAY_S = 86_400
 
-#: A shorter period says little about 24 hours, in s: a store grows by whole files of tens of megabytes, and releases
-#: them at its next cleanup. Ten minutes are what the rules (section 3.1) allow a system to settle.
+#: Minimum length of a period, in s, from which 24 hours can be extrapolated: a store grows by whole files of tens of
+#: megabytes, and releases them at its next cleanup. The rules (section 3.1) allow a system ten minutes to settle.
 TELLING_S = 600.0
 
 
@@ -124,7 +124,7 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
         "recovery": None if result.recovery is None else asdict(result.recovery),
         "audit": [_audit_row(row) for row in result.audit],
         "findings": [asdict(finding) for finding in result.findings],
-        "warnings": asdict(result.warnings) | {"messages": [asdict(one) for one in result.warnings.messages]},
+        "warnings": asdict(result.warnings) | {"messages": [asdict(message) for message in result.warnings.messages]},
         "not_applicable": [
             dict(zip(("section", "what", "why"), row, strict=True)) for row in result.workload.not_applicable
         ],

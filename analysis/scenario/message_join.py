@@ -139,7 +139,7 @@ def within(table: DataFrame, periods: DataFrame, instant: str, how: str = "inner
 
 def _written(spark: SparkSession, sent: DataFrame, cells: Sequence[CaseRecord]) -> DataFrame:
     """All rows of `sent` with the sender's place; the rows of a driver also have its interaction and mean gap."""
-    drivers = {(cell.number, one["number"]): one for cell in cells for one in cell.plan["drivers"]}
+    drivers = {(cell.number, driver["number"]): driver for cell in cells for driver in cell.plan["drivers"]}
     producers = [
         (
             cell.number,

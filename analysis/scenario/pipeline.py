@@ -180,7 +180,7 @@ def _period(
             _interaction(material, flows[period, number], period, seconds) for number in cell.model.interactions
         ),
         steps=tuple(_step(material, number, period) for number in range(len(cell.steps))),
-        handlers=tuple(_handler(material, one, period) for one in cell.plan["handlers"]),
+        handlers=tuple(_handler(material, handler, period) for handler in cell.plan["handlers"]),
     )
 
 

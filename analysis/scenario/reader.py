@@ -185,12 +185,12 @@ def _model(plan: Mapping[str, Any], place: str) -> Model:
         raise DataError(
             f"{place}: {error}; the run directory was changed after it was written: measure again"
         ) from error
-    steps, names = [step.message for step in model.steps], [one.name for one in model.destinations]
+    steps, names = [step.message for step in model.steps], [destination.name for destination in model.destinations]
     rebuilt = (steps, names, model.handlers, model.connections - model.handlers)
     try:
         written = (
             plan["steps"],
-            [one["name"] for one in plan["destinations"]],
+            [destination["name"] for destination in plan["destinations"]],
             len(plan["handlers"]),
             len(plan["drivers"]),
         )

@@ -81,8 +81,8 @@ class SupplyChain:
             found[number] = InteractionModel(
                 interaction.script.title,
                 topology.started_per_s(number),
-                sum((one.sent for one in means), Fraction()),
-                sum((one.received for one in means), Fraction()),
+                sum((mean.sent for mean in means), Fraction()),
+                sum((mean.received for mean in means), Fraction()),
                 assignment_period(topology, number),
                 interaction.size_law.begins,
             )

@@ -53,7 +53,7 @@ settings.load_profile("busy")
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
-#: Parameters of a test that has the same meaning for the other values, which `make test` has.
+#: Parameters of tests and their further values; `make test` has the first ones, `make test-brokers` these.
 FURTHER = {"workers": 3, "client": Client.STOMP_PY}
 
 
@@ -62,8 +62,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first, so that no worker of xdist is left with it at the end."""
     for item in items:
         varied = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-        if any(varied.get(name) == value for name, value in FURTHER.items()):
-            item.add_marker(pytest.mark.brokers)
+        further = [varied[name] == value for name, value in FURTHER.items() if name in varied]
+        if any(further):  # of two such parameters, both vary together
+            item.add_marker(pytest.mark.brokers if all(further) else pytest.mark.slow)
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: -1 if group_of(item.nodeid) in ON_SPARK else places.get(item.path.name, len(LONGEST)))
 

@@ -324,6 +324,7 @@ def test_written_whole_or_not_at_all(tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "taken"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("spark")
 def test_real_run_directories(runs, tmp_path):
     """From files through Spark to the page: a valid run and one that lost a message, each with its own verdict."""

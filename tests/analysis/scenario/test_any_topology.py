@@ -48,6 +48,7 @@ def drawn(examples: int) -> list[Topology]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("spark")
 def test_a_perfect_record_passes(tmp_path):
     """No test fails, and every execution that was started is complete."""

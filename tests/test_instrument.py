@@ -38,7 +38,7 @@ STALLED = f"{SPELLED},stall=1s@3s"
 GRID = """
 layouts = {layouts}
 rounds = 2
-slice_seconds = 0.25
+slice_seconds = 0.15
 warmup_seconds = 1
 
 [replication]

@@ -21,7 +21,7 @@ test: .venv
 
 # Further brokers, clients and workers, containers, TLS, kills, and the calibration against known costs.
 test-brokers: .venv
-	$(BIN)/pytest -m "brokers and not slow and not alone" -n 3 --no-loadscope-reorder
+	$(BIN)/pytest -m "brokers and not slow and not alone" -n 4 --no-loadscope-reorder
 	$(BIN)/pytest -m "brokers and not slow and alone"
 
 test-all: .venv

@@ -17,7 +17,7 @@ bench: .venv
 # Whatever is pure, the suite's own broker, one ActiveMQ, one Spark. Tests that measure (alone) need the machine for
 # themselves; the others do not mind company.
 test: .venv
-	$(BIN)/pytest -m "not brokers and not slow" -n 3 --no-loadscope-reorder
+	$(BIN)/pytest -m "not brokers and not slow" -n 4 --no-loadscope-reorder
 
 # Further brokers, clients and workers, containers, TLS, kills, and the calibration against known costs.
 test-brokers: .venv

@@ -46,7 +46,13 @@ LONGEST = (
 )
 
 # Examples may take as long as a busy host makes them.
-settings.register_profile("busy", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "busy",
+    settings(),
+    deadline=None,
+    max_examples=50 if os.environ.get("CI") else 100,  # CI runs often, and has 20 minutes
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("busy")
 
 # Spark's JVM lives for a minute here: what its second compiler would gain is less than what that takes.

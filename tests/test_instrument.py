@@ -106,6 +106,7 @@ def covered(fit):
     return {name for name, (low, high) in intervals.items() if low <= TIMES[name] <= high}
 
 
+@pytest.mark.slow
 def test_the_parameters_come_back_beside_a_cap(tmp_path):
     """t_rcv, t_fltr and t_tx within 5 %, and the cells whose copies meet the roof are named.
 

@@ -19,7 +19,7 @@ bench: .venv
 test: .venv
 	$(BIN)/pytest -m "not brokers and not slow" -n 4 --no-loadscope-reorder
 
-# Further brokers, clients and workers, containers, TLS, kills, and the calibration against known costs.
+# Further brokers, clients and workers, containers, TLS and kills.
 test-brokers: .venv
 	$(BIN)/pytest -m "brokers and not slow and not alone" -n 4 --no-loadscope-reorder
 	$(BIN)/pytest -m "brokers and not slow and alone"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import read_json
-from tests.support.java_brokers import resolved
-from tests.support.load_bench import require_activemq
+from tests.support.requirements import require_broker
 from tests.support.sessions import PYTEST, command
 from workloads.status import VerdictKind
 
@@ -35,7 +34,7 @@ def disclosed(results, broker, topology, base, warm_up_s, seconds):
 @pytest.mark.parametrize(("topology", "base", "warm_up_s", "seconds"), PASSING, ids=str)
 def test_the_whole_audit_passes(topology, base, warm_up_s, seconds, tmp_path):
     """On ActiveMQ with strict acknowledgement and whole transactions: every row is judged, and none fails."""
-    require_activemq()
+    require_broker("activemq")
     said, _ = disclosed(tmp_path / "results", "activemq", topology, base, warm_up_s, seconds)
 
     assert said["figure"]["value"] == base
@@ -46,7 +45,7 @@ def test_the_whole_audit_passes(topology, base, warm_up_s, seconds, tmp_path):
 
 def test_a_broker_that_only_sends_in_transactions(tmp_path):
     """Artemis passes the audit as well; that it is not compliant is said, with the sections."""
-    resolved("artemis")
+    require_broker("artemis")
     said, screen = disclosed(tmp_path / "results", "artemis", "vertical", 10, 15, 41)
 
     assert said["figure"]["value"] == 10

@@ -72,6 +72,9 @@ class RunOutcome(StrEnum):
 #: The source of warnings that do not come from a broker's log.
 LOAD = "load"
 
+#: `provider` in the manifest of a broker that the suite did not start.
+BY_URL = "url"
+
 
 class Severity(StrEnum):
     """Severity of a warning in a broker's log or from a library of the load."""

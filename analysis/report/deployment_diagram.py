@@ -12,6 +12,7 @@ from typing import Any
 
 from analysis.report.svg import WIDTH, Anchor, Tone, box, head, line, lines, svg, text
 from analysis.scenario.one_host import on_one_host
+from workloads.schema import BY_URL
 
 #: Horizontal extent of the load on the left and of the broker on the right; connections are drawn between them.
 _LOAD, _BROKER = (16.0, 300.0), (600.0, WIDTH - 16.0)
@@ -19,9 +20,6 @@ _TOP, _STEP = 52.0, 17.0
 
 #: Maximum number of workers drawn as boxes; further workers are only counted.
 _WORKERS = 4
-
-#: The provider of a broker that the suite did not start.
-_URL = "url"
 
 
 def diagram(manifest: Mapping[str, Any], plan: Mapping[str, Any], broker: str) -> str:
@@ -105,7 +103,7 @@ def _connections(plan: Mapping[str, Any], y: float) -> Iterator[str]:
 def _broker(label: str, facts: Mapping[str, Any]) -> Iterator[str]:
     yield " ".join(filter(None, (facts.get("product") or label, facts.get("version"))))
     provider = facts.get("provider")
-    if provider == _URL:
+    if provider == BY_URL:
         yield "already running, on this host" if on_one_host(label, facts) else "already running on an unknown host"
     elif provider:
         yield f"provided by {facts.get('image') or provider}"

@@ -16,13 +16,12 @@ from workloads.limits import LATENESS, LATENESS_FLOOR, LOAD_CPU
 from workloads.scenario import limits
 from workloads.scenario.model import Consumption
 from workloads.scenario.periods import Period
+from workloads.schema import BY_URL
 from workloads.status import VerdictKind
 
 #: Number of destinations named in a finding, those with the largest backlog.
 NAMED = 5
 
-#: Provider of a broker that the suite did not start.
-_URL = "url"
 #: Provider of the suite's own broker for tests.
 _REFERENCE = "reference"
 
@@ -80,7 +79,7 @@ def _delivery(material: AuditInput) -> Iterator[str]:
     kinds = {str(step.kind) for step in steps if step.persistent}
     if marked is not None and (unmarked := sorted(kinds - set(marked))):
         yield f"{' and '.join(unmarked)} redeliveries after a crash lack the redelivered flag (section 4.2.2)"
-    if facts.get("provider") == _URL:
+    if facts.get("provider") == BY_URL:
         yield "the broker was given by its URL: its host, configuration and store are not known (section 6.1)"
     if facts.get("provider") == _REFERENCE or str(facts.get("product", "")).lower().startswith(_REFERENCE):
         yield "the suite's own test broker is not a product (section 2.4)"

@@ -7,8 +7,7 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-#: The provider of a broker that the suite did not start.
-_URL = "url"
+from workloads.schema import BY_URL
 
 
 def on_one_host(broker: str, facts: Mapping[str, Any]) -> bool:
@@ -17,7 +16,7 @@ def on_one_host(broker: str, facts: Mapping[str, Any]) -> bool:
     broker: its label; for a broker given by URL this is the URL
     facts: its entry in the manifest
     """
-    if facts.get("provider") != _URL:
+    if facts.get("provider") != BY_URL:
         return True
     host = urlsplit(broker).hostname or ""
     try:

@@ -34,9 +34,6 @@ from workloads.status import CellStatus, VerdictKind
 
 SIGNIFICANCE = 0.05
 
-#: The quantity of which a ratio of cells is taken; the ratio of the received rates is its reciprocal.
-PROCESSING = "B"
-
 
 @dataclass(frozen=True, slots=True)
 class Mean:

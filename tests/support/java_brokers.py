@@ -10,11 +10,10 @@ import pytest
 
 from fixtures import brokers
 from fixtures.brokers import ivy, os_process_provider
-from fixtures.errors import BrokerError
 from fixtures.host import cpus
 from fixtures.wire.frames import Frame, Version
 from fixtures.wire.stomp import Decoder, encode
-from tests.support.requirements import missing
+from tests.support.requirements import require_broker
 
 #: Far more than any answer takes, also beside other work.
 PATIENCE_S = 20.0
@@ -98,14 +97,6 @@ class Talk:
         return self._heard.pop(0)
 
 
-def resolved(text):
-    """The broker's jars in the user's own cache; a machine without them skips, but not where CI promises them."""
-    try:
-        brokers.prepare(brokers.parse(text))
-    except BrokerError as error:
-        missing(str(error))
-
-
 @contextmanager
 def started(text, folder, provider=None):
     spec = brokers.parse(text, provider=provider)
@@ -124,7 +115,7 @@ def folder_of(running):
 
 def installed(text, home, layout):
     """A directory laid out like the distribution's, of the real jars."""
-    resolved(text)
+    require_broker(text)
     spec = brokers.parse(text)
     product = next(product for product in brokers.PRODUCTS if product.name == spec.product)
     for folder in layout.folders:
@@ -137,7 +128,4 @@ def installed(text, home, layout):
 @pytest.fixture(scope="module")
 def jars():
     """The default ActiveMQ in the user's own cache, so that only the first test run downloads it."""
-    try:
-        brokers.prepare(brokers.parse("activemq"))
-    except BrokerError as error:
-        missing(str(error))
+    require_broker("activemq")

@@ -19,7 +19,6 @@ from fixtures.brokers import activemq, ivy, java, os_process_provider, process
 from fixtures.brokers.launch import write_files
 from fixtures.brokers.product import Program, Site
 from fixtures.brokers.spec import Endpoint, Running
-from fixtures.errors import BrokerError
 from fixtures.host import cpus
 from fixtures.load.group.coordinator import Workers
 from fixtures.load.group.job import CellLoad, Client, LayoutPlace
@@ -34,7 +33,6 @@ from fixtures.load.throughput.layout_run import (
 from fixtures.recording.run_directory import RunDirectory
 from fixtures.session.throughput_start import CellOutcome
 from tests.conftest import read_json
-from tests.support.requirements import missing
 from workloads.messaging import Destination, DestinationKind
 from workloads.schedule import Slot
 from workloads.schema import Window
@@ -49,14 +47,6 @@ _LISTENING = re.compile(r"Listening for connections at: stomp\S*?://\S+?:(\d+)\?
 #: Near its memory limit it sends messages that asked for a receipt behind newer ones of the same publisher.
 ACTIVEMQ = "activemq,memory_limit=256mb"
 _STORE_SECRET = "in-the-test-only"
-
-
-def require_activemq():
-    """Without network for a first download there is none: a skip, but an error where CI promises it."""
-    try:
-        brokers.prepare(brokers.parse("activemq"))
-    except BrokerError as error:
-        missing(str(error))
 
 
 def plan_of(profile: Profile, *, publishers=4, body_bytes=90, per_connection=1):

@@ -7,6 +7,9 @@ from typing import NoReturn
 
 import pytest
 
+from fixtures import brokers
+from fixtures.errors import BrokerError
+
 
 def missing(what: str) -> NoReturn:
     """Java, the network or a broker's files are missing: an error where `CI` is set, since a user needs them too."""
@@ -20,3 +23,11 @@ def extra_missing(what: str) -> NoReturn:
     if os.environ.get("EXTRAS") == "1":
         pytest.fail(what)
     pytest.skip(f"NOT tested: {what}; `make extras` installs what only some tests need")
+
+
+def require_broker(text: str) -> None:
+    """Downloads a broker into the user's own cache, if it is not there yet; a test that cannot have it is skipped."""
+    try:
+        brokers.prepare(brokers.parse(text))
+    except BrokerError as error:
+        missing(str(error))

@@ -124,7 +124,7 @@ class Driver:
         return self.first_execution + start
 
     def column(self, start: int) -> int:
-        return bisect_right(self.column_limits, splitmix64(self.execution(start)))
+        return size_class(self.column_limits, self.execution(start))
 
 
 @dataclass(frozen=True)
@@ -178,6 +178,11 @@ class Scenario:
         answers = [answer.outgoing for handler in self.handlers for answer in handler.answers]
         sent = [*answers, *(driver.outgoing for driver in self.drivers)]
         return any(handler.transacted for handler in self.handlers) or any(message.transacted for message in sent)
+
+
+def size_class(limits: tuple[int, ...], execution: int) -> int:
+    """The column of sizes of the execution with this id; `limits` as in `Driver.column_limits`."""
+    return bisect_right(limits, splitmix64(execution))
 
 
 def splitmix64(position: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +10,7 @@ from typing import Any
 
 from workloads.messaging import Destination, DestinationKind
 from workloads.scenario.execution import Execution
-from workloads.scenario.model import Scenario, splitmix64
+from workloads.scenario.model import Scenario, size_class
 from workloads.scenario.workload import Address, ExpectedMessage, InteractionModel, StepSpec
 from workloads.supply_chain.characterization import by_interaction, total
 from workloads.supply_chain.compiling import compile_destinations, compile_handlers, compile_scenario
@@ -102,7 +101,7 @@ class SupplyChain:
 
     def expected(self, execution: Execution) -> tuple[ExpectedMessage, ...]:
         parties = assign(self.topology, execution)
-        size = bisect_right(self.interactions[execution.interaction].column_limits, splitmix64(execution.id))
+        size = size_class(self.interactions[execution.interaction].column_limits, execution.id)
         return tuple(
             ExpectedMessage(Address(number, parties[step.receiver]), sender, self.steps[number].body_bytes[size])
             for number, step in self._steps_of[execution.interaction]

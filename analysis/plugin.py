@@ -7,6 +7,7 @@ broker has stopped; never during collection or measurement.
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Generator
@@ -34,10 +35,32 @@ PLANNER = "layouts-planner"
 #: Markers of the items that measure: throughput study and business workloads.
 MARKERS = ("experiment", "workload")
 
+#: Name of the gate's item for the audit; the others are named after their families.
+CORRECTNESS = "correctness"
+
+#: Environment variable in which GitHub Actions names a file for Markdown.
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+
 _TEXT = pytest.StashKey[str]()
 
 #: A run directory to be packed at the very end.
 _PACKED = pytest.StashKey[Path]()
+
+
+#: The name under which the measuring half finds the plugin that says how many pairs of lives a gate needs.
+GATE_PLANNER = "gate-planner"
+
+_GATE = pytest.StashKey[Any]()
+
+
+class GatePlanner:
+    """Says how many pairs of lives a gate needs; called by the measuring half."""
+
+    def pairs_needed(self, *args: Any, **kwargs: Any) -> tuple[int, str]:
+        """As in `analysis.gate.planner`, which is imported on the first call."""
+        from analysis.gate import planner  # noqa: PLC0415 - numpy and scipy, in no other session
+
+        return planner.pairs_needed(*args, **kwargs)
 
 
 class LayoutsPlanner:
@@ -52,6 +75,11 @@ class LayoutsPlanner:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(LayoutsPlanner(), PLANNER)
+    config.pluginmanager.register(GatePlanner(), GATE_PLANNER)
+
+
+class GateError(Exception):
+    """A family of a gate does not let the candidate through; the message says why."""
 
 
 class VerdictError(Exception):
@@ -67,6 +95,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     ):
         group.addoption(f"--{name}", action="store_true", default=None, help=text)
         parser.addini(name.replace("-", "_"), text, type="bool", default=None)
+    text = "gate: FILE.jsonl to which the ratios are appended, one line per gate; the report draws them over time"
+    group.addoption("--history", metavar="FILE", type=Path, default=None, help=text)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -76,8 +106,20 @@ def pytest_collection_modifyitems(
     """Appends the verdict after all other plugins have selected and ordered items, so that -k does not affect it."""
     yield
     measured = any(item.get_closest_marker(name) for item in items for name in MARKERS)
-    if measured and not _flag(config, "no_analysis"):
+    families = getattr(config.pluginmanager.get_plugin(MEASUREMENT), "families", ())
+    if measured and families:
+        _ask_for_analysis(config)
+        items += [
+            GateItem.from_parent(session, name=f"gate[{name}]", nodeid=f"gate[{name}]")
+            for name in (CORRECTNESS, *families)
+        ]
+    elif measured and not _flag(config, "no_analysis"):
         items.append(VerdictItem.from_parent(session, name="verdict[run]", nodeid="verdict[run]"))
+
+
+def _ask_for_analysis(config: pytest.Config) -> None:
+    if _flag(config, "no_analysis"):
+        raise pytest.UsageError("--no-analysis: a gate is its verdict; drop --baseline to record only")
 
 
 @pytest.hookimpl(trylast=True)
@@ -123,6 +165,37 @@ class VerdictItem(pytest.Item):
         return self.path, None, self.name
 
 
+class GateItem(pytest.Item):
+    """The judgement of a family of a gate, or of the correctness of all deliveries.
+
+    The first of these items analyses the run, after the last broker has stopped.
+    """
+
+    def runtest(self) -> None:
+        folder = getattr(self.config.pluginmanager.get_plugin(MEASUREMENT), "run_directory", None)
+        if folder is None:
+            raise GateError("no pair of lives was measured: a gate that measured nothing has not passed")
+        if _GATE not in self.config.stash:
+            self.config.stash[_GATE] = _gate(folder, self.config)
+        result = self.config.stash[_GATE]
+        family = self.name.removeprefix("gate[").removesuffix("]")
+        strict = _flag(self.config, "strict_verdict") or _flag(self.config, "strict")
+        self.user_properties += [("verdict", str(result.verdict)), ("run_directory", str(folder))]
+        from analysis.gate import items  # noqa: PLC0415 - imported with the analysis
+
+        if why := items.failure(result, family, strict=strict):
+            raise GateError(why)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """A refusal or a verdict is shown by its message, without a traceback."""
+        if isinstance(excinfo.value, (DataError, GateError)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        return self.path, None, self.name
+
+
 def _flag(config: pytest.Config, name: str) -> bool:
     given = getattr(config.option, name, None)
     return bool(config.getini(name) if given is None else given)
@@ -137,6 +210,25 @@ def _judged(folder: Path, stash: pytest.Stash) -> RunVerdict:
         from analysis.run_directory import kind_of  # noqa: PLC0415
 
         return _KINDS[kind_of([folder])](folder, stash)
+
+
+def _gate(folder: Path, config: pytest.Config) -> Any:
+    """The result of a gate; puts its text into the stash, its Markdown where the CI system asks for it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from analysis import spark  # noqa: PLC0415
+        from analysis.gate import console, history, pipeline  # noqa: PLC0415
+
+        (result,) = pipeline.judged([folder], master=spark.DEFAULT_MASTER)
+        config.stash[_TEXT] = console.text([result])
+        file = config.getoption("history")
+        if file is not None:
+            history.append(file, result)
+        config.stash[_TEXT] += f"\nrun directory: {_near(folder)}"
+        if summary := os.environ.get(STEP_SUMMARY):
+            with Path(summary).open("a", encoding="utf-8") as page:
+                page.write(console.markdown([result]) + "\n")
+    return result
 
 
 def _throughput(folder: Path, stash: pytest.Stash) -> RunVerdict:

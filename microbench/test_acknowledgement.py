@@ -20,6 +20,7 @@ GRIDS = {
     "quick": factorial(LABEL, ack=MODES, replication=(1,)),
     "today": factorial(LABEL, ack=MODES, replication=(1, 10)),
     "paper": factorial(LABEL, ack=MODES, replication=(1, 2, 5, 10, 20, 40)),
+    "gate": factorial(LABEL, ack=MODES, replication=(1, 10)),
 }
 
 

@@ -26,6 +26,7 @@ GRIDS = {
     "quick": factorial(LABEL, series=SERIES, length=(1, 9, 17, 25)),
     "today": factorial(LABEL, series=SERIES, length=(1, 4, 7, 10, 13, 16, 19, 22, 25)),
     "paper": factorial(LABEL, series=SERIES, length=tuple(range(1, PROPERTIES + 1))),
+    "gate": factorial(LABEL, series=SERIES, length=(1, 25)),
 }
 
 

@@ -18,6 +18,7 @@ GRIDS = {
     "quick": factorial(LABEL, body_bytes=(0, 1024, 16384, MOST_BODY_BYTES)),
     "today": factorial(LABEL, body_bytes=(0, 64, 256, 1024, 4096, 16384, MOST_BODY_BYTES)),
     "paper": factorial(LABEL, body_bytes=(0, *(1 << power for power in range(4, 17)))),
+    "gate": factorial(LABEL, body_bytes=(0, 1024, 16384, MOST_BODY_BYTES)),
 }
 
 

@@ -18,6 +18,7 @@ GRIDS = {
     "quick": factorial(LABEL, replication=(1, 2, 5, 10)),
     "today": factorial(LABEL, replication=(1, 2, 5, 10, 20, 40)),
     "paper": factorial(LABEL, replication=(1, 2, 5, 10, 20, 40)),
+    "gate": factorial(LABEL, replication=(1, 2, 5, 10)),
 }
 
 

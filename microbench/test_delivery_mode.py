@@ -41,6 +41,7 @@ GRIDS = {
     "quick": factorial(LABEL, mode=tuple(MODES), replication=(1,)),
     "today": factorial(LABEL, mode=tuple(MODES), replication=(1, 10)),
     "paper": factorial(LABEL, mode=tuple(MODES), replication=(1, 2, 5, 10, 20, 40)),
+    "gate": factorial(LABEL, mode=tuple(MODES), replication=(1,)),
 }
 
 

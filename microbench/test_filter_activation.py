@@ -21,6 +21,7 @@ GRIDS = {
     "quick": factorial(LABEL, filter=SERIES, subscribers=(10, 320, 500)),
     "today": factorial(LABEL, filter=SERIES, subscribers=(1, 10, 40, 160, 320, 400, 500)),
     "paper": factorial(LABEL, filter=SERIES, subscribers=(1, 2, 5, 10, 20, 40, 80, 160, 240, 320, 360, 400, 450, 500)),
+    "gate": factorial(LABEL, filter=SERIES, subscribers=(10, 320)),
 }
 
 

@@ -22,6 +22,7 @@ GRIDS = {
     "quick": factorial(LABEL, percent=(30, 70, 90), arrivals=ARRIVALS),
     "today": factorial(LABEL, percent=(10, 30, 50, 70, 80, 90, 95), arrivals=ARRIVALS),
     "paper": factorial(LABEL, percent=(10, 30, 50, 70, 80, 90, 95), arrivals=ARRIVALS),
+    "gate": (),  # a gate compares rates that the broker sets
 }
 
 

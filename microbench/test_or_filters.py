@@ -25,6 +25,7 @@ GRIDS = {
     "quick": factorial(LABEL, kind=KINDS, filter=tuple(FILTERS), ids=(20, 100)),
     "today": factorial(LABEL, kind=KINDS, filter=tuple(FILTERS), ids=(5, 20, 50, 100, 200)),
     "paper": factorial(LABEL, kind=KINDS, filter=tuple(FILTERS), ids=(5, 10, 20, 40, 60, 80, 100, 120, 160, 200)),
+    "gate": factorial(LABEL, kind=KINDS, filter=tuple(FILTERS), ids=(20,)),
 }
 
 

@@ -29,6 +29,7 @@ GRIDS = {
         LABEL, publishers=(1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30, 35, 40), subscribers=(1, 10)
     )
     + factorial(LABEL, publishers=(20,), subscribers=(2, 5, 15, 20, 40, 60, 80, 120, 160, 240, 320)),
+    "gate": factorial(LABEL, publishers=(1, 20), subscribers=(1, 10)),
 }
 
 

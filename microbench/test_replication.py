@@ -23,6 +23,7 @@ GRIDS = {
     "quick": factorial(LABEL, further=(0, 160, 640, 2560), replication=(1, 2, 5, 10)),
     "today": factorial(LABEL, **TODAY),
     "paper": factorial(LABEL, **PAPER),
+    "gate": factorial(LABEL, further=(0, 1280), replication=(1, 2, 10)),
 }
 
 
@@ -34,6 +35,7 @@ def variant_grids(label: str) -> dict[str, tuple[Cell, ...]]:
         + factorial(label, further=(160,), replication=(5,)),
         "today": factorial(label, **TODAY),
         "paper": factorial(label, **PAPER),
+        "gate": factorial(label, further=(0, 1280), replication=(1, 2, 10)),
     }
 
 

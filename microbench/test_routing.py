@@ -40,6 +40,7 @@ GRIDS = {
     "quick": factorial(LABEL, by=tuple(WAYS), further=(0, 640), replication=(1,)),
     "today": factorial(LABEL, by=tuple(WAYS), further=(0, 160, 640, 1280), replication=(1, 10)),
     "paper": factorial(LABEL, by=tuple(WAYS), further=(0, 5, 10, 20, 40, 80, 160), replication=(1, 10)),
+    "gate": factorial(LABEL, by=tuple(WAYS), further=(640,), replication=(1,)),
 }
 
 

@@ -38,6 +38,7 @@ GRIDS = {
     "quick": factorial(LABEL, kind=tuple(KINDS), further=(640,)),
     "today": factorial(LABEL, kind=tuple(KINDS), further=(160, 640, 2560)),
     "paper": factorial(LABEL, kind=tuple(KINDS), further=(5, 10, 20, 40, 60, 80, 160)),
+    "gate": factorial(LABEL, kind=tuple(KINDS), further=(640,)),
 }
 
 

@@ -22,6 +22,7 @@ GRIDS = {
     "quick": factorial(LABEL, per_connection=(1, 10, 100)),
     "today": factorial(LABEL, per_connection=(1, 2, 5, 10, 20, 50, 100)),
     "paper": factorial(LABEL, per_connection=(1, 2, 4, 5, 10, 20, 25, 50, 100)),
+    "gate": factorial(LABEL, per_connection=(1, 100)),
 }
 
 

@@ -107,6 +107,12 @@ IDLE_BROKER = Rule(
     "of a core, at most, by another live broker while a slice is measured",
     "that CPU time would be missing to the broker under load",
 )
+LEFT_OUT = Rule(
+    "pairs of adjacent slices left out",
+    1 / 3,
+    "of those of a gate, at most",
+    "each pair that is left out takes one of the other order with it; beyond a third too few of a cell remain",
+)
 BACKLOG = Rule(
     "messages in flight",
     0.20,

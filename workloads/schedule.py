@@ -58,3 +58,15 @@ def round_orders(cells: int, seed: str) -> Iterator[tuple[int, ...]]:
             rows += [row[::-1] for row in rows]
         rng.shuffle(rows)
         yield from (tuple(row) for row in rows)
+
+
+def pair_orders(cells: int, seed: str) -> Iterator[tuple[bool, ...]]:
+    """Per cell and round, whether the second of two brokers is loaded before the first; an endless iterator.
+
+    Of rounds 1 and 2, 3 and 4, ... each cell has one in either order, at random.
+    """
+    rng = random.Random(seed)  # noqa: S311 - an order, not a secret
+    while True:
+        first = tuple(rng.random() < 0.5 for _ in range(cells))
+        yield first
+        yield tuple(not reverse for reverse in first)

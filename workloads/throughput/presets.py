@@ -33,6 +33,8 @@ PRESETS: Mapping[str, Preset] = {
     "quick": Preset(layouts=8, rounds=2, slice_s=0.4, warm_up_s=20.0, warm_up_limit_s=40.0),
     "today": Preset(layouts=8, rounds=3, slice_s=0.4, warm_up_s=40.0, warm_up_limit_s=180.0),
     "paper": Preset(layouts=8, rounds=3, slice_s=0.4, warm_up_s=40.0, warm_up_limit_s=180.0),
+    # of each pair of lives; an even number of rounds, since every two have a cell in both orders of the brokers
+    "gate": Preset(layouts=2, rounds=6, slice_s=0.2, warm_up_s=20.0, warm_up_limit_s=60.0),
 }
 
 #: Layouts of each start from which `--precision` estimates the number of layouts needed: 4 degrees of freedom give a

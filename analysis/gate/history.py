@@ -1,0 +1,56 @@
+"""The ratios of past gates: a file with one JSON object per line, to which each gate is appended.
+
+It has ratios only. Absolute times of different days or machines are not comparable, and therefore not kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from analysis.errors import DataError
+from analysis.gate.results import GATE_SCHEMA, GateResult
+
+
+def append(path: Path, result: GateResult) -> None:
+    """Appends a gate. Raises DataError if the file cannot be written."""
+    line = {
+        "schema": GATE_SCHEMA,
+        "run": result.run,
+        "baseline": result.baseline,
+        "broker": result.broker,
+        "what": result.what,
+        "pairs": result.pairs,
+        "verdict": result.verdict.value,
+        "families": {
+            family.family: {
+                "ratio": None if family.ratio is None else family.ratio.estimate,
+                "ci95": None if family.ratio is None else family.ratio.ci95,
+                "verdict": family.verdict.value,
+            }
+            for family in result.families
+        },
+    }
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+    except OSError as error:
+        raise DataError(f"--history {path}: cannot be written: {error.strerror}") from error
+
+
+def read(path: Path) -> tuple[Mapping[str, Any], ...]:
+    """The gates of a history, oldest first. Raises DataError for a line that is not one."""
+    found = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            entry = json.loads(line)
+            known = entry["schema"] == GATE_SCHEMA and isinstance(entry["families"], dict)
+        except (ValueError, KeyError, TypeError):
+            known = False
+        if not known:
+            raise DataError(f"{path}, line {number}: not a line of a gate's history, schema {GATE_SCHEMA}")
+        found.append(entry)
+    return tuple(found)

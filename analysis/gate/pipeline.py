@@ -1,0 +1,181 @@
+"""From a run directory of the throughput study to the result of its gate. The audit comes first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from analysis.errors import DataError
+from analysis.gate.calibration import calibrated
+from analysis.gate.paired import CellRatio, Key
+from analysis.gate.planner import PairWindows, ratios_of, rows_of
+from analysis.gate.results import CellComparison, GateResult, RoleActivity
+from analysis.gate.verdict import GateVerdict, Judgement, judge
+from analysis.intervals import mean_interval
+from analysis.results import CellKey, Finding, Interval
+from analysis.run_directory import frames, require
+from analysis.spark import session
+from analysis.throughput import aggregate, audit
+from analysis.throughput.cell_ratios import mapped
+from analysis.throughput.reader import ThroughputRecord, counted, open_runs
+from workloads.gate import GateRules, Policy, Role
+from workloads.limits import LEFT_OUT
+from workloads.schema import BY_URL, PREPARATION, Window
+from workloads.status import VerdictKind
+
+
+def judged(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[GateResult, ...]:
+    """The result of each gate. Raises DataError where a run cannot be read, is no gate, or is not complete."""
+    runs = open_runs(paths, partial=partial)
+    rules = {run.name: rules_of(run.manifest, run.path) for run in runs}
+    with session(master) as spark:
+        data = frames(spark, runs)
+        audits = audit.audit(spark, data, runs)
+        windows = aggregate.windows_by_cell(data, runs)
+    return tuple(
+        _judged(run, rules[run.name], {key: windows[key] for key in run.cells}, found.findings)
+        for run, found in zip(runs, audits, strict=True)
+    )
+
+
+def is_gate(manifest: Mapping[str, Any]) -> bool:
+    """Whether a run compares two brokers live."""
+    return manifest["options"].get("baseline") is not None
+
+
+def rules_of(manifest: Mapping[str, Any], path: Path) -> GateRules:
+    """The rules of a gate. Raises DataError for a run that is none."""
+    if not is_gate(manifest):
+        raise DataError(
+            f"{path}: not a regression gate; `pytest microbench -k replication --baseline BROKER --broker BROKER` "
+            "measures one"
+        )
+    options, place = manifest["options"], f"{path}/manifest.json"
+    return GateRules(
+        require(options, "margin", float, place),
+        Policy(require(options, "policy", str, place)),
+        tuple(require(options, "looks", list, place)),
+        require(options, "confirming", int, place),
+        calibrate=require(options, "calibrate", bool, place),
+        calibrated=require(options, "calibrated", dict, place),
+    )
+
+
+def _judged(
+    run: ThroughputRecord,
+    rules: GateRules,
+    windows: Mapping[CellKey, Sequence[Window]],
+    audit_findings: Sequence[Finding],
+) -> GateResult:
+    pairs = _pairs(run, windows)
+    ratios = ratios_of(pairs)
+    judgement = judge(rows_of(ratios, run.plans), rules)
+    _check_complete(run, judgement, len(pairs))
+    cells = _cells(ratios)
+    contaminated = tuple(_contaminated(ratios))
+    wrong = tuple(finding for finding in audit_findings if finding.consequence == VerdictKind.INVALID)
+    options = run.manifest["options"]
+    scatter = [ratio.scatter for ratio in ratios if ratio.scatter is not None]
+    result = GateResult(
+        run=run.name,
+        path=str(run.path),
+        baseline=options["baseline"],
+        broker=options["broker"][0],
+        titles={role: run.brokers[role].title for role in Role},
+        what=_what(cells, {key.experiment for key in windows if key.experiment not in PREPARATION}),
+        pairs=len(pairs),
+        rules=rules,
+        families=judgement.families,
+        cells=cells,
+        findings=(*wrong, *contaminated),
+        judged=judgement.verdict,
+        overriding=GateVerdict.FAILED if wrong else GateVerdict.CONTAMINATED if contaminated else None,
+        of_processes=any(run.manifest["brokers"][role].get("provider") == BY_URL for role in Role),
+        order_effect=_order_effect(ratios),
+        slice_scatter=median(scatter) if scatter else None,
+        activity={role: _activity(pair[role] for pair in pairs) for role in Role},
+    )
+    if rules.calibrate and result.overriding is None:
+        calibrated(result, run.manifest, run.path.parent)
+    return result
+
+
+def _pairs(run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]]) -> list[PairWindows]:
+    """The counted slices of each pair of lives. Raises DataError where a pair lacks a broker or a cell."""
+    found: dict[int, dict[Role, dict[Key, Sequence[Window]]]] = {}
+    for key, of_cell in windows.items():
+        if key.experiment not in PREPARATION:
+            roles = found.setdefault(key.start, {role: {} for role in Role})
+            roles[Role(key.broker)][key.experiment, key.cell] = counted(of_cell)
+    numbers = sorted(found)
+    if numbers != list(range(1, len(numbers) + 1)):
+        raise DataError(f"{run.path}: pairs of lives are numbered from 1 without a gap, got {numbers}")
+    cells = {key for roles in found.values() for of_role in roles.values() for key in of_role}
+    for number in numbers:
+        for role in Role:
+            if missing := sorted(cells - set(found[number][role])):
+                raise DataError(
+                    f"{run.path}: the {role} lacks the cell {' '.join(missing[0])} in pair of lives {number}: "
+                    "measure again"
+                )
+    return [found[number] for number in numbers]
+
+
+def _check_complete(run: ThroughputRecord, judgement: Judgement, pairs: int) -> None:
+    if judgement.more_pairs and not run.partial:
+        raise DataError(
+            f"{run.path}: the gate ended after {pairs} pairs of lives and needs {judgement.more_pairs} more "
+            f"({judgement.reason}): measure again"
+        )
+
+
+def _cells(ratios: Sequence[CellRatio]) -> tuple[CellComparison, ...]:
+    by_cell: dict[Key, list[float]] = {}
+    for ratio in sorted(ratios, key=lambda ratio: ratio.pair):
+        by_cell.setdefault(ratio.key, []).append(ratio.log_ratio)
+    return tuple(
+        CellComparison(" ".join(key), mapped(mean_interval(logs), math.exp), tuple(map(math.exp, logs)))
+        for key, logs in sorted(by_cell.items())
+    )
+
+
+def _what(cells: Sequence[CellComparison], experiments: set[str]) -> str:
+    return f"{len(cells)} cells of {', '.join(sorted(experiments))}"
+
+
+def _order_effect(ratios: Sequence[CellRatio]) -> Interval:
+    pairs: dict[int, list[float]] = {}
+    for ratio in ratios:
+        pairs.setdefault(ratio.pair, []).append(ratio.order_effect)
+    return mapped(mean_interval([fmean(of_pair) for of_pair in pairs.values()]), math.exp)
+
+
+def _contaminated(ratios: Sequence[CellRatio]) -> Iterator[Finding]:
+    measured, left_out = sum(ratio.measured for ratio in ratios), sum(ratio.left_out for ratio in ratios)
+    if left_out > LEFT_OUT.limit * measured:
+        yield Finding(
+            what="the broker that was not under load was busy",
+            measured=f"{left_out} of {measured} pairs of adjacent slices had to be left out",
+            limit=f"{LEFT_OUT.limit:.0%} of the pairs of adjacent slices",
+            advice="look for what keeps an idle broker busy: expiry, page-outs, background threads",
+            consequence=VerdictKind.UNVERIFIED,
+        )
+
+
+def _activity(pairs: Iterator[Mapping[Key, Sequence[Window]]]) -> RoleActivity:
+    windows = [window for pair in pairs for of_cell in pair.values() for window in of_cell]
+    pauses = [
+        window.gc_pause_ns + (window.full_gc_pause_ns or 0) for window in windows if window.gc_pause_ns is not None
+    ]
+    compiler = [
+        (window.compiler_cpu_ns, window.broker_cpu_ns)
+        for window in windows
+        if window.compiler_cpu_ns is not None and window.broker_cpu_ns
+    ]
+    return RoleActivity(
+        sum(pauses) / sum(window.end_ns - window.begin_ns for window in windows) if pauses else None,
+        sum(part for part, _ in compiler) / sum(whole for _, whole in compiler) if compiler else None,
+    )

@@ -1,0 +1,142 @@
+"""The result of a gate as a value, and as a JSON object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.gate.verdict import FamilyVerdict, GateVerdict, worst
+from analysis.results import Finding, Interval
+from workloads.gate import GateRules, Policy, Role
+
+#: Raised when a key of the JSON object or its meaning changes.
+GATE_SCHEMA = 1
+
+#: Verdicts with which a gate has passed.
+PASSING = (GateVerdict.PASS, GateVerdict.FASTER)
+
+
+@dataclass(frozen=True, slots=True)
+class CellComparison:
+    """A cell, or a metric that belongs to no family, over all pairs of lives."""
+
+    #: Experiment and cell.
+    cell: str
+    #: candidate / baseline with its 95 % interval over pairs of lives.
+    ratio: Interval
+    #: The same in each pair of lives.
+    by_pair: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RoleActivity:
+    """What the process of one role did while it was under load."""
+
+    #: Share of the measured time in pauses for garbage collection; None without a log.
+    gc_pauses: float | None
+    #: Share of its CPU time used by the JVM's compiler; None without a JVM.
+    compiler: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """The result of a gate."""
+
+    #: Name of the run.
+    run: str
+    #: Its directory.
+    path: str
+    #: The baseline as the user named it.
+    baseline: str
+    #: The candidate as the user named it.
+    broker: str
+    #: Product, version and provider by role.
+    titles: Mapping[Role, str]
+    #: What was compared, as in "6 cells of replication".
+    what: str
+    #: Pairs of lives measured.
+    pairs: int
+    #: The rules, fixed before the first pair.
+    rules: GateRules
+    #: Judged families, in their order.
+    families: tuple[FamilyVerdict, ...]
+    #: All cells.
+    cells: tuple[CellComparison, ...]
+    #: Findings, those that fail the gate first.
+    findings: tuple[Finding, ...]
+    #: Verdict of the families.
+    judged: GateVerdict
+    #: FAILED or CONTAMINATED where the families must not be believed.
+    overriding: GateVerdict | None
+    #: Neither broker could be started anew: the verdict is about these processes.
+    of_processes: bool = False
+    #: Half the difference of the ratio with the candidate first and second, over pairs of lives; None where unknown.
+    order_effect: Interval | None = None
+    #: Standard deviation of the ratio of two adjacent slices; None where unknown.
+    slice_scatter: float | None = None
+    #: By role.
+    activity: Mapping[Role, RoleActivity] | None = None
+
+    @property
+    def verdict(self) -> GateVerdict:
+        """The overall verdict."""
+        return self.overriding or self.judged
+
+    @property
+    def passes(self) -> bool:
+        """Whether the gate lets the candidate through, with `inconclusive` as its policy says."""
+        if self.rules.calibrate:
+            return self.overriding is None
+        allowed = PASSING if self.rules.policy is Policy.NON_INFERIORITY else (*PASSING, GateVerdict.INCONCLUSIVE)
+        return self.verdict in allowed
+
+
+def gate_json(results: Sequence[GateResult]) -> dict[str, Any]:
+    """The results as one JSON object: of a single gate its record, of several a list of them."""
+    records = [_record(result) for result in results]
+    return records[0] if len(records) == 1 else {"schema": GATE_SCHEMA, "gates": records}
+
+
+def _record(result: GateResult) -> dict[str, Any]:
+    return {
+        "schema": GATE_SCHEMA,
+        "run": result.run,
+        "baseline": result.baseline,
+        "broker": result.broker,
+        "pairs": result.pairs,
+        "margin": result.rules.margin,
+        "policy": result.rules.policy.value,
+        "of_processes": result.of_processes,
+        "families": [
+            {
+                "family": family.family,
+                "ratio": None if family.ratio is None else family.ratio.estimate,
+                "ci95": None if family.ratio is None else family.ratio.ci95,
+                "robust_ratio": family.robust,
+                "smallest_detectable": family.smallest_detectable,
+                "scatter_of_pairs": family.scatter,
+                "margin": family.margin,
+                "verdict": family.verdict.value,
+            }
+            for family in result.families
+        ],
+        "cells": [
+            {"cell": cell.cell, "ratio": cell.ratio.estimate, "ci95": cell.ratio.ci95, "by_pair": list(cell.by_pair)}
+            for cell in result.cells
+        ],
+        "order_effect": None
+        if result.order_effect is None
+        else {"ratio": result.order_effect.estimate, "ci95": result.order_effect.ci95},
+        "slice_scatter": result.slice_scatter,
+        "findings": [
+            {"what": finding.what, "measured": finding.measured, "limit": finding.limit, "advice": finding.advice}
+            for finding in result.findings
+        ],
+        "verdict": result.verdict.value,
+    }
+
+
+def worst_of(results: Sequence[GateResult]) -> GateVerdict:
+    """The verdict of several gates."""
+    return worst(result.verdict for result in results)

@@ -36,6 +36,8 @@ def _answer(options: argparse.Namespace) -> tuple[str, VerdictKind]:
     """The text or JSON object that was asked for, and the verdict."""
     from analysis import run_directory  # noqa: PLC0415 - Spark and statsmodels: not for --help and usage errors
 
+    if options.verb == "gate":
+        return _gate(options)
     kind = run_directory.kind_of(options.run)
     verbs = (_throughput if kind is RunKind.THROUGHPUT else _workload)(options)
     if options.verb not in verbs:
@@ -47,6 +49,19 @@ def _answer(options: argparse.Namespace) -> tuple[str, VerdictKind]:
     results = analyse(options.run, master=options.spark_master, partial=options.partial)
     answer = json.dumps(record(results), indent=2, allow_nan=False) if options.json else text(results)
     return answer, worst(result.verdict for result in results)
+
+
+def _gate(options: argparse.Namespace) -> tuple[str, VerdictKind]:
+    """The verdict of gates; VALID stands for a candidate that passes."""
+    from analysis.gate import console, pipeline  # noqa: PLC0415 - Spark
+    from analysis.gate.results import PASSING, gate_json, worst_of  # noqa: PLC0415
+
+    results = pipeline.judged(options.run, master=options.spark_master, partial=options.partial)
+    if options.json:
+        text = json.dumps(gate_json(results), indent=2, allow_nan=False)
+    else:
+        text = (console.markdown if options.markdown else console.text)(results)
+    return text, VerdictKind.VALID if worst_of(results) in PASSING else VerdictKind.INVALID
 
 
 #: By verb: the functions that analyse the runs, format the results as text, and as a JSON object.
@@ -121,6 +136,7 @@ _HELP = {
     "audit": "the delivery audit: every message, per cell",
     "fit": "the model B = t_rcv + n_fltr t_fltr + r t_tx with its intervals",
     "predict": "predictions of the fitted model for filters, copies and a rate that were not measured",
+    "gate": "the verdict of a regression gate: is the broker slower than its baseline?",
     "report": "one HTML file with everything: the result at a glance, findings, tables and figures",
 }
 
@@ -142,13 +158,18 @@ def _parser() -> argparse.ArgumentParser:
             help="run directory, by default results/latest; several are analysed separately, never pooled",
         )
         options.add_argument("--json", action="store_true", help="print one JSON object")
-        options.add_argument("--strict", action="store_true", help="exit with 1 when a verdict is not `valid`")
+        options.add_argument(
+            "--strict",
+            action="store_true",
+            help="exit with 1 when a verdict is not `valid`, of a gate not `pass` or `faster`",
+        )
         options.add_argument(
             "--partial", action="store_true", help="read the complete cells of a run that did not finish"
         )
         options.add_argument(
             "--spark-master", default="local[*]", metavar="URL", help="where Spark runs (default: %(default)s)"
         )
+    verbs.choices["gate"].add_argument("--markdown", action="store_true", help="print Markdown, for a CI system")
     verbs.choices["report"].add_argument(
         "--output", type=Path, metavar="FILE", help="the HTML file, by default report.html in the (first) run directory"
     )

@@ -201,6 +201,11 @@ def kind_of(paths: Sequence[Path]) -> RunKind:
     return next(iter(kinds.values()))
 
 
+def manifests(paths: Sequence[Path]) -> tuple[tuple[Mapping[str, Any], Path], ...]:
+    """(manifest, path as given by the user) of these run directories. Raises DataError where one cannot be read."""
+    return tuple((_manifest(folder, path), path) for folder, path, _ in resolve_runs(paths))
+
+
 def read_run(
     folder: Path,
     shown: Path,

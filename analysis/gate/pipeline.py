@@ -1,4 +1,4 @@
-"""From a run directory of the throughput study to the result of its gate. The audit comes first."""
+"""From a run directory to the result of its gate. The audit comes first."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from statistics import fmean, median
 from typing import Any
 
 from analysis.errors import DataError
+from analysis.gate import scenario
 from analysis.gate.calibration import calibrated
 from analysis.gate.paired import CellRatio, Key
 from analysis.gate.planner import PairWindows, ratios_of, rows_of
@@ -16,28 +17,34 @@ from analysis.gate.results import CellComparison, GateResult, RoleActivity
 from analysis.gate.verdict import GateVerdict, Judgement, judge
 from analysis.intervals import mean_interval
 from analysis.results import CellKey, Finding, Interval
-from analysis.run_directory import frames, require
+from analysis.run_directory import LATEST, frames, kind_of, manifests, require
 from analysis.spark import session
 from analysis.throughput import aggregate, audit
 from analysis.throughput.cell_ratios import mapped
 from analysis.throughput.reader import ThroughputRecord, counted, open_runs
 from workloads.gate import GateRules, Policy, Role
 from workloads.limits import LEFT_OUT
-from workloads.schema import BY_URL, PREPARATION, Window
+from workloads.schema import BY_URL, PREPARATION, RunKind, Window
 from workloads.status import VerdictKind
 
 
 def judged(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[GateResult, ...]:
     """The result of each gate. Raises DataError where a run cannot be read, is no gate, or is not complete."""
+    kind = kind_of(paths)
+    rules = [rules_of(manifest, shown) for manifest, shown in manifests(paths)]
+    if kind is RunKind.WORKLOAD:
+        return tuple(
+            scenario.judged(path, of_run, master=master, partial=partial)
+            for path, of_run in zip(paths or [LATEST], rules, strict=True)
+        )
     runs = open_runs(paths, partial=partial)
-    rules = {run.name: rules_of(run.manifest, run.path) for run in runs}
     with session(master) as spark:
         data = frames(spark, runs)
         audits = audit.audit(spark, data, runs)
         windows = aggregate.windows_by_cell(data, runs)
     return tuple(
-        _judged(run, rules[run.name], {key: windows[key] for key in run.cells}, found.findings)
-        for run, found in zip(runs, audits, strict=True)
+        _judged(run, of_run, {key: windows[key] for key in run.cells}, found.findings)
+        for run, of_run, found in zip(runs, rules, audits, strict=True)
     )
 
 

@@ -1,0 +1,133 @@
+"""A gate with a business workload: CPU time of the broker per message, and delivery times, in whole periods.
+
+The brokers run one after the other, in the order A B B A; a pair of lives is the start of the same number of each. A
+workload's rate is set by its plan, so that a slower broker shows in its CPU time and in its delivery times.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from analysis.errors import DataError
+from analysis.gate.results import CellComparison, GateResult
+from analysis.gate.verdict import GateVerdict, MetricRow, judge
+from analysis.intervals import mean_interval
+from analysis.results import Finding
+from analysis.scenario import pipeline
+from analysis.scenario.results import HandlerResult, PeriodResult, WorkloadResult
+from analysis.throughput.cell_ratios import mapped
+from workloads.gate import SCENARIO_FAMILIES, GateRules, Role
+from workloads.scenario.periods import Period
+from workloads.schema import BY_URL
+from workloads.status import VerdictKind
+
+CPU, MEDIAN, P90 = SCENARIO_FAMILIES
+
+#: Cells of a pair of lives: by cell, the result of each role.
+PairResults = Mapping[str, Mapping[Role, WorkloadResult]]
+
+
+def judged(path: Path, rules: GateRules, *, master: str, partial: bool) -> GateResult:
+    """The result of the gate. Raises DataError where the run cannot be read, or a pair lacks a cell."""
+    results = pipeline.analysed([path], master=master, partial=partial)
+    pairs = _pairs(results, path)
+    by_cell = {
+        (cell, family): [_log_ratio(family, pair[cell]) for pair in pairs]
+        for cell in pairs[0]
+        for family in SCENARIO_FAMILIES
+    }
+    rows = [
+        MetricRow(family, number, _mean([by_cell[cell, family][number - 1] for cell in pairs[0]]))
+        for family in SCENARIO_FAMILIES
+        for number in range(1, len(pairs) + 1)
+    ]
+    judgement = judge(rows, rules)
+    if judgement.more_pairs and not partial:
+        raise DataError(
+            f"{path}: {judgement.more_pairs} pairs of lives are missing ({judgement.reason}): measure again"
+        )
+    failed = tuple(_failed(results))
+    manifest = results[0].manifest
+    titles = {Role(result.key.broker): result.broker_title for result in results}
+    return GateResult(
+        run=results[0].run,
+        path=str(results[0].path),
+        baseline=manifest["options"]["baseline"],
+        broker=manifest["options"]["broker"][0],
+        titles={role: titles[role] for role in Role},
+        what=", ".join(sorted(pairs[0])),
+        pairs=len(pairs),
+        rules=rules,
+        families=judgement.families,
+        cells=tuple(
+            CellComparison(f"{cell}, {family}", mapped(mean_interval(logs), math.exp), tuple(map(math.exp, logs)))
+            for (cell, family), values in by_cell.items()
+            if len(logs := [value for value in values if value is not None]) == len(values)
+        ),
+        findings=failed,
+        judged=judgement.verdict,
+        overriding=GateVerdict.FAILED if failed else None,
+        of_processes=any(manifest["brokers"][role].get("provider") == BY_URL for role in Role),
+    )
+
+
+def _pairs(results: Sequence[WorkloadResult], path: Path) -> list[PairResults]:
+    found: dict[int, dict[str, dict[Role, WorkloadResult]]] = {}
+    for result in results:
+        of_cell = found.setdefault(result.key.start, {}).setdefault(f"{result.key.experiment} {result.key.cell}", {})
+        of_cell[Role(result.key.broker)] = result
+    cells = {cell for pair in found.values() for cell in pair}
+    for number, pair in sorted(found.items()):
+        for cell in sorted(cells):
+            if len(pair.get(cell, {})) < len(Role):
+                raise DataError(f"{path}: pair of lives {number} lacks {cell} of one broker: measure again")
+    return [found[number] for number in sorted(found)]
+
+
+def _log_ratio(family: str, roles: Mapping[Role, WorkloadResult]) -> float | None:
+    before, after = (_measured(roles[role]) for role in Role)
+    if family == CPU:
+        values = [_cpu_per_message(period) for period in (before, after)]
+        return None if not all(values) else math.log((values[1] or 1) / (values[0] or 1))
+    return _delivery(before.handlers, after.handlers, median=family == MEDIAN)
+
+
+def _measured(result: WorkloadResult) -> PeriodResult:
+    return next(period for period in result.periods if period.period is Period.MEASUREMENT)
+
+
+def _cpu_per_message(period: PeriodResult) -> float | None:
+    """CPU time of the broker per message sent or received, s; None where it is unknown."""
+    messages = period.sent_per_s + period.received_per_s
+    return None if period.broker_cpu is None or not messages else period.broker_cpu / messages
+
+
+def _delivery(before: Sequence[HandlerResult], after: Sequence[HandlerResult], *, median: bool) -> float | None:
+    """The mean logarithm of the ratio of the handlers' delivery times, weighted by their messages."""
+    found = {handler.handler: handler for handler in after}
+    total = weight = 0.0
+    for handler in before:
+        times = [each.delivery.p50_ms if median else each.delivery.p90_ms for each in (handler, found[handler.handler])]
+        if handler.received and all(times):
+            total += handler.received * math.log((times[1] or 1) / (times[0] or 1))
+            weight += handler.received
+    return total / weight if weight else None
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if len(known) == len(values) else None
+
+
+def _failed(results: Sequence[WorkloadResult]) -> Iterator[Finding]:
+    for result in results:
+        if not result.passes:
+            yield Finding(
+                what=f"the audit of {result.key.cell} on the {result.key.broker} failed in pair {result.key.start}",
+                measured=str(result.verdict),
+                limit="every test of the audit passes",
+                advice="see `python -m analysis audit`",
+                consequence=VerdictKind.INVALID,
+            )

@@ -148,7 +148,7 @@ def test_one_line_per_test(results):
         assert place in line
         assert line.rstrip().endswith("fail")
     assert passed.rstrip().endswith("pass")
-    assert " more)" in passed
+    assert "(and " in passed
     assert all("5,000 ms" in line for line in (failed, other, passed))
     (sent,) = (line for line in lines if line.startswith("messages sent ") and line.rstrip().endswith("pass"))
     assert "+-5.0%" in sent

@@ -1,24 +1,15 @@
-"""Blocks of text for a terminal that both kinds of runs print: headlines, tables, findings, verdicts."""
+"""Blocks of text for a terminal that both kinds of runs print: headlines, findings, verdicts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tabulate import tabulate
-
-from analysis.results import (
-    Finding,
-)
+from analysis.results import Finding, NotApplicable, reasons
 from workloads.status import VerdictKind
-
-#: Width of text columns by header; longer text is wrapped.
-_WIDTHS = {"claim": 32, "published": 26, "measured": 40, "why": 60, "worst at": 32}
-
 
 #: Largest number of lines of a kind that are printed; the others are counted.
 MOST_LINES = 8
-
 
 #: Smallest number of findings with the same limit and advice that are grouped.
 ALIKE = 3
@@ -26,14 +17,6 @@ ALIKE = 3
 
 def headline(text: str) -> str:
     return f"{text}\n{'=' * len(text)}"
-
-
-def table(rows: Sequence[Sequence[object]], headers: Sequence[str], left: int) -> str:
-    """A table: the first `left` columns and text columns are left-aligned, numbers right-aligned."""
-    words = {"status", "verdict", "conclusion", *_WIDTHS}
-    align = ["left" if index < left or title in words else "right" for index, title in enumerate(headers)]
-    widths = [_WIDTHS.get(title) for title in headers]
-    return str(tabulate(rows, headers, disable_numparse=True, colalign=align, maxcolwidths=widths))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +62,20 @@ def cut(lines: list[str], what: str) -> list[str]:
     """The first lines, and how many more there are."""
     more = len(lines) - MOST_LINES
     return lines if more < 1 else [*lines[:MOST_LINES], f"{what}: {more} more, which --json lists"]
+
+
+def not_applicable(entries: Iterable[NotApplicable]) -> list[str]:
+    """A line for each experiment and broker, with the reasons and numbers of cells."""
+    groups: dict[tuple[str, str], list[NotApplicable]] = {}
+    for entry in entries:
+        groups.setdefault((entry.experiment, entry.broker), []).append(entry)
+    return [f"{experiment} on {broker}: {reasons(group)}" for (experiment, broker), group in groups.items()]
+
+
+def counted_verdicts(kinds: Sequence[VerdictKind], what: str) -> str:
+    """What the verdict over several results means: that it is the worst of them."""
+    number = ", ".join(f"{kinds.count(kind)} {kind}" for kind in VerdictKind if kind in kinds)
+    return f"the worst of {len(kinds)} {what} ({number}); each has its own verdict below"
 
 
 def verdict_line(kind: VerdictKind, words: Mapping[VerdictKind, str]) -> str:

@@ -20,8 +20,8 @@ from analysis.results import (
     RoundLevel,
     RunResult,
 )
-from analysis.throughput.console import SCOPES, by_start, levels_said
 from analysis.throughput.fit import PARAMETERS, processing_time_s
+from analysis.throughput.tables import SCOPES, by_start, levels_said
 from workloads.limits import DISTURBED_LEVEL, GOOD, ROUGH
 from workloads.status import CellStatus, VerdictKind
 
@@ -219,7 +219,7 @@ def _unit(fit: FitResult) -> str:
 
 def levels(rounds: Sequence[RoundLevel]) -> Iterable[Picture]:
     """A picture per start: the level of each round over time, and the shares of garbage collection and compiler."""
-    for (broker, start), of_start in by_start(rounds):
+    for (broker, start), of_start in by_start(rounds).items():
         layouts = [r for index, r in enumerate(of_start) if not index or r.layout != of_start[index - 1].layout]
         borders = tuple((first.begin_s, str(first.layout)) for first in layouts)
         points = tuple(PlotPoint(r.begin_s, Interval(r.level * 100), r.layout, hollow=r.disturbed) for r in of_start)

@@ -12,26 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import DataError
-from analysis.report import scenario_figures, scenario_tables, tables
+from analysis.report import manifest_facts, scenario_figures
 from analysis.report.deployment_diagram import diagram
 from analysis.report.heatmap import grid
 from analysis.report.sequence_diagram import flow
-from analysis.report.tables import Table, TableColumn, TableRow
 from analysis.report.throughput_page import NAME, Figure, figure, slug, template, write_text
 from analysis.results import JSON_SCHEMA, worst
+from analysis.scenario import tables
+from analysis.scenario.console import VERDICTS
 from analysis.scenario.disclosure import storage, withheld
 from analysis.scenario.results import ONE_HOST, Recovery, WorkloadResult, disclaimers
+from analysis.table import Table, TableColumn, TableRow
+from analysis.text import Alike, alike, counted_verdicts
 from workloads.scenario.workload import Model
-from workloads.status import VerdictKind
 from workloads.supply_chain.supply_chain import SupplyChain
 
 _TEMPLATE = "workload.html.j2"
-
-MEANING = {
-    VerdictKind.VALID: "the whole audit passed: every message was followed, and the limits of the rules are kept",
-    VerdictKind.UNVERIFIED: "no test failed, but some could not be judged; the findings state which, and why",
-    VerdictKind.INVALID: "there is no valid result at this BASE; the findings state what failed",
-}
 
 _PHASES = {"warm_up_s": "warm-up", "measurement_s": "measurement", "drain_s": "drain, at most"}
 
@@ -61,11 +57,14 @@ class CaseChapter:
     """The part of the page about one result."""
 
     anchor: str
+    #: Its name where the page has several chapters.
+    heading: str
     result: WorkloadResult
     title: tuple[str, ...]
     meaning: str
     figure_name: str
     figure: str
+    findings: tuple[Alike, ...]
     warnings: Table | None
     audit: Table
     recovery: tuple[tuple[str, str], ...]
@@ -125,9 +124,9 @@ def html(results: Sequence[WorkloadResult]) -> str:
         several=several,
         one_host=any(ONE_HOST in result.deviations for result in results),
         verdict=verdict,
-        meaning=_overall(results),
+        meaning=counted_verdicts([result.verdict for result in results], "results"),
         chapters=chapters,
-        overview=scenario_tables.several(results),
+        overview=tables.several(results),
         capacity=picture and figure("all", picture),
         not_applicable=_not_applicable(results[0]),
     )
@@ -156,12 +155,6 @@ def _refusal(results: Sequence[WorkloadResult]) -> str:
     )
 
 
-def _overall(results: Sequence[WorkloadResult]) -> str:
-    counts = {kind: sum(result.verdict == kind for result in results) for kind in VerdictKind}
-    said = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-    return f"the worst of {len(results)} results ({said}); each has its own verdict below"
-
-
 def _chapter(anchor: str, result: WorkloadResult) -> CaseChapter:
     model = result.model
     reason = withheld(result)
@@ -169,28 +162,28 @@ def _chapter(anchor: str, result: WorkloadResult) -> CaseChapter:
     courses = (scenario_figures.backlog(result), scenario_figures.course(result))
     return CaseChapter(
         anchor=anchor,
+        heading=f"{result.key.cell} on {result.key.broker}",
         result=result,
         title=tuple(_title(result)),
-        meaning=MEANING[result.verdict],
+        meaning=VERDICTS[result.verdict],
         figure_name=result.figure_name,
         figure=f"no figure: {reason}" if reason else str(result.base),
-        warnings=scenario_tables.warnings(result.warnings),
-        audit=scenario_tables.audit(result),
+        findings=tuple(alike(result.findings)),
+        warnings=tables.warnings(result.warnings),
+        audit=tables.audit(result),
         recovery=tuple(_recovery(result.recovery)) if result.recovery else (),
         phases=tuple(_phases(result)),
-        periods=scenario_tables.periods(result),
+        periods=tables.periods(result),
         courses=tuple(figure(anchor, picture) for picture in courses if picture is not None),
-        backlog=scenario_tables.backlog(result),
+        backlog=tables.backlog(result),
         rates=None if rates is None else figure(anchor, rates),
-        rate_tables=tuple(
-            sheet for period in result.periods if period.interactions for sheet in scenario_tables.interactions(period)
-        ),
+        rate_tables=tuple(sheet for period in result.periods for sheet in tables.interactions(period)),
         interactions=tuple(_interaction(anchor, result, model, number) for number in model.interactions),
-        handlers=tuple(scenario_tables.handlers(period) for period in result.periods if period.handlers),
-        storage=scenario_tables.storage(storage(result)),
+        handlers=tuple(tables.handlers(period) for period in result.periods if period.handlers),
+        storage=tables.storage(storage(result)),
         diagram=diagram(result.manifest, result.plan, result.key.broker),
-        brokers=tables.brokers(_of_broker(result)),
-        setup=(*tables.setup(result.manifest), ("Topology", tuple(_topology(result, model)))),
+        brokers=manifest_facts.brokers(_of_broker(result)),
+        setup=(*manifest_facts.setup(result.manifest), ("Topology", tuple(_topology(result, model)))),
     )
 
 
@@ -201,12 +194,7 @@ def _title(result: WorkloadResult) -> Iterator[str]:
         f"{result.topology} topology, BASE {result.base}; {result.consumption} consumption, transactions: "
         f"{result.transactions}, {arrivals} arrivals"
     )
-    host = result.manifest.get("host", {})
-    cpus = f"{host['cpus']} CPUs" if "cpus" in host else ""
-    memory = f"{host['memory_bytes'] / 2**30:.1f} GiB" if "memory_bytes" in host else ""
-    yield ", ".join(filter(None, (host.get("cpu_model"), cpus, memory, host.get("os")))) or "host not known"
-    began, ended = (result.manifest.get(key, "?") for key in ("created_utc", "ended_utc"))
-    yield f"{began} to {ended}, {result.manifest.get('outcome', 'no outcome')}"
+    yield from manifest_facts.title_lines(result.manifest)
 
 
 def _recovery(of: Recovery) -> Iterator[tuple[str, str]]:
@@ -235,7 +223,7 @@ def _interaction(anchor: str, result: WorkloadResult, model: Model, number: int)
         flow(model.topology, number) if isinstance(model, SupplyChain) else "",
         None if picture is None else figure(anchor, picture),
         *grid(result, messages),
-        scenario_tables.steps(result.periods, number),
+        tables.steps(result.periods, number),
     )
 
 

@@ -12,15 +12,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from analysis.atomic import written_whole
 from analysis.errors import DataError
-from analysis.report import figures, plot_svg, tables
+from analysis.report import figures, manifest_facts, plot_svg
 from analysis.report.figures import Picture, PlotGroup
 from analysis.report.rounds_figure import heat
-from analysis.report.tables import Table
-from analysis.results import JSON_SCHEMA, BrokerComparison, CellSummary, FitResult, RunResult, worst
-from analysis.text import Alike, alike
-from analysis.throughput.console import by_start, nowhere
-from analysis.throughput.glance import CELL_COLUMNS, Glance, glance
-from workloads.status import VerdictKind
+from analysis.results import JSON_SCHEMA, BrokerComparison, FitResult, RunResult, worst
+from analysis.table import Table, grouped
+from analysis.text import Alike, alike, counted_verdicts
+from analysis.throughput import tables
+from analysis.throughput.console import nowhere
+from analysis.throughput.glance import Glance, glance
+from analysis.throughput.tables import by_start, unit
 
 #: Default name of the file, in the first run directory.
 NAME = "report.html"
@@ -83,7 +84,10 @@ class BrokerChapter:
     """The chapter of a run."""
 
     anchor: str
+    #: its name where the page has several chapters
+    heading: str
     result: RunResult
+    title: tuple[str, ...]
     glance: Glance
     findings: tuple[Alike, ...]
     brokers: Table
@@ -131,9 +135,11 @@ def html(results: Sequence[RunResult]) -> str:
         title=f"{len(results)} runs" if several else f"Run {results[0].run}",
         several=several,
         verdict=worst(result.verdict for result in results),
-        meaning=_overall(results) if several else chapters[0].glance.meaning,
+        meaning=(
+            counted_verdicts([result.verdict for result in results], "runs") if several else chapters[0].glance.meaning
+        ),
         chapters=chapters,
-        cell_columns=CELL_COLUMNS,
+        overview_lines=[f"{place}: {result.run}: {'; '.join(result.title)}" for place, result in enumerate(results, 1)],
         side_by_side=picture and (tables.side_by_side(results), figure("all", picture)),
     )
 
@@ -151,21 +157,17 @@ def template(name: str) -> Template:
     return environment.get_template(name)
 
 
-def _overall(results: Sequence[RunResult]) -> str:
-    counts = {kind: sum(result.verdict == kind for result in results) for kind in VerdictKind}
-    said = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-    return f"the worst of {len(results)} runs ({said}); each has its own verdict below"
-
-
 def _chapter(anchor: str, result: RunResult) -> BrokerChapter:
     groups = figures.groups(result)
     return BrokerChapter(
         anchor=anchor,
+        heading=result.run,
         result=result,
+        title=(*result.title, *manifest_facts.title_lines(result.manifest)),
         glance=glance(result),
         findings=tuple(alike(result.every_finding)),
-        brokers=tables.brokers(result.manifest),
-        setup=tuple(tables.setup(result.manifest)),
+        brokers=manifest_facts.brokers(result.manifest),
+        setup=tuple(manifest_facts.setup(result.manifest)),
         models=tuple(_model(anchor, fit, groups) for fit in result.fits),
         ratios=tuple(_compared(anchor, comparison) for comparison in result.comparisons),
         claims=tuple(tables.claims(result.claims)),
@@ -179,10 +181,8 @@ def _chapter(anchor: str, result: RunResult) -> BrokerChapter:
 
 
 def _model(anchor: str, fit: FitResult, groups: Sequence[PlotGroup]) -> ModelSection:
-    unit = fit.broker, fit.experiment, fit.profile
-    cells = [
-        cell for group in groups for cell in group.cells if unit == (group.broker, group.experiment, group.profile)
-    ]
+    of_fit = (fit.experiment, fit.broker, fit.profile)
+    cells = [cell for group in groups for cell in group.cells if unit(cell) == of_fit]
     title = f"{fit.experiment} on {fit.broker}, profile {fit.profile}"
     drawn = (figures.against_plane(fit), figures.residuals(fit, cells))
     return ModelSection(
@@ -190,7 +190,7 @@ def _model(anchor: str, fit: FitResult, groups: Sequence[PlotGroup]) -> ModelSec
         title=title,
         fit=fit,
         parameters=tables.parameters(fit),
-        facts=tuple(tables.fit_facts(fit)),
+        facts=tuple(tables.model_facts(fit)),
         cells=tables.fitted_cells(fit),
         figures=tuple(figure(anchor, picture) for picture in drawn) if fit.points else (),
     )
@@ -201,16 +201,14 @@ def _compared(anchor: str, comparison: BrokerComparison) -> Compared:
     return Compared(
         f"{comparison.experiment}, profile {comparison.profile}",
         None if picture is None else figure(anchor, picture),
-        tuple(tables.ratios(comparison)),
+        tuple(filter(None, (tables.compared_coefficients(comparison), tables.compared_cells(comparison)))),
     )
 
 
 def _rounds(anchor: str, result: RunResult) -> Iterator[Rounds]:
     """The rounds of every start that has a slice to show."""
-    starts: dict[tuple[str, int], list[CellSummary]] = {}
-    for cell in result.cells:
-        starts.setdefault((cell.key.broker, cell.key.start), []).append(cell)
-    levels = dict(by_start(result.rounds))
+    starts = grouped(result.cells, lambda cell: (cell.key.broker, cell.key.start))
+    levels = by_start(result.rounds)
     drawn = dict(zip(levels, figures.levels(result.rounds), strict=True))
     for key in sorted(starts.keys() | levels.keys()):
         title = f"{key[0]}, start {key[1]}"
@@ -237,22 +235,14 @@ def _experiment(anchor: str, group: PlotGroup, result: RunResult) -> ExperimentS
         anchor=slug(f"{anchor}-cells-{group.title}"),
         title=group.title,
         figures=tuple(figure(anchor, picture) for picture in figures.of_group(group)) if result.measures else (),
-        cells=tables.cells(
-            group,
-            [
-                cell
-                for cell in result.not_applicable
-                if (cell.broker, cell.experiment, cell.profile) == (group.broker, group.experiment, group.profile)
-            ],
-        ),
+        cells=tables.cells(group.cells, result.not_applicable),
     )
 
 
 def _latency(anchor: str, result: RunResult) -> Iterator[tuple[Table, Figure]]:
-    for broker, profile in dict.fromkeys((cell.key.broker, cell.profile) for cell in result.latency):
-        chosen = [cell for cell in result.latency if (cell.key.broker, cell.profile) == (broker, profile)]
-        picture = figures.latency(chosen, broker, profile)
-        yield tables.latency(chosen, broker, profile), figure(anchor, picture)
+    by_broker = grouped(result.latency, lambda cell: (cell.key.broker, cell.profile))
+    for (broker, profile), chosen in by_broker.items():
+        yield tables.latency(chosen), figure(anchor, figures.latency(chosen, broker, profile))
 
 
 def figure(anchor: str, picture: Picture) -> Figure:

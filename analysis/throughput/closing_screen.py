@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
+from tabulate import DataRow, TableFormat, tabulate
+
+from analysis.table import Table, ascii_text
 from analysis.text import verdict_line
-from analysis.throughput.glance import CELL_COLUMNS, SOURCE, ExperimentGlance, Glance, ModelGlance
+from analysis.throughput.glance import SOURCE, ExperimentGlance, Glance, ModelGlance
 from workloads.status import VerdictKind
 
 LINES, WIDTH = 25, 100
@@ -46,7 +49,8 @@ def _entries(shown: Glance, *, single: bool) -> Iterator[list[str]]:
     single: the only model is shown already
     """
     if shown.models and not single:
-        names = dict.fromkeys((cost.name, cost.meaning, cost.paper) for model in shown.models for cost in model.costs)
+        rows = (row.values for model in shown.models for row in model.costs.rows)
+        names = dict.fromkeys((name, meaning, paper) for name, meaning, *_, paper in rows)
         yield [
             *_wrapped("; ".join(f"{name}: {meaning}" for name, meaning, _ in names), lines=1),
             *_wrapped(f"paper: {', '.join(f'{name} {paper} us' for name, _, paper in names)} ({SOURCE})", lines=1),
@@ -105,20 +109,19 @@ def _wrapped(said: str, *, lines: int, indent: str = "") -> list[str]:
 
 def _costs(model: ModelGlance) -> list[str]:
     """The parameters as a table, and an example of what they mean."""
-    head = ("", "", "time in us", "95 % interval", "half-width", "paper, 2006")
-    rows = [(cost.name, cost.meaning, cost.time, cost.interval, cost.half_width, cost.paper) for cost in model.costs]
     return [
         *_wrapped(model.formula, lines=1),
-        *_columns([head, *rows], left=2),
+        *_columns(model.costs),
         *_wrapped(model.note, lines=1),
         *_wrapped(f"So {model.example}." if model.example else "", lines=2),
     ]
 
 
 def _compact(model: ModelGlance) -> list[str]:
+    rows = (map(ascii_text, row.values) for row in model.costs.rows)
     times = ", ".join(
-        f"{cost.name} {cost.time} us{f' +-{cost.half_width}' if cost.half_width[0].isdigit() else ''}"
-        for cost in model.costs
+        f"{name} {time} us{f' +-{half_width}' if half_width[0].isdigit() else ''}"
+        for name, _, time, _, half_width, _ in rows
     )
     graded = model.description.partition(" - ")[0]
     worst = model.worst.partition(" (")[0]
@@ -130,18 +133,16 @@ def _compact(model: ModelGlance) -> list[str]:
 
 
 def _rows(experiment: ExperimentGlance) -> list[str]:
-    lines = _columns([CELL_COLUMNS, *experiment.rows], left=1) if experiment.rows else []
+    lines = _columns(experiment.cells) if experiment.cells else []
     return [*lines, *([f"  {experiment.more}"] if experiment.more else [])]
 
 
-def _columns(rows: Sequence[Sequence[str]], left: int) -> list[str]:
-    """Rows with aligned columns, the first `left` of them left-aligned."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return [
-        "  "
-        + "   ".join(
-            value.ljust(width) if column < left else value.rjust(width)
-            for column, (value, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+def _columns(table: Table) -> list[str]:
+    """Titles and rows with aligned columns, without lines between them."""
+    rows = [[column.title for column in table.columns], *(row.values for row in table.rows)]
+    align = ["right" if column.number else "left" for column in table.columns]
+    texts = [[ascii_text(value) for value in row] for row in rows]
+    return str(tabulate(texts, tablefmt=_INDENTED, disable_numparse=True, colalign=align)).splitlines()
+
+
+_INDENTED = TableFormat(None, None, None, None, DataRow("  ", "   ", ""), DataRow("  ", "   ", ""), 0, None)

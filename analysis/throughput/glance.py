@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from analysis.formats import NOTHING, count, ends, half_width, number, us
 from analysis.results import (
     BrokerComparison,
     CellSummary,
@@ -24,17 +25,10 @@ from analysis.results import (
     RunResult,
     formula,
 )
-from analysis.throughput.console import (
-    AUDIT_VERDICTS,
-    GRADES,
-    MEANING,
-    SCOPES,
-    VERDICTS,
-    deviation,
-    half_width,
-    nowhere,
-)
+from analysis.table import Table, TableColumn, TableRow, grouped
+from analysis.throughput.console import AUDIT_VERDICTS, VERDICTS, nowhere
 from analysis.throughput.fit import PAPER, processing_time_s
+from analysis.throughput.tables import GRADES, MEANING, SCOPES, deviation, relative_half_width, unit
 from workloads.limits import EXTRAPOLATION, LAYOUTS
 from workloads.status import CellStatus, VerdictKind
 
@@ -64,25 +58,13 @@ _RANKS = (50, 99)
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
-    """A parameter of the model as text, in us."""
-
-    name: str
-    meaning: str
-    time: str
-    interval: str
-    half_width: str
-    #: the time of Henjes et al. 2006
-    paper: str
-
-
-@dataclass(frozen=True, slots=True)
 class ModelGlance:
     """Summary of a fit."""
 
     title: str
     formula: str
-    costs: tuple[Cost, ...]
+    #: the parameters: name, meaning, time in us, interval, half-width, and the time of Henjes et al. 2006
+    costs: Table
     note: str
     #: empty where the times must not be used
     example: str
@@ -96,14 +78,10 @@ class ExperimentGlance:
 
     #: the summary in a line
     said: str
-    #: its fastest and slowest cells, with the columns of CELL_COLUMNS
-    rows: tuple[tuple[str, ...], ...] = ()
+    #: its fastest and slowest cells
+    cells: Table | None = None
     #: the number of cells not shown, as text
     more: str = ""
-
-
-#: Headers of the rows of an experiment.
-CELL_COLUMNS = ("cell", "us per message", "half-width", "received/s", "delivered/s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +140,9 @@ def _measured(result: RunResult) -> Iterator[str]:
         yield from brokers
     cells = {(cell.key.experiment, cell.key.cell) for cell in result.cells}
     experiments = {experiment for experiment, _ in cells}
-    named = " ".join(experiments) if len(experiments) == 1 else _count(len(experiments), "experiment")
+    named = " ".join(experiments) if len(experiments) == 1 else count(len(experiments), "experiment")
     rounds = _layouts_said(result.rounds)
-    said = f"{named}, {_count(len(cells), 'cell')}{rounds and f' in {rounds}'}" if cells else "nothing was measured"
+    said = f"{named}, {count(len(cells), 'cell')}{rounds and f' in {rounds}'}" if cells else "nothing was measured"
     yield f"{said}; {options}"
 
 
@@ -188,7 +166,7 @@ def _reason(result: RunResult) -> str:
     if result.verdict == VerdictKind.VALID or not gravest:
         return _evidence(result)
     first, more = gravest[0], len(gravest) - 1
-    others = f" ({_count(more, 'more reason')} in the report)" if more else ""
+    others = f" ({count(more, 'more reason')} in the report)" if more else ""
     return f"because {first.what}: {first.measured} (limit: {first.limit}){others}"
 
 
@@ -198,26 +176,17 @@ def _evidence(result: RunResult) -> str:
     if limits:
         said += f"; every interval is within +-{max(limits):.0%}"
     remarks = len(result.every_finding)
-    return said + (f"; {_count(remarks, 'remark')}" if remarks else "")
+    return said + (f"; {count(remarks, 'remark')}" if remarks else "")
 
 
 def _model(fit: FitResult, result: RunResult) -> ModelGlance:
-    costs = tuple(
-        Cost(
-            name,
-            MEANING[name],
-            _us(interval.estimate),
-            "none" if interval.low is None or interval.high is None else f"{_us(interval.low)} to {_us(interval.high)}",
-            half_width(fit, name),
-            f"{PAPER[name] * 1e6:.4g}",
-        )
-        for name, interval in fit.parameters.items()
-    )
     filters = "n_fltr filters and " if "t_fltr" in fit.parameters else ""
+    title = f"{fit.experiment} on {fit.broker}"
+    model = f"time per message {formula(fit.parameters)}, with {filters}r copies"
     return ModelGlance(
-        title=f"{fit.experiment} on {fit.broker}",
-        formula=f"time per message {formula(fit.parameters)}, with {filters}r copies",
-        costs=costs,
+        title=title,
+        formula=model,
+        costs=Table(f"{title}: {model}", _COST_COLUMNS, tuple(_cost(fit, name) for name in fit.parameters)),
         note=f"intervals {SCOPES[fit.scope]}; paper: {SOURCE}",
         example=_example(fit, _cpus(result, fit.broker)),
         description="" if fit.description is None else f"model: {fit.description.grade} - {_graded(fit)}",
@@ -225,11 +194,27 @@ def _model(fit: FitResult, result: RunResult) -> ModelGlance:
     )
 
 
+_COST_COLUMNS = (
+    TableColumn("time", number=False),
+    TableColumn("of", number=False),
+    TableColumn("time in µs"),
+    TableColumn("95 % interval"),
+    TableColumn("half-width"),
+    TableColumn("paper, 2006"),
+)
+
+
+def _cost(fit: FitResult, name: str) -> TableRow:
+    interval = fit.parameters[name]
+    times = us(interval.estimate, 3), ends(interval, us, 3)
+    return TableRow((name, MEANING[name], *times, relative_half_width(fit, name), us(PAPER[name])))
+
+
 def _graded(fit: FitResult) -> str:
     """The meaning of the grade, and the number of cells."""
     left_out = len({cell.cell for cell in fit.cells_excluded})
     words = GRADES[fit.description.grade] if fit.description else ""
-    return f"{words} ({_count(len(fit.cells_used), 'cell')}{f', {left_out} left out' if left_out else ''})"
+    return f"{words} ({count(len(fit.cells_used), 'cell')}{f', {left_out} left out' if left_out else ''})"
 
 
 def _worst(fit: FitResult) -> str:
@@ -282,20 +267,11 @@ def _besides(comparison: BrokerComparison) -> Iterator[str]:
 
 def _experiments(result: RunResult) -> Iterator[ExperimentGlance]:
     """Experiments without a model, then those not applicable to a broker."""
-    modelled = {(fit.broker, fit.experiment, fit.profile) for fit in result.fits}
-    groups: dict[tuple[str, str, str], list[CellSummary]] = {}
-    for cell in result.cells:
-        unit = cell.key.broker, cell.key.experiment, cell.profile
-        if unit not in modelled:
-            groups.setdefault(unit, []).append(cell)
-    for (broker, experiment, profile), cells in groups.items():
-        times = [
-            cell
-            for cell in result.latency
-            if (cell.key.broker, cell.key.experiment, cell.profile) == (broker, experiment, profile)
-        ]
-        title = f"{experiment} on {broker}, {_count(len(cells), 'cell')}"
-        yield _latencies(title, times) if times else _processing(title, cells)
+    modelled = {(fit.experiment, fit.broker, fit.profile) for fit in result.fits}
+    times = grouped(result.latency, unit)
+    for of_unit, cells in grouped((cell for cell in result.cells if unit(cell) not in modelled), unit).items():
+        title = f"{of_unit[0]} on {of_unit[1]}, {count(len(cells), 'cell')}"
+        yield _latencies(title, times[of_unit]) if of_unit in times else _processing(title, cells)
     for line in nowhere(result.cells, result.not_applicable):
         yield ExperimentGlance(line)
 
@@ -312,27 +288,35 @@ def _processing(title: str, cells: Sequence[CellSummary]) -> ExperimentGlance:
     if not timed:
         return ExperimentGlance(f"{title}: no number{left_out}")
     (fast_s, fast), (slow_s, slow) = timed[0], timed[-1]
-    said = f"{title}: {_us(fast_s)} us per message ({fast.key.cell})"
-    said += f" to {_us(slow_s)} us ({slow.key.cell})" if slow is not fast else ""
+    said = f"{title}: {us(fast_s, 3)} us per message ({fast.key.cell})"
+    said += f" to {us(slow_s, 3)} us ({slow.key.cell})" if slow is not fast else ""
+    said += left_out
     rows = [_row(cell) for _, cell in timed]
     half = MOST_CELLS // 2
     shown = rows if len(rows) <= MOST_CELLS else [*rows[:half], *rows[-half:]]
     between = len(rows) - len(shown)
     return ExperimentGlance(
-        said + left_out, tuple(shown), f"and {_count(between, 'cell')} between these, in the report" if between else ""
+        said,
+        Table(said, _CELL_COLUMNS, tuple(shown)),
+        f"and {count(between, 'cell')} between these, in the report" if between else "",
     )
 
 
-def _row(cell: CellSummary) -> tuple[str, ...]:
-    taken, copies = cell.processing_s, cell.dispatched_per_s
-    half = None if taken is None or taken.low is None or taken.high is None else (taken.high - taken.low) / 2
-    return (
-        cell.key.cell,
-        "-" if taken is None else _us(taken.estimate),
-        "-" if half is None or taken is None else f"{half / taken.estimate:.1%}",
-        "-" if cell.received_per_s is None else f"{cell.received_per_s.estimate:,.0f}",
-        "-" if copies is None else f"{copies.estimate:,.0f}",
+_CELL_COLUMNS = (
+    TableColumn("cell", number=False),
+    TableColumn("µs per message"),
+    TableColumn("half-width"),
+    TableColumn("received/s"),
+    TableColumn("delivered/s"),
+)
+
+
+def _row(cell: CellSummary) -> TableRow:
+    taken = cell.processing_s
+    rates = (
+        NOTHING if rate is None else number(rate.estimate) for rate in (cell.received_per_s, cell.dispatched_per_s)
     )
+    return TableRow((cell.key.cell, NOTHING if taken is None else us(taken.estimate, 3), half_width(taken), *rates))
 
 
 def _latencies(title: str, found: Sequence[LatencyResult]) -> ExperimentGlance:
@@ -356,8 +340,8 @@ def _claims(claims: Sequence[Claim]) -> Iterator[str]:
     """The number of claims with each verdict, then each claim, decided ones first."""
     if not claims:
         return
-    number = Counter(claim.verdict for claim in claims)
-    said = ", ".join(f"{number[verdict]} {verdict}" for verdict in ClaimVerdict if number[verdict])
+    counts = Counter(claim.verdict for claim in claims)
+    said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in ClaimVerdict if counts[verdict])
     yield f"claims of the paper: {said}"
     for claim in sorted(claims, key=lambda claim: claim.verdict == ClaimVerdict.NOT_DECIDABLE):
         yield f"{claim.verdict}: {claim.claim} ({claim.broker})"
@@ -437,15 +421,5 @@ def _again(result: RunResult, more: str = "") -> str:
 _USUAL: Mapping[str, object] = {"grid": "quick", "profile": "today", "loop": "delivery", "client": "bulk", "starts": 1}
 
 
-def _us(seconds: float) -> str:
-    """In us with three significant digits, or all digits before the point where there are more."""
-    value = seconds * 1e6
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:#.3g}"
-
-
 def _amount(value: float) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.2g}" if value < 0.1 else f"{value:.2f}"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'s' * (number != 1)}"

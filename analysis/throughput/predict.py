@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from analysis.errors import DataError
+from analysis.formats import number, ranged, us
 from analysis.intervals import around
 from analysis.results import JSON_SCHEMA, FitResult, Interval, RunResult, worst
-from analysis.throughput.console import SCOPES
 from analysis.throughput.fit import processing_time_s
 from analysis.throughput.linear_model import regressors
 from analysis.throughput.queueing import mean_waiting_s
+from analysis.throughput.tables import SCOPES
 from workloads.limits import EXTRAPOLATION
 from workloads.status import VerdictKind
 
@@ -216,32 +217,23 @@ def _waits(rate_per_s: float, service_s: float) -> float:
 
 def _lines(prediction: Prediction) -> Iterator[str]:
     fit, question = prediction.fit, prediction.question
-    capacity, overall = _range(prediction.received_per_s, ".0f"), _range(prediction.overall_per_s, ".0f")
     yield (
         f"{fit.experiment} on {fit.broker}, profile {fit.profile} (run {fit.run}), "
         f"n_fltr {question.n_fltr:g}, r {question.replication:g}; 95 % intervals {SCOPES[fit.scope]}"
     )
-    yield f"capacity: {capacity} messages/s in, {overall} overall"
+    yield f"capacity: {ranged(prediction.received_per_s)} messages/s in, {ranged(prediction.overall_per_s)} overall"
     cap = ", by the cap" if prediction.at_cap else ""
-    yield f"B: {_range(_scaled(prediction.processing_s, 1e6))} us per message{cap}"
+    yield f"B: {ranged(prediction.processing_s, us)} us per message{cap}"
     if prediction.utilisation is not None and prediction.waiting_s is not None:
-        utilisation = _range(_scaled(prediction.utilisation, 100), ".1f")
+        utilisation = ranged(_scaled(prediction.utilisation, 100), number, 3)
         yield f"at {question.rate_per_s:g} messages/s: utilisation {utilisation} %"
         yield (
-            f"mean waiting time there: {_range(_scaled(prediction.waiting_s, 1e6))} us before service begins, assuming "
+            f"mean waiting time there: {ranged(prediction.waiting_s, us)} us before service begins, assuming "
             "Poisson arrivals and a single server with the constant service time B, first come first served (M/D/1)"
         )
     if prediction.far:
         yield f"extrapolated: {prediction.far}; the model was not tested there"
     yield f"verdict of the model: {fit.verdict}"
-
-
-def _range(interval: Interval, digits: str = ".4g") -> str:
-    """Estimate and ends; an end that is None is shown as open."""
-    if interval.low is None and interval.high is None:
-        return format(interval.estimate, digits)
-    low, high = ("open" if end is None else format(end, digits) for end in (interval.low, interval.high))
-    return f"{interval.estimate:{digits}} ({low} to {high})"
 
 
 def _record(prediction: Prediction) -> dict[str, Any]:

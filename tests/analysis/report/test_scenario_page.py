@@ -10,8 +10,9 @@ from dataclasses import replace
 import pytest
 
 from analysis.errors import DataError
-from analysis.report import scenario_figures, scenario_page, scenario_tables
+from analysis.report import scenario_figures, scenario_page
 from analysis.report.heatmap import grid
+from analysis.scenario import tables
 from analysis.scenario.results import AuditVerdict, Recovery
 from tests.support import scenario_results as wr
 from tests.support.pages import Page
@@ -84,7 +85,7 @@ def test_the_order_of_the_page(whole):
         "<h3>Event handlers</h3>",
         "<h3>Storage</h3>",
         "<h3>System under test</h3>",
-        "<h3>What does not apply</h3>",
+        "<h3>Requirements that do not apply</h3>",
     )
     places = [text.index(part) for part in parts]
 
@@ -98,7 +99,7 @@ def test_every_test_of_the_audit(whole):
     for rule in {row.rule for row in RESULT.audit}:
         assert rule.name in text
         assert rule.unit in text
-    assert "SM1 orderConf, measurement" in text
+    assert "measurement SM1 orderConf 1 " in text
     assert "execution 4711 of interaction 1" in text
     assert "too short: 15 of 20 executions" in text
     assert "no figure: the audit failed: everything received, SM1 orderConf" in text
@@ -123,7 +124,7 @@ def test_every_interaction_message_and_period(whole):
     assert {f"result-1-interaction-{number}" for number in INTERACTIONS} <= set(parsed.ids)
     for step in RESULT.measured.steps:
         for period in (Period.MEASUREMENT, Period.REPEAT):
-            assert f"{step.message} {period} {step.sent:,} {step.received:,}" in parsed.text
+            assert f"{step.message} {step.interaction} {period} {step.sent:,} {step.received:,}" in parsed.text
     assert "repeat from 120.0 s on, 90.0 s" in parsed.text
     assert "measured over 90 s only" in parsed.text
     assert "store=kahadb, sync=always: synced" in parsed.text
@@ -132,28 +133,45 @@ def test_every_interaction_message_and_period(whole):
 def test_a_wide_result_stays_readable():
     """Of hundreds of event handlers the slowest 50 are shown, of failures the 50 worst, with how many there are."""
     wide = wr.result(horizontal(40))
-    handlers = scenario_tables.handlers(wide.measured)
+    handlers = tables.handlers(wide.measured)
     p90 = sorted((one.delivery.p90_ms for one in wide.measured.handlers), reverse=True)
     rows = [
         replace(row, verdict=AuditVerdict.FAIL, observed=5000.0 + place)
         for place, row in enumerate(row for row in wide.audit if row.rule == limits.DELIVERY_TIME)
     ]
-    audit = scenario_tables.audit(replace(wide, audit=tuple(rows))).rows
+    audit = tables.audit(replace(wide, audit=tuple(rows))).rows
 
     assert len(handlers.rows) == 50
     assert [row.values[-3] for row in handlers.rows] == [f"{value:.4g}" for value in p90[:50]]
     assert f"the slowest 50 of {len(p90)}; the disclosure has all" in handlers.caption
     assert len(audit) == 51
-    assert audit[-1].values[2] == f"and {len(rows) - 50} more places; the disclosure has all"
-    assert f"{5000 + len(rows) - 1:,}" in audit[-2].values[3]
+    assert audit[-1].values[3] == f"and {len(rows) - 50} more places; the disclosure has all"
+    assert f"{5000 + len(rows) - 1:,}" in audit[-2].values[4]
 
 
 def test_the_worst_place_stands_for_those_that_pass():
-    """One row for all that passes, with the place that is farthest off, and one for what was not judged."""
-    (passed, unjudged) = (row for row in scenario_tables.audit(RESULT).rows if row.values[0] == limits.SENT.name)
+    """A row for all that passes in a period, with the place that is farthest off, and one for what was not judged."""
+    rows = [row for row in tables.audit(RESULT).rows if row.values[0] == limits.SENT.name]
+    passed, unjudged = rows[:2]
 
-    assert passed.values[1:4] == ("section 3.6", "interaction 7, measurement (and 11 more)", "0.007")
+    assert [row.values[2] for row in rows] == ["measurement", "measurement", "repeat", "repeat"]
+    assert passed.values[1] == "section 3.6"
+    assert passed.values[3:5] == ("interaction 7 (and 5 more)", "+0.7%")
+    assert passed.values[6] == "± 5.0%"
     assert (unjudged.kind, unjudged.note) == ("greyed", "too short: 15 of 20 executions")
+
+
+def test_the_slowest_handler_of_a_message():
+    """Each message has the place and the 90th percentile of its slowest event handler in that period."""
+    found = tables.steps(RESULT.periods, 1)
+    (row,) = (row for row in found.rows if row.values[0] == "order" and row.values[2] == "repeat")
+    period = RESULT.periods[1]
+    slowest = max(
+        (handler for handler in period.handlers if handler.message == "order"),
+        key=lambda handler: (handler.delivery.p90_ms, -handler.handler),
+    )
+
+    assert row.values[-1] == f"{slowest.place}: {slowest.delivery.p90_ms:.4g}"
 
 
 def test_rates_are_drawn_against_their_limits():
@@ -299,8 +317,8 @@ def test_where_the_backlog_stood():
     """Destinations with messages under way at the end of the measurement are listed, the largest first."""
     left = replace(SMALL, backlog_by_destination={"a": 2, "b": 30, "c": 0})
 
-    assert [row.values for row in scenario_tables.backlog(left).rows] == [("b", "30"), ("a", "2")]
-    assert scenario_tables.backlog(SMALL) is None
+    assert [row.values for row in tables.backlog(left).rows] == [("b", "30"), ("a", "2")]
+    assert tables.backlog(SMALL) is None
 
 
 @pytest.mark.parametrize("word", ["<script>alert(1)</script>", "{{ 7 * 7 }}"])

@@ -9,7 +9,8 @@ import pytest
 from PIL import Image
 
 from analysis.errors import DataError
-from analysis.report import figures, tables, throughput_page
+from analysis.formats import NOTHING
+from analysis.report import figures, throughput_page
 from analysis.results import ClaimVerdict, Finding
 from analysis.throughput import pipeline
 from tests.support import run_directories as rd
@@ -53,7 +54,7 @@ def test_the_file_needs_nothing_else(whole):
 
 
 def test_verdict_first(whole):
-    """What ran on what, then the verdict and the result at a glance, then findings and all that is in tables."""
+    """Brokers and host, then the verdict and the result at a glance, then findings and all that is in tables."""
     text = whole[whole.index("<body>") :]
     places = [
         text.index(part)
@@ -74,7 +75,7 @@ def test_verdict_first(whole):
             "<h3>Delivery audit</h3>",
             "<h3>Latency</h3>",
             "<h3>Host under load</h3>",
-            "<h3>What ran on what</h3>",
+            "<h3>System under test</h3>",
         )
     ]
 
@@ -229,7 +230,7 @@ def test_findings_are_grouped():
     html_ = html(study_runs.small(findings=tuple(alike)))
     text = Page(html_[html_.index("<h3>Findings") :]).text
 
-    assert "4 alike (limit: 5%) . Measure again." in text
+    assert "4 similar findings (limit: 5%) . Measure again." in text
     assert text.count("Measure again.") == 1
     assert "cell 3: 30%" in text
 
@@ -286,10 +287,7 @@ def test_claims_have_their_verdicts(whole):
     text = Page(whole).text
 
     for claim in study_runs.CLAIMS:
-        assert (
-            " ".join([claim.section, claim.claim, claim.published, claim.measured or tables.NOTHING, claim.verdict])
-            in text
-        )
+        assert " ".join([claim.section, claim.claim, claim.published, claim.measured or NOTHING, claim.verdict]) in text
     assert {claim.verdict for claim in study_runs.CLAIMS} == set(ClaimVerdict)
 
 

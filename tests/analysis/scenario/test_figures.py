@@ -140,13 +140,18 @@ def test_the_verdict_names_the_first_failure_and_the_backlog(results):
 
 
 def test_one_line_per_test(results):
-    """Hundreds of rows that pass are one line, with the farthest off and their number."""
+    """All places that pass are one line, with the farthest off and their number; each place that fails has its own."""
     lines = console.audit([results["late"]]).splitlines()
 
-    (line,) = (line for line in lines if line.startswith("delivery time "))
-    assert "FAIL (2)" in line
-    assert "5000 ms" in line
-    assert [line for line in lines if line.startswith("- delivery time, SM2 orderConf")]
+    failed, other, passed = (line for line in lines if line.startswith("delivery time "))
+    for line, place in ((failed, "SM1 orderConf"), (other, "SM2 orderConf")):
+        assert place in line
+        assert line.rstrip().endswith("fail")
+    assert passed.rstrip().endswith("pass")
+    assert "(and " in passed
+    assert all("5,000 ms" in line for line in (failed, other, passed))
+    (sent,) = (line for line in lines if line.startswith("messages sent ") and line.rstrip().endswith("pass"))
+    assert "+-5.0%" in sent
 
 
 def test_the_result_is_of_the_recorded_plan(results, recording):

@@ -90,7 +90,7 @@ def test_one_line_of_the_terminal():
     for text in (console.summary([result]), console.audit([result])):
         assert text.splitlines().count(line) == 1
     long = replace(FOUND, messages=(replace(FOUND.messages[0], text="x" * 20 + " word" * 100),))
-    assert len(console.warnings(long)) < 120
+    assert len(console.warnings(long)) <= 120
 
 
 def test_the_whole_list():
@@ -109,4 +109,4 @@ def test_the_whole_list():
     assert "12 further distinct messages" in text
     assert "Failed <b>" not in page
     clean = Page(scenario_page.html([replace(result, warnings=Warnings(logged=True))])).text
-    assert "None in the broker's log, and none of the load." in clean
+    assert "None in the broker's log, and none from the load." in clean

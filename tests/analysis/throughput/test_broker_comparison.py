@@ -10,7 +10,7 @@ from statsmodels.stats.weightstats import CompareMeans
 
 from analysis.errors import DataError
 from analysis.results import Finding, Interval, NotApplicable, Scope, summary_json
-from analysis.throughput import broker_comparison, console
+from analysis.throughput import broker_comparison, tables
 from analysis.throughput.broker_comparison import Mean, compare, fieller, holm, log_welch
 from analysis.throughput.cell_ratios import OfStart
 from analysis.throughput.fit import fits
@@ -250,7 +250,7 @@ def test_few_starts_speak_for_themselves(starts):
     (one,) = compared([cell for cell in cells if cell.key.broker == FIRST or cell.key.start <= starts])
 
     assert one.scope == Scope.THESE_STARTS
-    assert "95 % intervals for these starts" in console.compared_title(one)
+    assert "95 % intervals for these starts" in tables.compared_title(one)
     assert of(one.cells, SECOND)["f0000-r001"].ratio.low is not None
     assert of(one.coefficients, SECOND)["t_rcv"].ratio.low is not None
 
@@ -354,7 +354,7 @@ def test_chance_is_stated():
     """The table says how many intervals exclude 1 by themselves."""
     (one,) = compared(cells_of({FIRST: TIMES, SECOND: TIMES}))
 
-    assert console.chance(one.cells).startswith("9 ratios: where nothing differs, 0.5 intervals are expected")
+    assert tables.chance(one.cells).startswith("9 ratios: where nothing differs, 0.5 intervals are expected")
 
 
 def test_routing_is_no_filtering():
@@ -362,7 +362,7 @@ def test_routing_is_no_filtering():
     cells = [replace(one, routed=True) for one in cells_of({FIRST: TIMES, SECOND: TIMES})]
     (one,) = compared(cells)
 
-    assert "replication, routing, not filtering, profile" in console.compared_title(one)
+    assert "replication, routing, not filtering, profile" in tables.compared_title(one)
 
 
 def test_json_has_the_ratios():

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from analysis.results import Finding, HalfWidth, Interval, Scope, Variation
+from analysis.table import WIDTH, ascii_text, grouped
 from analysis.text import alike
-from analysis.throughput import console
+from analysis.throughput import console, tables
 from tests.support import study_runs
 from workloads.status import VerdictKind
 
@@ -22,16 +23,28 @@ def section(text, begin):
     return found
 
 
+def rows_of(text, caption):
+    """The lines of each row of a table, by its name: one for each block of columns."""
+    blocks = text[text.index(caption) :].split("\n\n")
+    rows = {}
+    for block in blocks[:2]:
+        for line in block.splitlines():
+            rows.setdefault(line.split(" ")[0], []).append(line)
+    return rows
+
+
 def test_cells_have_both_means_and_their_shares(text):
     """B at the median round and over all slices; GC, compiler, layouts and slices."""
-    lines = section(text, "replication on activemq").splitlines()
-    row = next(line for line in lines if line.startswith("f0640-r005")).split()
+    assert "95 % intervals over the layouts of a start" in " ".join(text.split())
+    times, shares = (line.split() for line in rows_of(text, "Cells of replication on activemq")["f0640-r005"])
 
-    assert "95 % intervals over the layouts of a start" in lines[0]
-    assert lines[1].split()[-6:] == ["CPU", "us/copy", "layouts", "slices", "status", "why"]
-    assert row[-5:] == ["31%", "2.90", "8", "16", "ok"]
-    assert row[-7:-5] == ["2.1%", "0.4%"]
-    assert float(row[-9]) == pytest.approx(1.03 * float(row[-10]), rel=1e-3)
+    values = times[4:] + shares[2:]
+
+    assert times[2:4] == ["645", "5"]
+    assert times[1] == shares[1] == "1"
+    assert values[7].startswith("+-")
+    assert float(values[8]) == pytest.approx(1.03 * float(values[6]), rel=1e-3)
+    assert values[9:] == ["99%", "2.1%", "0.4%", "31%", "2.90", "8", "16", "ok"]
 
 
 def test_rounds_of_each_start(text):
@@ -39,10 +52,36 @@ def test_rounds_of_each_start(text):
     lines = section(text, "Rounds on activemq, start 1").splitlines()
 
     assert lines[0].endswith("16 rounds, 2 of them disturbed (!), 10% or more slower than the median round")
-    assert len(lines) == 3 + study_runs.LAYOUTS
-    third = next(line for line in lines if line.startswith("3"))
-    assert "+24.0%!" in third
-    assert third.split()[-2:] == ["2.2%", "0.4%"]
+    layouts = [line.split() for line in lines if line.split()[0].isdigit()]
+    assert [int(row[0]) for row in layouts] == list(range(1, study_runs.LAYOUTS + 1))
+    assert any("+24.0%!" in value for value in layouts[2])
+    assert layouts[2][-2:] == ["2.2%", "0.4%"]
+
+
+def test_it_fits_a_terminal(text):
+    """No table is wider than 120 columns, however many columns it has."""
+    shown = text[: text.index("\nFindings\n")]
+
+    assert max(map(len, shown.splitlines())) <= WIDTH == 120
+    assert shown.isascii()
+
+
+def test_the_report_shows_the_same(text):
+    """Every value of the report's tables of cells, rounds, claims, latency and host stands on the terminal."""
+    result = study_runs.study()
+    shown = " ".join(text.split())
+    both = [
+        tables.host(result.host),
+        tables.latency(result.latency),
+        *tables.claims(result.claims),
+        *(tables.rounds(of_start) for of_start in tables.by_start(result.rounds).values()),
+        *(tables.cells(of_unit, ()) for of_unit in grouped(result.cells, tables.unit).values()),
+    ]
+
+    for table in both:
+        for row in table.rows:
+            for words in (*row.values, row.note):
+                assert all(ascii_text(word) in shown for word in words.replace("± ", "±").split())
 
 
 def test_a_broker_without_a_jvm_has_no_shares():
@@ -68,9 +107,10 @@ def test_a_model_has_precision_and_description():
     )
     text = console.model([replace(result, fits=(fit,))])
 
-    assert "95 % interval between starts" in text
+    assert "95 % interval between starts" in {column.title for column in tables.parameters(fit).columns}
     assert "20.0% (limit 15%)" in text
-    assert "16 cells, 8 layouts, 1 start; largest residual 2.3%" in text
+    assert "based on: 16 cells, 8 layouts, 1 start\n" in text
+    assert "largest residual: 2.3%\n" in text
     assert (
         "description: good - no cell is known to be more than 5% off; rms 1.3%; f0000-r002 +2.3% (95 % +0.8% to" in text
     )

@@ -179,7 +179,9 @@ def test_a_prediction_reads_well(today):
 
     assert lines[0].endswith("n_fltr 9000, r 3; 95 % intervals for these starts")
     low, high = asked.received_per_s.ci95
-    assert lines[1].startswith(f"capacity: {asked.received_per_s.estimate:.0f} ({low:.0f} to {high:.0f}) messages/s in")
+    assert lines[1].startswith(
+        f"capacity: {asked.received_per_s.estimate:,.0f} ({low:,.0f} to {high:,.0f}) messages/s in"
+    )
     assert lines[3].startswith("at 1000 messages/s: utilisation ")
     assert "M/D/1" in lines[4]
     assert "the model was not tested there" in lines[5]

@@ -1,4 +1,4 @@
-"""Results of a workload -> tables as values: audit, interactions, messages, event handlers, periods, storage.
+"""The tables of a workload's result as values; the terminal and the report render the same ones.
 
 Long tables are cut to their worst rows and state the total number of rows; the disclosure has all rows.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from analysis.report.tables import NOTHING, Table, TableColumn, TableRow
+from analysis.formats import NOTHING, number, share_of
 from analysis.scenario.disclosure import Storage
 from analysis.scenario.results import (
     AuditRow,
@@ -21,22 +21,13 @@ from analysis.scenario.results import (
     Warnings,
     WorkloadResult,
 )
+from analysis.table import Table, TableColumn, TableRow, grouped
 from workloads.limits import Rule
-from workloads.scenario.periods import Period
+from workloads.scenario import limits
 from workloads.schema import Severity
 
-#: Maximum number of rows of a table; in the audit, of failed rows per test.
+#: Maximum number of rows of a table; in the audit, of failed rows per test and period.
 MOST = 50
-
-_AUDIT_COLUMNS = (
-    TableColumn("test", number=False),
-    TableColumn("rule", number=False),
-    TableColumn("where", number=False),
-    TableColumn("observed"),
-    TableColumn("expected", "count"),
-    TableColumn("limit", number=False),
-    TableColumn("verdict", number=False),
-)
 
 
 def warnings(found: Warnings) -> Table | None:
@@ -50,47 +41,64 @@ def warnings(found: Warnings) -> Table | None:
         TableColumn("first", number=False),
         TableColumn("from", number=False),
     )
-    ordered = sorted(found.messages, key=lambda one: one.severity is not Severity.ERROR)
+    ordered = sorted(found.messages, key=lambda message: message.severity is not Severity.ERROR)
     more = f"; {found.others:,} further distinct messages were not kept" if found.others else ""
     return Table(
         f"Warnings of this broker start, from all its cells; messages that differ only in numbers share a row{more}",
         columns,
         tuple(
-            TableRow((one.text, one.severity, f"{one.count:,}", one.first or NOTHING, one.source)) for one in ordered
+            TableRow((message.text, message.severity, f"{message.count:,}", message.first or NOTHING, message.source))
+            for message in ordered
         ),
     )
 
 
 _KINDS = {AuditVerdict.PASS: "", AuditVerdict.FAIL: "invalid", AuditVerdict.NOT_JUDGED: "greyed"}
 
+_AUDIT_COLUMNS = (
+    TableColumn("test", number=False),
+    TableColumn("rule", number=False),
+    TableColumn("period", number=False),
+    TableColumn("where", number=False),
+    TableColumn("observed"),
+    TableColumn("expected", "count"),
+    TableColumn("limit"),
+    TableColumn("of what", number=False, report_only=True),
+    TableColumn("verdict", number=False),
+)
 
-def audit(result: WorkloadResult) -> Table:
-    """Every test: one row for each failed place, and one row with the worst place for each of the other verdicts."""
-    by_rule: dict[Rule, list[AuditRow]] = {}
-    for row in result.audit:
-        by_rule.setdefault(row.rule, []).append(row)
+
+def audit(result: WorkloadResult, most: int = MOST) -> Table:
+    """Every test in every period: the failed places, the worst `most` of them, and one row for each other verdict."""
+    rows = [
+        row
+        for of_rule in grouped(result.audit, lambda row: row.rule).values()
+        for of_period in grouped(of_rule, lambda row: row.period).values()
+        for row in _audit_rows(of_period, result.workload.rules, most)
+    ]
     return Table(
         "Every test of the audit; for passed tests the place closest to the limit, for failed tests every failed place",
         _AUDIT_COLUMNS,
-        tuple(row for of_rule in by_rule.values() for row in _audit_rows(of_rule, result.workload.rules)),
+        tuple(rows),
+        keys=4,
     )
 
 
-def _audit_rows(of_rule: Sequence[AuditRow], rules: str) -> Iterator[TableRow]:
-    """The rows of one test, in the order of periods and places."""
-    failed = [row for row in of_rule if row.verdict is AuditVerdict.FAIL]
-    least = sorted(map(_severity, failed), reverse=True)[:MOST][-1] if failed else 0.0
-    shown = [row for row in failed if _severity(row) >= least][:MOST]
-    yield from (_audit_row(row, _place(row), rules) for row in shown)
+def _audit_rows(of_test: Sequence[AuditRow], rules: str, most: int) -> Iterator[TableRow]:
+    """The rows of one test in one period, in the order of the places."""
+    failed = [row for row in of_test if row.verdict is AuditVerdict.FAIL]
+    least = sorted(map(_severity, failed), reverse=True)[:most][-1] if failed else 0.0
+    shown = [row for row in failed if _severity(row) >= least][:most]
+    yield from (_audit_row(row, row.scope, rules) for row in shown)
     if len(failed) > len(shown):
         more = f"and {len(failed) - len(shown):,} more places; the disclosure has all"
-        yield TableRow(("", "", more, "", "", "", str(AuditVerdict.FAIL)), _KINDS[AuditVerdict.FAIL])
+        yield TableRow(("", "", "", more, "", "", "", "", str(AuditVerdict.FAIL)), _KINDS[AuditVerdict.FAIL])
     for verdict in (AuditVerdict.PASS, AuditVerdict.NOT_JUDGED):
-        same = [row for row in of_rule if row.verdict is verdict]
+        same = [row for row in of_test if row.verdict is verdict]
         if same:
             worst = max(same, key=_severity)
             others = f" (and {len(same) - 1:,} more)" if len(same) > 1 else ""
-            yield _audit_row(worst, f"{_place(worst)}{others}", rules)
+            yield _audit_row(worst, f"{worst.scope}{others}", rules)
 
 
 def _severity(row: AuditRow) -> float:
@@ -98,21 +106,36 @@ def _severity(row: AuditRow) -> float:
     return -1.0 if row.observed is None else abs(row.observed)
 
 
-def _place(row: AuditRow) -> str:
-    return row.scope if row.period is None else f"{row.scope}, {row.period}"
-
-
 def _audit_row(row: AuditRow, place: str, rules: str) -> TableRow:
+    sign = "± " if row.rule in _RELATIVE else ""
     values = (
         row.rule.name,
         section(row.rule, rules),
+        row.period or "whole run",
         place,
-        number(row.observed),
+        observed(row),
         number(row.expected),
-        f"{row.rule.limit:,g} {row.rule.unit}",
+        f"{sign}{_measure(row.rule, row.rule.limit)}",
+        row.rule.unit,
         str(row.verdict),
     )
     return TableRow(values, _KINDS[row.verdict], row.why)
+
+
+def observed(row: AuditRow) -> str:
+    """The observed value with its unit; a relative deviation has a sign."""
+    if row.observed is None:
+        return NOTHING
+    return _measure(row.rule, row.observed, "+" if row.rule in _RELATIVE else "")
+
+
+def _measure(rule: Rule, value: float, sign: str = "") -> str:
+    return f"{value:{sign}.1%}" if rule in _SHARES else f"{number(value)}{_UNITS.get(rule, '')}"
+
+
+_RELATIVE = (limits.INPUT_RATE, limits.SENT, limits.RECEIVED, limits.LEVEL)
+_SHARES = (*_RELATIVE, limits.PACING, limits.BACKLOG)
+_UNITS = {limits.DELIVERY_TIME: " ms", limits.CLOCK: " ms", limits.RECOVERY: " s"}
 
 
 def section(rule: Rule, rules: str) -> str:
@@ -132,7 +155,8 @@ def periods(result: WorkloadResult) -> Table:
         TableColumn("per message", "µs"),
         TableColumn("store", "KB/s"),
         TableColumn("late, p90", "ms"),
-        TableColumn("longest", "ms"),
+        TableColumn("late, p99", "ms"),
+        TableColumn("late, longest", "ms"),
     )
     rows = tuple(
         TableRow(
@@ -147,6 +171,7 @@ def periods(result: WorkloadResult) -> Table:
                 number(period.load_us_per_message),
                 NOTHING if period.store_growth_bytes_per_s is None else number(period.store_growth_bytes_per_s / 1000),
                 number(period.lateness.p90_ms),
+                number(period.lateness.p99_ms),
                 number(period.lateness.max_ms),
             )
         )
@@ -163,7 +188,9 @@ _TIMES = (TableColumn("p50", "ms"), TableColumn("p90", "ms"), TableColumn("p99",
 
 
 def interactions(period: PeriodResult) -> Iterator[Table]:
-    """Two tables: starts and messages compared with the plan, and the completion of chains."""
+    """Two tables: starts and messages compared with the plan, and the completion of chains; none without either."""
+    if not period.interactions:
+        return
     planned = (
         TableColumn("interaction", number=False),
         TableColumn("planned", "starts/s"),
@@ -178,22 +205,7 @@ def interactions(period: PeriodResult) -> Iterator[Table]:
     yield Table(
         f"Interactions, {period.period}: starts and messages, compared with what topology and model predict",
         planned,
-        tuple(
-            TableRow(
-                (
-                    f"{one.number} {one.title}",
-                    number(one.planned_per_s),
-                    number(one.started_per_s),
-                    f"{one.started:,}",
-                    f"{one.pacing_misses:,}" + (f" ({one.pacing_misses / one.started:.1%})" if one.started else ""),
-                    f"{one.sent:,}",
-                    share(one.sent, one.expected_sent),
-                    f"{one.received:,}",
-                    share(one.received, one.expected_received),
-                )
-            )
-            for one in period.interactions
-        ),
+        tuple(map(_starts, period.interactions)),
     )
     ended = (
         TableColumn("interaction", number=False),
@@ -210,40 +222,76 @@ def interactions(period: PeriodResult) -> Iterator[Table]:
     )
 
 
-def _chains(one: InteractionResult) -> TableRow:
-    values = (
-        f"{one.number} {one.title}",
-        f"{one.started:,}",
-        f"{one.completed:,}",
-        share(one.completed, one.started),
-        *times(one.end_to_end),
+def _starts(of: InteractionResult) -> TableRow:
+    return TableRow(
+        (
+            f"{of.number} {of.title}",
+            number(of.planned_per_s),
+            number(of.started_per_s),
+            f"{of.started:,}",
+            f"{of.pacing_misses:,}" + (f" ({of.pacing_misses / of.started:.1%})" if of.started else ""),
+            f"{of.sent:,}",
+            _of_expected(of.sent, of.expected_sent),
+            f"{of.received:,}",
+            _of_expected(of.received, of.expected_received),
+        )
     )
-    return TableRow(values, "invalid" if one.completed < one.started else "")
 
 
-def steps(periods: Sequence[PeriodResult], interaction: int) -> Table | None:
-    """The messages of an interaction, one row for each period; None if nothing was measured."""
+def _of_expected(found: int, expected: float) -> str:
+    return f"{expected:,.0f}" + (f" ({share_of(found, expected)})" if expected else "")
+
+
+def _chains(of: InteractionResult) -> TableRow:
+    values = (
+        f"{of.number} {of.title}",
+        f"{of.started:,}",
+        f"{of.completed:,}",
+        share_of(of.completed, of.started),
+        *times(of.end_to_end),
+    )
+    return TableRow(values, "invalid" if of.completed < of.started else "")
+
+
+def steps(periods: Sequence[PeriodResult], interaction: int | None = None) -> Table | None:
+    """The messages of one interaction, or of all, one row for each period; None if nothing was measured."""
     columns = (
         TableColumn("message", number=False),
+        TableColumn("interaction"),
         TableColumn("period", number=False),
         TableColumn("sent"),
         TableColumn("received"),
         TableColumn("received", "KB"),
         *_TIMES,
+        TableColumn("slowest handler, p90", "ms"),
     )
     found = [
-        (place, number_of, period.period, step)
-        for number_of, period in enumerate(periods)
+        (place, order, period, step)
+        for order, period in enumerate(periods)
         for place, step in enumerate(period.steps)
-        if step.interaction == interaction
+        if interaction in {None, step.interaction}
     ]
-    rows = tuple(_step(period, step) for *_, period, step in sorted(found, key=lambda one: one[:2]))
+    rows = tuple(_step(period, step) for *_, period, step in sorted(found, key=lambda entry: entry[:2]))
     return Table("Messages, with delivery times from sent to received", columns, rows) if rows else None
 
 
-def _step(period: Period, one: StepResult) -> TableRow:
-    sizes = (f"{one.sent:,}", f"{one.received:,}", number(one.received_bytes / 1000))
-    return TableRow((one.message, str(period), *sizes, *times(one.delivery)))
+def _step(period: PeriodResult, step: StepResult) -> TableRow:
+    handlers = [handler for handler in period.handlers if handler.message == step.message]
+    slowest = max(handlers, key=_slowness, default=None)
+    return TableRow(
+        (
+            step.message,
+            str(step.interaction),
+            str(period.period),
+            f"{step.sent:,}",
+            f"{step.received:,}",
+            number(step.received_bytes / 1000),
+            *times(step.delivery),
+            NOTHING
+            if slowest is None or slowest.delivery.p90_ms is None
+            else f"{slowest.place}: {number(slowest.delivery.p90_ms)}",
+        )
+    )
 
 
 def handlers(period: PeriodResult) -> Table:
@@ -261,15 +309,16 @@ def handlers(period: PeriodResult) -> Table:
         columns,
         tuple(
             TableRow(
-                (one.place, one.message, f"{one.received:,}", *times(one.delivery)), "" if one.received else "greyed"
+                (handler.place, handler.message, f"{handler.received:,}", *times(handler.delivery)),
+                "" if handler.received else "greyed",
             )
-            for one in ordered[:MOST]
+            for handler in ordered[:MOST]
         ),
     )
 
 
-def _slowness(one: HandlerResult) -> tuple[float, int]:
-    return -1.0 if one.delivery.p90_ms is None else one.delivery.p90_ms, -one.handler
+def _slowness(handler: HandlerResult) -> tuple[float, int]:
+    return -1.0 if handler.delivery.p90_ms is None else handler.delivery.p90_ms, -handler.handler
 
 
 def storage(found: Storage) -> Table:
@@ -349,16 +398,5 @@ def times(of: DeliveryTimes) -> tuple[str, ...]:
     return tuple(map(number, (of.p50_ms, of.p90_ms, of.p99_ms, of.max_ms)))
 
 
-def share(part: float, whole: float) -> str:
-    return f"{100 * part / whole:.4g} %" if whole else NOTHING
-
-
 def _cores(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.3f}"
-
-
-def number(value: float | None) -> str:
-    """Four significant digits, and all digits before the decimal point."""
-    if value is None:
-        return NOTHING
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

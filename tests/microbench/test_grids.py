@@ -75,7 +75,10 @@ def test_each_experiment_and_each_cell_can_be_selected_alone():
     of another experiment, so that it is one cell per broker and start."""
     names = [f"test_{name}" for name in EXPERIMENTS]
     ids = {
-        (cell.id, name) for name, experiment in EXPERIMENTS.items() for grid in LEVELS for cell in experiment.cells(grid)
+        (cell.id, name)
+        for name, experiment in EXPERIMENTS.items()
+        for grid in LEVELS
+        for cell in experiment.cells(grid)
     }
 
     assert not [(part, whole) for part, whole in product(EXPERIMENTS, names) if part in whole != f"test_{part}"]
@@ -338,7 +341,7 @@ def test_publishers_and_subscribers_vary_one_at_a_time():
 
 
 def test_all_subscribers_get_all_messages_with_and_without_a_filter():
-    """r = m in all three series of filter activation, to the paper's 500, of messages that are equal; n_fltr is 0 or m."""
+    """r = m in all three series of filter activation, to the paper's 500, of equal messages; n_fltr is 0 or m."""
     made = plans(FILTER_ACTIVATION)
     assert max(factor["subscribers"] for factor, _ in made) == 500
     for factor, plan in made:

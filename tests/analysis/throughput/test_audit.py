@@ -309,7 +309,7 @@ def from_the_second_block():
     return for_another_cell(1)
 
 
-@pytest.mark.parametrize(("block", "name"), enumerate(["from_the_first_block", "from_the_second_block"]))
+@pytest.mark.parametrize(("block", "name"), [(0, "from_the_first_block"), (1, "from_the_second_block")])
 def test_a_copy_for_another_cell_is_misdelivered(results, block, name):
     """A copy that came to another cell's subscription has a number below 0: it counts on the cell of its lane."""
     found = {cell.key.cell: cell.copies for cell in results[name].cells}

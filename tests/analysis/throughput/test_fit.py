@@ -203,7 +203,13 @@ def test_least_squares_as_in_the_paper_take_the_mean_of_the_starts():
 
 
 @pytest.mark.parametrize(
-    ("starts", "host", "runs"), [(1, "noisy", 150), (1, "spells", 150), (3, "spells", 60), (5, "spells", 40)]
+    ("starts", "host", "runs"),
+    [
+        pytest.param(1, "noisy", 150, marks=pytest.mark.slow),  # spells are noise, and more
+        (1, "spells", 150),
+        (3, "spells", 60),
+        (5, "spells", 40),
+    ],
 )
 def test_intervals_cover_the_truth(starts, host, runs):
     """95 % intervals contain the parameters in 93 to 97 % of runs, within what so few runs can show (3 sigma), and the

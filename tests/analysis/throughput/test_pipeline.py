@@ -356,7 +356,7 @@ def test_rounds_have_levels(results):
 
 
 def test_a_precision_that_was_asked_for_reaches_the_fit(analysis):
-    """The run's own option decides how wide the intervals may be; it is none of another run's that is read beside it."""
+    """The run's own option decides how wide the intervals may be; it is not that of a run read beside it."""
     results, asked = analysis
     measured = [result.run for result in results if result.measures]
 

@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.conftest import ROOT
@@ -79,6 +81,61 @@ def within(*words: str, results: Path | None = None) -> Ended:
         patch.delenv("PYTEST_ADDOPTS", raising=False)
         code = pytest.main([*WITHOUT, "-p", "no:cacheprovider", "-p", "no:unraisableexception", *words])
     return Ended(int(code), said.getvalue(), results or ROOT, time.monotonic() - begin)
+
+
+#: By these modules on its command line a child of pytest is known.
+MODULES = {"worker": "fixtures.load.worker", "broker": "fixtures.brokers.reference"}
+#: The connections of a load's worker, by which it is known to have begun.
+LEAST_CONNECTIONS = 20
+
+
+@dataclass(frozen=True)
+class Struck(Ended):
+    """A session in the middle of which a process got a signal; `pids` are its broker and its worker."""
+
+    pids: tuple[int, ...]
+
+
+def struck(
+    *words: str,
+    results: Path,
+    number: int,
+    victim: str,
+    wait: Callable[[subprocess.Popen[str]], None] = lambda _process: None,
+) -> Struck:
+    """Sends a signal to pytest, its broker or its worker, once it is under load and `wait` has returned."""
+    begin = time.monotonic()
+    with subprocess.Popen(
+        (*PYTEST, *words, "--results", str(results)),
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        try:
+            family = _loading(process.pid)
+            wait(process)
+            os.kill(process.pid if victim == "pytest" else family[victim], number)
+            said, _ = process.communicate(timeout=LIMIT_S)
+        finally:
+            process.kill()
+    return Struck(process.returncode, said, results, time.monotonic() - begin, tuple(family.values()))
+
+
+def _loading(pid: int) -> dict[str, int]:
+    """The processes of a session, once its worker has the connections of its load."""
+    end = time.monotonic() + LIMIT_S
+    while time.monotonic() < end:
+        with suppress(psutil.NoSuchProcess):  # pytest-benchmark asks git, and a process may end just now
+            children = psutil.Process(pid).children(recursive=True)
+            family = {
+                name: child for child in children for name, module in MODULES.items() if module in child.cmdline()
+            }
+            if "worker" in family and len(family["worker"].net_connections()) >= LEAST_CONNECTIONS:
+                return {name: child.pid for name, child in family.items()}
+        time.sleep(0.02)
+    raise TimeoutError("the load did not begin")
 
 
 def analysis(*words: str | Path) -> subprocess.CompletedProcess[str]:

@@ -29,8 +29,18 @@ ROOT = Path(__file__).parents[1]
 #: What a layout of the throughput study is known by.
 LAYOUT = ("broker", "start", "layout", "block")
 
-#: Folders whose tests need Spark, each for one process.
-ON_SPARK = ("tests/analysis/scenario/", "tests/analysis/")
+#: What needs Spark, folders and files: each group has one process, which starts it once.
+ON_SPARK = (
+    ("tests/analysis/scenario/",),
+    (
+        "tests/analysis/test_main.py",
+        "tests/analysis/test_plugin.py",
+        *(
+            f"tests/analysis/throughput/test_{name}.py"
+            for name in ("aggregate", "audit", "brokers_of_a_run", "latency", "pipeline", "predict", "reader")
+        ),
+    ),
+)
 
 #: Files whose tests take longest, in which order they begin, so that no worker is left with one of them at the end.
 LONGEST = (
@@ -71,8 +81,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         further = [varied[name] == value for name, value in FURTHER.items() if name in varied]
         if any(further):  # of two such parameters, both vary together
             item.add_marker(pytest.mark.brokers if all(further) else pytest.mark.slow)
-    places = {name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: -1 if group_of(item.nodeid) in ON_SPARK else places.get(item.path.name, len(LONGEST)))
+    items.sort(key=lambda item: place_of(item.nodeid))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -88,9 +97,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def group_of(nodeid: str) -> str:
-    """The group that a test belongs to: the longest folder of ON_SPARK that its file is in, else its file."""
+    """The group that a test belongs to: that of ON_SPARK which has its file, else its file."""
     file = nodeid.partition("::")[0]
-    return next((folder for folder in ON_SPARK if file.startswith(folder)), file)
+    return next((group[0] for group in ON_SPARK if file.startswith(group)), file)
+
+
+def place_of(nodeid: str) -> int:
+    """When a test's file begins: those on Spark first, the LONGEST in their order, then all others."""
+    group = group_of(nodeid)
+    if any(group == shared[0] for shared in ON_SPARK):
+        return -1
+    name = group.rpartition("/")[2]
+    return LONGEST.index(name) if name in LONGEST else len(LONGEST)
 
 
 def read_json(path: Path) -> Any:

@@ -11,7 +11,7 @@ from analysis.__main__ import main
 from tests.conftest import ROOT
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("analysed_once")
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

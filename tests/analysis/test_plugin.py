@@ -96,7 +96,7 @@ def test_the_verdict_is_the_last_item_and_its_screen_closes_the_run(session, run
     assert "<svg" in (runs / "valid" / "report.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("analysed_once")
 def test_a_report_that_cannot_be_written_fails_the_item_but_not_the_screen(session, runs):
     """What was measured is still shown, and the failure says where the report was to go."""
     place = runs / "invalid" / "report.html"
@@ -127,7 +127,7 @@ def once():
     return judged
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("analysed_once")
 @pytest.mark.parametrize(("arguments", "failed"), [([], 0), (["--strict"], 1), (["--strict-verdict"], 1)])
 def test_an_invalid_run_fails_only_where_that_was_asked_for(session, once, monkeypatch, arguments, failed):
     """The screen is shown in either case; --strict makes the item fail with the reasons, without a traceback."""
@@ -224,7 +224,7 @@ def test_collecting_shows_the_item_and_runs_nothing(session):
     assert "what was measured" not in result.stdout.str()
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("analysed_once")
 def test_what_was_seen_is_in_the_junit_report(session, once, monkeypatch, pytester, runs):
     """Verdict and directory are properties of the item, for whoever reads reports only."""
     monkeypatch.setitem(plugin._KINDS, RunKind.THROUGHPUT, once)

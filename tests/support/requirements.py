@@ -25,6 +25,11 @@ def extra_missing(what: str) -> NoReturn:
     pytest.skip(f"NOT tested: {what}; `make extras` installs what only some tests need")
 
 
+def not_here(what: str) -> NoReturn:
+    """A test is of what only some machines have, and nobody promised: a skip on all others."""
+    pytest.skip(f"NOT tested: {what}")
+
+
 def require_broker(text: str) -> None:
     """Downloads a broker into the user's own cache, if it is not there yet; a test that cannot have it is skipped."""
     try:

@@ -1,20 +1,28 @@
-"""pytest as a user runs it, in a process of its own, and the analysis behind it."""
+"""pytest as a user runs it, in a process of its own or in this one, and the analysis behind it."""
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
+import pytest
 
 from tests.conftest import ROOT
 
 #: Far more than anything here takes, also beside other work.
 LIMIT_S = 900
 PYTEST = (sys.executable, "-m", "pytest")
+#: Plugins that a session does not need, each as slow to load as all else together, or not without effect on this one.
+WITHOUT = ("-p", "no:hypothesispytest")
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,7 @@ def environment(**changes: str | None) -> dict[str, str]:
     as long to load as all else.
     """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
-    wanted = inherited | {"PYTEST_ADDOPTS": "-p no:hypothesispytest"} | changes
+    wanted = inherited | {"PYTEST_ADDOPTS": " ".join(WITHOUT)} | changes
     return {name: value for name, value in wanted.items() if value is not None}
 
 
@@ -61,6 +69,75 @@ def command(
     return Ended(done.returncode, done.stdout, results or ROOT, time.monotonic() - begin)
 
 
+def within(*words: str, results: Path | None = None) -> Ended:
+    """A session of pytest on this command line, with the suite's plugins, in this process: a second less each.
+
+    For what only collects, or is refused: whoever measures has a process of its own.
+    """
+    words = (*words, "--results", str(results)) if results else words
+    begin, said = time.monotonic(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(said):
+        patch.chdir(ROOT)
+        patch.delenv("PYTEST_ADDOPTS", raising=False)
+        code = pytest.main([*WITHOUT, "-p", "no:cacheprovider", "-p", "no:unraisableexception", *words])
+    return Ended(int(code), said.getvalue(), results or ROOT, time.monotonic() - begin)
+
+
+#: By these modules on its command line a child of pytest is known.
+MODULES = {"worker": "fixtures.load.worker", "broker": "fixtures.brokers.reference"}
+#: The connections of a load's worker, by which it is known to have begun.
+LEAST_CONNECTIONS = 20
+
+
+@dataclass(frozen=True)
+class Struck(Ended):
+    """A session in the middle of which a process got a signal; `pids` are its broker and its worker."""
+
+    pids: tuple[int, ...]
+
+
+def struck(
+    *words: str,
+    results: Path,
+    number: int,
+    victim: str,
+    wait: Callable[[subprocess.Popen[str]], None] = lambda _process: None,
+) -> Struck:
+    """Sends a signal to pytest, its broker or its worker, once it is under load and `wait` has returned."""
+    begin = time.monotonic()
+    with subprocess.Popen(
+        (*PYTEST, *words, "--results", str(results)),
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        try:
+            family = _loading(process.pid)
+            wait(process)
+            os.kill(process.pid if victim == "pytest" else family[victim], number)
+            said, _ = process.communicate(timeout=LIMIT_S)
+        finally:
+            process.kill()
+    return Struck(process.returncode, said, results, time.monotonic() - begin, tuple(family.values()))
+
+
+def _loading(pid: int) -> dict[str, int]:
+    """The processes of a session, once its worker has the connections of its load."""
+    end = time.monotonic() + LIMIT_S
+    while time.monotonic() < end:
+        with suppress(psutil.NoSuchProcess):  # pytest-benchmark asks git, and a process may end just now
+            children = psutil.Process(pid).children(recursive=True)
+            family = {
+                name: child for child in children for name, module in MODULES.items() if module in child.cmdline()
+            }
+            if "worker" in family and len(family["worker"].net_connections()) >= LEAST_CONNECTIONS:
+                return {name: child.pid for name, child in family.items()}
+        time.sleep(0.02)
+    raise TimeoutError("the load did not begin")
+
+
 def analysis(*words: str | Path) -> subprocess.CompletedProcess[str]:
     """`python -m analysis`, its two outputs apart."""
     return subprocess.run(
@@ -79,7 +156,7 @@ def side_by_side(calls, at_a_time=2):
     """Independent commands: {name: call} -> {name: what it returned}."""
     with ThreadPoolExecutor(at_a_time) as pool:
         started = {name: pool.submit(call) for name, call in calls.items()}
-        return {name: one.result() for name, one in started.items()}
+        return {name: call.result() for name, call in started.items()}
 
 
 class Config:

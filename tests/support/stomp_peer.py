@@ -20,6 +20,10 @@ from workloads.capabilities import Capabilities
 
 #: Far more than any answer takes, also beside other work.
 PATIENCE_S = 20.0
+#: Longer than a local broker keeps a message that is to come, where none is waited for.
+QUIET_S = 0.7
+#: What most brokers ask of a login.
+PLAIN = Capabilities({})
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not a failure
@@ -27,23 +31,27 @@ class Refused(Exception):  # noqa: N818 - an answer, not a failure
 
 
 class Talk:
-    """A connection that is logged in. `connected` is the broker's answer to CONNECT."""
+    """A connection that is logged in.
+
+    `connected` is the broker's answer to CONNECT, `patience_s` how long an answer may take, or a frame to be written.
+    """
 
     def __init__(
         self,
         endpoint: Endpoint,
-        row: Capabilities,
+        row: Capabilities = PLAIN,
         *,
         client_id: str | None = None,
         heart_beat: str = "0,0",
     ) -> None:
+        self.patience_s = PATIENCE_S
         self._receipts = count()
         self._frames: deque[Frame] = deque()
         self._decoder = Decoder()
         self._socket = socket.create_connection((endpoint.host, endpoint.port), PATIENCE_S)
         try:
             self.write(_connect(endpoint, row, client_id, heart_beat))
-            self.connected = self._next("CONNECTED", PATIENCE_S)
+            self.connected = self._next("CONNECTED")
         except BaseException:
             self._socket.close()
             raise
@@ -64,8 +72,22 @@ class Talk:
         self.write_bytes(encode(frame, self._decoder.version))
 
     def write_bytes(self, data: bytes) -> None:
-        self._socket.settimeout(PATIENCE_S)
+        self._socket.settimeout(self.patience_s)
         self._socket.sendall(data)
+
+    def say(self, command: str, body: bytes = b"", **headers: str) -> None:
+        """A frame by the names of its headers, in which underscores stand for hyphens; no answer is awaited."""
+        self.write(_frame(command, body, headers))
+
+    def request(self, command: str, body: bytes = b"", **headers: str) -> None:
+        """As `say`, confirmed."""
+        self.ask(_frame(command, body, headers))
+
+    def send(self, destination: str, body: bytes = b"", **headers: str) -> None:
+        self.request("SEND", body, destination=destination, **headers)
+
+    def subscribe(self, name: str, destination: str, **headers: str) -> None:
+        self.request("SUBSCRIBE", id=name, destination=destination, **headers)
 
     def ask(self, *frames: Frame) -> None:
         """Returns when the broker has confirmed the frames, in any order. Raises Refused with its words if it does not.
@@ -79,11 +101,11 @@ class Talk:
             self.write(Frame(frame.command, (*others, ("receipt", receipt)), frame.body))
             pending.add(receipt)
         while pending:
-            pending.remove(self._next("RECEIPT", PATIENCE_S).get("receipt-id"))
+            pending.remove(self._next("RECEIPT").get("receipt-id"))
 
     def message(self) -> Frame:
         """The next MESSAGE."""
-        return self._next("MESSAGE", PATIENCE_S)
+        return self._next("MESSAGE")
 
     def messages(self, number: int) -> list[Frame]:
         return [self.message() for _ in range(number)]
@@ -98,6 +120,12 @@ class Talk:
         """All that comes within a time."""
         end = time.monotonic() + for_s
         while self._read(end):
+            pass
+        return self.kept()
+
+    def rest(self, least: int = 0) -> list[Frame]:
+        """All that comes until nothing comes any more; so many frames at least are waited for."""
+        while self._read(time.monotonic() + (QUIET_S if len(self._frames) >= least else self.patience_s)):
             pass
         return self.kept()
 
@@ -120,8 +148,9 @@ class Talk:
             return str(refused)
         raise AssertionError("unreachable: no frame has that command")
 
-    def _next(self, command: str, limit_s: float) -> Frame:
-        """The first frame of a command; others that came before it are kept."""
+    def _next(self, command: str, limit_s: float | None = None) -> Frame:
+        """The first frame of a command, within the patience if nothing else is said; others before it are kept."""
+        limit_s = self.patience_s if limit_s is None else limit_s
         end = time.monotonic() + limit_s
         seen = 0
         while True:
@@ -134,7 +163,8 @@ class Talk:
                     return frame
             seen = len(self._frames)
             if not self._read(end):
-                raise TimeoutError(f"no {command} within {limit_s:g} s, but {[one.command for one in self._frames]}")
+                came = [frame.command for frame in self._frames]
+                raise TimeoutError(f"no {command} within {limit_s:g} s, but {came}")
 
     def _read(self, end: float) -> bool:
         """Whether anything came before the end of the time. Raises Refused where the connection has ended."""
@@ -152,6 +182,10 @@ class Talk:
             raise Refused("the broker closed the connection")
         self._frames += self._decoder.feed(data)
         return True
+
+
+def _frame(command: str, body: bytes, headers: dict[str, str]) -> Frame:
+    return Frame(command, tuple((name.replace("_", "-"), value) for name, value in headers.items()), body)
 
 
 def _connect(endpoint: Endpoint, row: Capabilities, client_id: str | None, heart_beat: str) -> Frame:

@@ -62,7 +62,7 @@ def check_complete(run: Path, *, cells: int) -> dict[str, Any]:
     assert {(slot["experiment"], slot["cell"]) for slot in slots} <= planned
     windows = check_layouts(run)
     lives = {(slot["broker"], slot["start"]) for slot in slots}
-    assert {(one["broker"], one["start"]) for one in manifest["starts"]} == lives
+    assert {(start["broker"], start["start"]) for start in manifest["starts"]} == lives
     assert {(row["broker"], row["start"]) for row in windows} == lives
     layouts, rounds = manifest["options"]["layouts"], manifest["options"]["rounds"]
     by_cell = {}
@@ -144,10 +144,6 @@ def whole_audit(run: Path, broker: str) -> dict[str, int]:
 
 CPU = str(cpus.available_cpus()[0])
 ONE = (*REFERENCE, "-k", "f0000-r001")
-
-#: A passcode that no output may contain, plain and in a URL.
-SECRET = "ge@h:eim"
-SECRETS = (SECRET, "ge%40h%3Aeim")
 
 
 def truth_of(run: Path, broker: str) -> dict[str, int]:

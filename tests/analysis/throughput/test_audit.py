@@ -185,14 +185,35 @@ def audited(spark, run, folder, **options):
     return audit(spark, frames(spark, runs), runs)[0]
 
 
-def test_a_clean_run_is_valid(spark, tmp_path):
+#: Runs that are audited in one question, by their names: each has a fault of its own, or none.
+RUNS = {}
+
+
+def recorded(make):
+    """Puts a run, which the function makes, among them."""
+    RUNS[make.__name__] = make
+    return make
+
+
+@pytest.fixture(scope="module")
+def results(spark, tmp_path_factory):
+    """What came of each of RUNS, by its name: nothing of one is held against another."""
+    folder = tmp_path_factory.mktemp("runs")
+    runs = open_runs([make().write(folder / name) for name, make in RUNS.items()])
+    return {result.run: result for result in audit(spark, frames(spark, runs), runs)}
+
+
+@recorded
+def clean():
+    return rd.measured_run([(0, 2), (5, 3)], layouts=2, rounds=1, blocks=2, anchors=1, messages=20)
+
+
+def test_a_clean_run_is_valid(results):
     """Every copy that the plan expects came once: valid, with the warm-up's traffic counted like any other.
 
     All layouts, and all blocks that have an anchor, use the same numbers: none is a duplicate of another.
     """
-    run = rd.measured_run([(0, 2), (5, 3)], layouts=2, rounds=1, blocks=2, anchors=1, messages=20)
-
-    result = audited(spark, run, tmp_path / "run")
+    result = results["clean"]
 
     found = {cell.key.cell: (cell.sent, cell.copies) for cell in result.cells}
     sent = PASSES * 2 * 20  # of two publishers
@@ -213,61 +234,88 @@ FAULTS = {
     "never sent": ([(0, 9), (10, 10)], LaneAudit(10, 11, misdelivered=1)),
     "nothing came": ([], LaneAudit(10, 0, lost=10)),
 }
+REPLICATIONS = range(2, 2 + len(FAULTS))
 
 
-@pytest.mark.parametrize("layout", [0, 2], ids=["warm-up", "measured"])
-def test_each_fault_is_counted_where_it_happens(spark, tmp_path, layout):
-    """One fault at one subscriber in one layout is one in its cell, and none in the others."""
-    replications = range(2, 2 + len(FAULTS))
-    run = small_run([(0, replication) for replication in replications])
-    for replication, (runs, _) in zip(replications, FAULTS.values(), strict=True):
+def faults_in(layout):
+    run = small_run([(0, replication) for replication in REPLICATIONS])
+    for replication, (runs, _) in zip(REPLICATIONS, FAULTS.values(), strict=True):
         (hit,) = run.rows("deliveries", cell=rd.cell_name(0, replication), subscription=1, lane=0, layout=layout)
         run.tables["deliveries"].remove(hit)
         keys = {name: hit[name] for name in (*rd.KEYS, "layout", "block")}
         run.tables["deliveries"] += [
             rd.delivery(keys, 1, 0, 1000 + place, first, last) for place, (first, last) in enumerate(runs)
         ]
+    return run
 
-    result = audited(spark, run, tmp_path / "run")
+
+@recorded
+def faults_in_the_warm_up():
+    return faults_in(0)
+
+
+@recorded
+def faults_in_a_layout():
+    return faults_in(2)
+
+
+@pytest.mark.parametrize("name", ["faults_in_the_warm_up", "faults_in_a_layout"])
+def test_each_fault_is_counted_where_it_happens(results, name):
+    """One fault at one subscriber in one layout is one in its cell, and none in the others."""
+    result = results[name]
 
     found = {cell.key.cell: cell.copies for cell in result.cells}
-    for replication, (fault, truth) in zip(replications, FAULTS.values(), strict=True):
+    for replication, (fault, (_, truth)) in zip(REPLICATIONS, FAULTS.items(), strict=True):
         others = 10 * (2 * replication * PASSES - 1)
         assert found[rd.cell_name(0, replication)] == truth + LaneAudit(others, others), fault
     assert result.verdict == VerdictKind.INVALID
     assert [finding.measured.split()[0] for finding in result.findings] == ["11", "1", "1", "1"]
 
 
-def test_the_same_fault_in_two_layouts_counts_twice(spark, tmp_path):
-    """What one layout lost is not made good by what another one has twice."""
+@recorded
+def lost_here_and_twice_there():
     run = small_run([(0, 2)])
     for layout, (first, last) in {0: (0, 8), 1: (0, 8), 2: (0, 9)}.items():
         (hit,) = run.rows("deliveries", layout=layout, subscription=1, lane=0)
         hit |= {"first_seq": first, "last_seq": last}
     (hit,) = run.rows("deliveries", layout=2, subscription=1, lane=0)
     run.tables["deliveries"].append(hit | {"first_seq": 9, "arrival": 1000})
+    return run
 
-    result = audited(spark, run, tmp_path / "run")
 
-    (cell,) = result.cells
+def test_the_same_fault_in_two_layouts_counts_twice(results):
+    """What one layout lost is not made good by what another one has twice."""
+    (cell,) = results["lost_here_and_twice_there"].cells
+
     assert cell.copies == LaneAudit(PASSES * 40, PASSES * 40 - 1, lost=2, duplicated=1)
 
 
-@pytest.mark.parametrize("block", [0, 1])
-def test_a_copy_for_another_cell_is_misdelivered(spark, tmp_path, block):
-    """A copy that came to another cell's subscription has a number below 0: it counts on the cell of its lane."""
+def for_another_cell(block):
     run = small_run([(0, 1), (0, 2)], blocks=2)
-    cell = rd.cell_name(0, 1 + block)
-    hit = run.rows("deliveries", cell=cell, layout=1, lane=1)[0]
+    hit = run.rows("deliveries", cell=rd.cell_name(0, 1 + block), layout=1, lane=1)[0]
     hit["last_seq"] = 8
     run.tables["deliveries"].append(hit | {"subscription": -3, "first_seq": 9, "last_seq": 9, "arrival": 900})
     run.tables["deliveries"].append(hit | {"subscription": -1, "first_seq": 0, "last_seq": 4, "arrival": 901})
+    return run
 
-    result = audited(spark, run, tmp_path / "run")
 
-    found = {one.key.cell: one.copies for one in result.cells}
+@recorded
+def from_the_first_block():
+    return for_another_cell(0)
+
+
+@recorded
+def from_the_second_block():
+    return for_another_cell(1)
+
+
+@pytest.mark.parametrize(("block", "name"), [(0, "from_the_first_block"), (1, "from_the_second_block")])
+def test_a_copy_for_another_cell_is_misdelivered(results, block, name):
+    """A copy that came to another cell's subscription has a number below 0: it counts on the cell of its lane."""
+    found = {cell.key.cell: cell.copies for cell in results[name].cells}
+
     whole = PASSES * 2 * 10 * (1 + block)
-    assert found.pop(cell) == LaneAudit(whole, whole + 5, lost=1, misdelivered=6)
+    assert found.pop(rd.cell_name(0, 1 + block)) == LaneAudit(whole, whole + 5, lost=1, misdelivered=6)
     assert all(copies.exact for copies in found.values())
 
 
@@ -299,63 +347,86 @@ def queue(subscribers=3, messages=12):
 REST = (PASSES - 1) * 24
 
 
-def queue_copies(spark, run, folder):
+def queue_copies(result):
     """Of all layouts, less what the others have when nothing is wrong there."""
-    result = audited(spark, run, folder)
     (copies,) = (cell.copies for cell in result.cells if cell.key.cell == "queue")
-    return replace(copies, expected=copies.expected - REST, delivered=copies.delivered - REST), result
+    return replace(copies, expected=copies.expected - REST, delivered=copies.delivered - REST)
 
 
-def test_each_message_of_a_queue_comes_to_one_consumer(spark, tmp_path):
-    """However a queue shares its messages out, each is expected once; the cell beside it is judged as ever."""
+@recorded
+def queue_shared_out():
+    return queue()[0]
+
+
+@recorded
+def queue_at_one_consumer():
     run, keys = queue()
+    for row in run.rows("deliveries", **keys):
+        row["subscription"] = 2
+    return run
 
-    copies, result = queue_copies(spark, run, tmp_path / "run")
 
-    assert copies == LaneAudit(24, 24)
+@recorded
+def queue_served_late():
+    run, keys = queue()
+    for row in run.rows("deliveries", **keys, subscription=0):
+        row["arrival"] += 10_000
+    return run
+
+
+@pytest.mark.parametrize("name", ["queue_shared_out", "queue_at_one_consumer", "queue_served_late"])
+def test_each_message_of_a_queue_comes_to_one_consumer(results, name):
+    """However a queue shares its messages out, each is expected once; a consumer that is served later than the others
+    is no disorder, and the cell beside it is judged as ever."""
+    result = results[name]
+
+    assert queue_copies(result) == LaneAudit(24, 24)
     assert (result.verdict, result.copies.expected) == (VerdictKind.VALID, PASSES * (24 + 40))
 
-    for row in run.rows("deliveries", **keys):  # one consumer takes what all the others had
-        row["subscription"] = 2
-    assert queue_copies(spark, run, tmp_path / "again")[0] == LaneAudit(24, 24)
 
-
-def test_a_queue_that_gives_a_message_to_two_duplicates_it(spark, tmp_path):
-    """A second copy at another consumer is a duplicate, a message at none is lost, one at a stranger misdelivered."""
+@recorded
+def queue_gives_twice():
     run, keys = queue()
     twice, nobody, never = run.rows("deliveries", **keys, lane=0)[:3]
     run.tables["deliveries"].append(twice | {"subscription": (twice["subscription"] + 1) % 3, "arrival": 900})
     run.tables["deliveries"].remove(nobody)
     run.tables["deliveries"].append(never | {"subscription": 7, "arrival": 901})
     run.tables["deliveries"].append(never | {"first_seq": 99, "last_seq": 99, "arrival": 902})
+    return run
 
-    copies, _ = queue_copies(spark, run, tmp_path / "run")
 
+def test_a_queue_that_gives_a_message_to_two_duplicates_it(results):
+    """A second copy at another consumer is a duplicate, a message at none is lost, one at a stranger misdelivered."""
     late = 1  # the second copy came after later ones at its consumer
-    assert copies == LaneAudit(24, 26, lost=1, duplicated=1, reordered=late, misdelivered=2)
+    found = queue_copies(results["queue_gives_twice"])
+
+    assert found == LaneAudit(24, 26, lost=1, duplicated=1, reordered=late, misdelivered=2)
 
 
-def test_a_queue_that_got_nothing_of_a_lane_expects_nothing(spark, tmp_path):
-    """In a layout in which a shared lane sent nothing, whatever comes of it was never sent."""
+@recorded
+def queue_without_a_lane():
     run, keys = queue()
     run.tables["sends"] = [row for row in run.tables["sends"] if not (keys.items() <= row.items() and row["lane"] == 0)]
-
-    copies, _ = queue_copies(spark, run, tmp_path / "run")
-
-    assert copies == LaneAudit(12, 24, misdelivered=12)
+    return run
 
 
-def test_order_within_a_queue_is_that_of_each_consumer(spark, tmp_path):
-    """A consumer that is served later than the others is no disorder; a late arrival at one of them is."""
+def test_a_queue_that_got_nothing_of_a_lane_expects_nothing(results):
+    """In a layout in which a shared lane sent nothing, whatever comes of it was never sent."""
+    assert queue_copies(results["queue_without_a_lane"]) == LaneAudit(12, 24, misdelivered=12)
+
+
+@recorded
+def queue_out_of_order():
     run, keys = queue()
-    for row in run.rows("deliveries", **keys, subscription=0):
-        row["arrival"] += 10_000
-    assert queue_copies(spark, run, tmp_path / "run")[0].exact
-
     first, second = run.rows("deliveries", **keys, subscription=1, lane=0)[:2]
     for name in ("first_seq", "last_seq"):
         first[name], second[name] = second[name], first[name]
-    assert queue_copies(spark, run, tmp_path / "again")[0] == LaneAudit(24, 24, reordered=1)
+    return run
+
+
+def test_order_within_a_queue_is_that_of_each_consumer(results):
+    """A late arrival at one of the consumers is a disorder."""
+    assert queue_copies(results["queue_out_of_order"]) == LaneAudit(24, 24, reordered=1)
 
 
 @settings(max_examples=100)
@@ -363,9 +434,9 @@ def test_order_within_a_queue_is_that_of_each_consumer(spark, tmp_path):
 def test_the_second_stage_brings_the_consumers_of_a_queue_together(handlers, sent, audience):
     """In batches cut anywhere, a queue's consumers are audited as one, and the pair beside them by itself."""
     numbers = [audience + place for place in range(len(handlers))]
-    rows = [(0, 1, 0, audience, 5, one, -1, -1, 0, -1, sent) for one in numbers]
-    for one, stream in zip(numbers, handlers, strict=True):
-        rows += [(0, 1, 0, audience, 5, one, place, place, seq, seq, -1) for place, seq in enumerate(stream)]
+    rows = [(0, 1, 0, audience, 5, handler, -1, -1, 0, -1, sent) for handler in numbers]
+    for handler, stream in zip(numbers, handlers, strict=True):
+        rows += [(0, 1, 0, audience, 5, handler, place, place, seq, seq, -1) for place, seq in enumerate(stream)]
     for layout, stranger in ((1, numbers[-1] + 1), (2, audience)):
         rows += [(0, layout, 0, stranger, 5, stranger, 0, 0, 3, 3, -1)]
 
@@ -376,29 +447,35 @@ def test_the_second_stage_brings_the_consumers_of_a_queue_together(handlers, sen
     assert LaneAudit(*(judged.to_pylist()[0][name] for name in audits.COUNTS)) == truth
 
 
-def test_preparation_is_audited(spark, tmp_path):
-    """Anchors, and the closed loops that find a capacity, are audited like any traffic, although they are no cells."""
+@recorded
+def lost_in_preparation():
     run = small_run([(0, 2)], anchors=1)
     plan = rd.replication_plan(0, 1, experiment=CAPACITY, cell="latency-u30")
     keys = rd.add_cell(run, plan, taken_s=[1e-4], messages=10)
     run.rows("deliveries", **keys)[0]["last_seq"] -= 1
     run.rows("deliveries", experiment=ANCHOR)[3]["last_seq"] -= 2
+    return run
 
-    result = audited(spark, run, tmp_path / "run")
 
-    assert {cell.key.experiment: cell.copies.lost for cell in result.cells} == {
+def test_preparation_is_audited(results):
+    """Anchors, and the closed loops that find a capacity, are audited like any traffic, although they are no cells."""
+    assert {cell.key.experiment: cell.copies.lost for cell in results["lost_in_preparation"].cells} == {
         "replication": 0, CAPACITY: 1, ANCHOR: 2,
     }  # fmt: skip
 
 
-def test_a_copy_for_somebody_else_is_misdelivered(spark, tmp_path):
-    """A redirected copy is one lost where it should be and one misdelivered where it should not."""
+@recorded
+def for_somebody_else():
     run = small_run([(3, 1)])
     hit = run.rows("deliveries", cell="f0003-r001", lane=0)[0]
     hit["last_seq"] = 8
     run.tables["deliveries"].append(hit | {"subscription": 2, "arrival": 500, "first_seq": 9, "last_seq": 9})
+    return run
 
-    result = audited(spark, run, tmp_path / "run")
+
+def test_a_copy_for_somebody_else_is_misdelivered(results):
+    """A redirected copy is one lost where it should be and one misdelivered where it should not."""
+    result = results["for_somebody_else"]
 
     copies = next(cell.copies for cell in result.cells if cell.key.cell == "f0003-r001")
     assert (copies.lost, copies.misdelivered, copies.duplicated, copies.reordered) == (1, 1, 0, 0)
@@ -408,38 +485,61 @@ def test_a_copy_for_somebody_else_is_misdelivered(spark, tmp_path):
     ]
 
 
-def test_a_worker_that_recorded_nothing_lost_everything(spark, tmp_path):
-    """A run without a single delivery row is all lost, not all right."""
+@recorded
+def nothing_recorded():
     run = small_run([(0, 2)])
     run.tables["deliveries"] = []
-
-    result = audited(spark, run, tmp_path / "run")
-
-    assert result.copies == LaneAudit(expected=PASSES * 40, lost=PASSES * 40)
+    return run
 
 
-def test_nothing_sent_shows_nothing(spark, tmp_path):
-    """An audit of no traffic is not a pass."""
+def test_a_worker_that_recorded_nothing_lost_everything(results):
+    """A run without a single delivery row is all lost, not all right."""
+    assert results["nothing_recorded"].copies == LaneAudit(expected=PASSES * 40, lost=PASSES * 40)
+
+
+@recorded
+def nothing_sent():
     run = small_run([(0, 2)])
     run.tables["deliveries"] = run.tables["sends"] = []
+    return run
 
-    result = audited(spark, run, tmp_path / "run")
+
+def test_nothing_sent_shows_nothing(results):
+    """An audit of no traffic is not a pass."""
+    result = results["nothing_sent"]
 
     assert result.verdict == VerdictKind.UNVERIFIED
     assert "nothing was sent" in result.findings[0].what
 
 
-def test_faults_of_one_broker_and_start_stay_there(spark, tmp_path):
-    """Cells are keyed by broker and start: a loss in one shows in that one only."""
+@recorded
+def lost_by_one_broker_in_one_start():
     run = small_run([(0, 1)], brokers=("artemis", "activemq"), starts=2)
     run.rows("deliveries", broker="artemis", start=2, experiment="replication")[0]["last_seq"] = 6
+    return run
 
-    result = audited(spark, run, tmp_path / "run")
+
+def test_faults_of_one_broker_and_start_stay_there(results):
+    """Cells are keyed by broker and start: a loss in one shows in that one only."""
+    result = results["lost_by_one_broker_in_one_start"]
 
     lost = {(cell.key.broker, cell.key.start): cell.copies.lost for cell in result.cells}
     assert {key: count for key, count in lost.items() if count} == {("artemis", 2): 3}
     assert len(lost) == 4
     assert [finding.broker for finding in result.findings] == ["artemis"]
+
+
+@recorded
+def sent_in_pieces():
+    run = small_run([(0, 2)])
+    row = run.tables["sends"].pop()
+    run.tables["sends"] += [row | {"first_seq": 0, "last_seq": 3}, row | {"first_seq": 4, "last_seq": 9}]
+    return run
+
+
+def test_sends_of_a_lane_may_come_in_several_rows(results):
+    """A lane recorded in pieces is the sum of its pieces."""
+    assert results["sent_in_pieces"].verdict == VerdictKind.VALID
 
 
 def test_deliveries_of_an_unknown_cell_are_refused(spark, tmp_path):
@@ -471,15 +571,6 @@ def test_sent_numbers_must_be_whole(spark, tmp_path, sends):
 
     with pytest.raises(DataError, match="without a gap"):
         audited(spark, run, tmp_path / "run")
-
-
-def test_sends_of_a_lane_may_come_in_several_rows(spark, tmp_path):
-    """A lane recorded in pieces is the sum of its pieces."""
-    run = small_run([(0, 2)])
-    row = run.tables["sends"].pop()
-    run.tables["sends"] += [row | {"first_seq": 0, "last_seq": 3}, row | {"first_seq": 4, "last_seq": 9}]
-
-    assert audited(spark, run, tmp_path / "run").verdict == VerdictKind.VALID
 
 
 def batch(*rows):

@@ -11,7 +11,7 @@ from analysis.intervals import jackknife, jackknife_covariance, mean_interval
 from analysis.results import Grade, Interval, Scope
 from analysis.throughput.fit import PAPER, PARAMETERS, fit, fits, ols_as_in_paper, processing_time_s, variation
 from analysis.throughput.linear_model import iterated_wls
-from tests.bench_fit import GRIDS, capped_cells, coverage, from_directories, simulated, with_cap
+from tests.bench_fit import GRIDS, capped_cells, coverage, simulated, with_cap
 from tests.support.fit_cells import cell, start_of, summaries
 from tests.support.run_directories import CELLS, TIMES
 from workloads.limits import GOOD, PRECISION, ROUGH
@@ -203,7 +203,13 @@ def test_least_squares_as_in_the_paper_take_the_mean_of_the_starts():
 
 
 @pytest.mark.parametrize(
-    ("starts", "host", "runs"), [(1, "noisy", 150), (1, "spells", 150), (3, "spells", 60), (5, "spells", 40)]
+    ("starts", "host", "runs"),
+    [
+        pytest.param(1, "noisy", 150, marks=pytest.mark.slow),  # spells are noise, and more
+        (1, "spells", 150),
+        (3, "spells", 60),
+        (5, "spells", 40),
+    ],
 )
 def test_intervals_cover_the_truth(starts, host, runs):
     """95 % intervals contain the parameters in 93 to 97 % of runs, within what so few runs can show (3 sigma), and the
@@ -218,16 +224,6 @@ def test_intervals_cover_the_truth(starts, host, runs):
 def test_a_host_disturbed_half_of_the_time_is_seen():
     """Nothing can be estimated there: most of such runs are beyond the limit for disturbed rounds."""
     assert coverage("quick", 1, "half disturbed", 30, asked=False).disturbed > 0.4
-
-
-@pytest.mark.usefixtures("spark")
-def test_the_whole_way_from_run_directories(tmp_path):
-    """Four simulated runs, analysed in one call: each has its own fit, none sees a cap, and 12 intervals cover."""
-    row = from_directories(tmp_path, 1, 4)
-
-    assert (row.runs, row.saturated, row.invalid) == (4, 0, 0)
-    assert sum(row.covered) * 4 >= 12 * 0.95 - 3 * np.sqrt(12 * 0.95 * 0.05)
-    assert max(row.error) < 0.15
 
 
 def test_weights_beat_least_squares_on_small_costs():

@@ -149,13 +149,11 @@ def test_the_ends_of_an_interval_are_bounds_of_buckets():
     assert bucket_of(round(quoted.high * 1e9) + 1) > bucket_of(round(quoted.high * 1e9))
 
 
-def analysed(spark, run, folder):
+def judged(run, windows, times):
     """The latency results of a run by cell, its cells, and their findings; every audit was exact."""
-    runs = open_runs([run.write(folder)])
-    data = frames(spark, runs)
-    audits = [CellAudit(key, 10, LaneAudit(10, 10)) for key in runs[0].cells]
-    cells = aggregate.summarise(runs[0], aggregate.windows_by_cell(data, runs), audits)
-    results = latency.latency(runs[0], cells, latency.histograms(data, runs), fit.fits(cells)[0])
+    audits = [CellAudit(key, 10, LaneAudit(10, 10)) for key in run.cells]
+    cells = aggregate.summarise(run, windows, audits)
+    results = latency.latency(run, cells, times, fit.fits(cells)[0])
     cells = latency.marked(cells, results)
     return (
         {result.key.cell: result for result in results},
@@ -164,17 +162,62 @@ def analysed(spark, run, folder):
     )
 
 
-@pytest.fixture
-def run():
-    """Two closed-loop cells beside which open loops are put."""
+def analysed(spark, made, folder):
+    """What is `judged` of each of these runs by its name, of one question to Spark."""
+    runs = open_runs([run.write(folder / name) for name, run in made.items()])
+    data = frames(spark, runs)
+    windows, times = aggregate.windows_by_cell(data, runs), latency.histograms(data, runs)
+    return {run.name: judged(run, {key: windows[key] for key in run.cells}, times) for run in runs}
+
+
+#: Runs that are analysed together, by their names: each is made of one with two closed-loop cells.
+RUNS = {}
+
+
+def recorded(make):
+    """Puts a run among them; the function puts open loops beside its cells, and returns what a test has to know."""
+    RUNS[make.__name__] = make
+    return make
+
+
+def closed_loops():
     return rd.measured_run([(0, 1), (20, 1)])
 
 
-def test_a_queue_with_a_known_answer(spark, tmp_path, run):
-    """M/D/1 at 70 %: mean waiting time rho s / (2 (1 - rho)) within the interval; percentiles those of all messages."""
-    truth = rd.add_open_loop(run, rd.open_loop_plan(70, ArrivalProcess.POISSON), 70, slice_s=24.0)
+@pytest.fixture(scope="module")
+def runs():
+    """Each of RUNS as it was made, and what its function returned."""
+    made = {}
+    for name, make in RUNS.items():
+        run = closed_loops()
+        made[name] = run, make(run)
+    return made
 
-    results, cells, found = analysed(spark, run, tmp_path / "run")
+
+@pytest.fixture(scope="module")
+def found(spark, runs, tmp_path_factory):
+    """What came of each of RUNS."""
+    return analysed(spark, {name: run for name, (run, _) in runs.items()}, tmp_path_factory.mktemp("runs"))
+
+
+def poisson(run, percent=50, **changes):
+    return rd.add_open_loop(run, rd.open_loop_plan(percent, ArrivalProcess.POISSON), percent, **changes)
+
+
+def constant(run, percent=50, **changes):
+    plan = rd.open_loop_plan(percent, ArrivalProcess.CONSTANT)
+    return rd.add_open_loop(run, plan, percent, ArrivalProcess.CONSTANT, **changes)
+
+
+@recorded
+def queue_of_known_answer(run):
+    return poisson(run, 70, slice_s=24.0)
+
+
+def test_a_queue_with_a_known_answer(runs, found):
+    """M/D/1 at 70 %: mean waiting time rho s / (2 (1 - rho)) within the interval; percentiles those of all messages."""
+    truth = runs["queue_of_known_answer"][1]
+    results, cells, findings = found["queue_of_known_answer"]
 
     result = results["u70-poisson"]
     wait = 0.7 * SERVICE_S / (2 * 0.3)  # Pollaczek and Khinchine
@@ -189,28 +232,34 @@ def test_a_queue_with_a_known_answer(spark, tmp_path, run):
         quantile = np.quantile(truth, one.rank / 100, method="inverted_cdf")
         assert one.latency_s.estimate == pytest.approx(quantile, rel=HALF_A_BUCKET * 1.001)
         assert not one.greyed
-    assert (cells["u70-poisson"].status, found) == (CellStatus.OK, [])
+    assert (cells["u70-poisson"].status, findings) == (CellStatus.OK, [])
 
 
-def test_a_stall_shows_at_its_full_length(spark, tmp_path, run):
+@recorded
+def stalled(run):
+    poisson(run, 30, slice_s=6.0, stall_s=1.0)
+    constant(run, 30, slice_s=6.0)
+
+
+def test_a_stall_shows_at_its_full_length(found):
     """A broker that stands still for a second: all messages planned meanwhile waited, and p99 says so."""
-    rd.add_open_loop(run, rd.open_loop_plan(30, ArrivalProcess.POISSON), 30, slice_s=6.0, stall_s=1.0)
-    rd.add_open_loop(run, rd.open_loop_plan(30, ArrivalProcess.CONSTANT), 30, ArrivalProcess.CONSTANT, slice_s=6.0)
+    results, _, _ = found["stalled"]
 
-    results, _, _ = analysed(spark, run, tmp_path / "run")
-
-    p50, _, p99, p999 = (one.latency_s.estimate for one in results["u30-poisson"].percentiles)
+    p50, _, p99, p999 = (quoted.latency_s.estimate for quoted in results["u30-poisson"].percentiles)
     assert p50 < 3 * SERVICE_S
     assert p99 > 0.3
     assert p999 > 0.9
     assert results["u30-constant"].percentiles[3].latency_s.estimate < 2 * SERVICE_S
 
 
-def test_constant_arrivals_have_no_predicted_waiting_time(spark, tmp_path, run):
-    """M/GI/1 is about Poisson arrivals; elsewhere there is no number to compare with."""
-    rd.add_open_loop(run, rd.open_loop_plan(50, ArrivalProcess.CONSTANT), 50, ArrivalProcess.CONSTANT)
+@recorded
+def constant_arrivals(run):
+    constant(run)
 
-    result = analysed(spark, run, tmp_path / "run")[0]["u50-constant"]
+
+def test_constant_arrivals_have_no_predicted_waiting_time(found):
+    """M/GI/1 is about Poisson arrivals; elsewhere there is no number to compare with."""
+    result = found["constant_arrivals"][0]["u50-constant"]
 
     assert (result.predicted_waiting_s, result.model) == (None, "")
     assert result.waiting_s == pytest.approx(0, abs=1e-5)
@@ -226,70 +275,79 @@ def fitted_run():
 
 
 def test_the_prediction_uses_the_run_s_own_model(spark, tmp_path):
-    """Where the run has a fit, the service time is its B for the cell's filters and copies."""
-    run, service = fitted_run()
+    """Where the run has a fit, the service time is its B for the cell's filters and copies; where the fit says that the
+    rate is beyond the capacity, there is no number, and the reason is told."""
+    (run, service), (beyond, _) = fitted_run(), fitted_run()
+    for row in beyond.rows("windows", experiment="latency"):
+        row["planned_per_s"] *= 2
 
-    result = analysed(spark, run, tmp_path / "run")[0]["u70-poisson"]
+    found = analysed(spark, {"within": run, "beyond": beyond}, tmp_path)
 
+    result = found["within"][0]["u70-poisson"]
     assert result.model == "the fit of replication in this run"
     assert result.predicted_waiting_s == pytest.approx(0.7 * service / (2 * 0.3), rel=0.05)
     assert result.copies == 2 * sum(row["received"] for row in run.rows("windows", experiment="latency"))
+    refused = found["beyond"][0]["u70-poisson"]
+    assert refused.predicted_waiting_s is None
+    assert "the queue grows without bound" in refused.model
 
 
-def test_a_model_that_does_not_carry_the_load_predicts_nothing(spark, tmp_path):
-    """Where the fit says that the rate is beyond the capacity, there is no number, and the reason is told."""
-    run, _ = fitted_run()
-    for row in run.rows("windows", experiment="latency"):
-        row["planned_per_s"] *= 2
+@recorded
+def late_below_the_floor(run):
+    poisson(run, lateness_s=0.9e-3)
 
-    result = analysed(spark, run, tmp_path / "run")[0]["u70-poisson"]
 
-    assert result.predicted_waiting_s is None
-    assert "the queue grows without bound" in result.model
+@recorded
+def late_beyond_the_floor(run):
+    poisson(run, lateness_s=1.1e-3)
 
 
 @pytest.mark.parametrize(
-    ("lateness_s", "greyed", "status"),
+    ("name", "lateness_s", "greyed", "status"),
     [
-        (0.9e-3, [], CellStatus.OK),  # below the floor of 1 ms
-        (1.1e-3, [50, 90, 99, 99.9], CellStatus.GENERATOR_BOUND),
+        ("late_below_the_floor", 0.9e-3, [], CellStatus.OK),  # below the floor of 1 ms
+        ("late_beyond_the_floor", 1.1e-3, [50, 90, 99, 99.9], CellStatus.GENERATOR_BOUND),
     ],
 )
-def test_the_generator_s_lateness_is_held_against_the_latency(spark, tmp_path, run, lateness_s, greyed, status):
+def test_the_generator_s_lateness_is_held_against_the_latency(found, name, lateness_s, greyed, status):
     """Late by more than 1 ms and a tenth of the latency at p50 or p90, the load was not the one that was planned."""
-    rd.add_open_loop(run, rd.open_loop_plan(50, ArrivalProcess.POISSON), 50, lateness_s=lateness_s)
-
-    results, cells, found = analysed(spark, run, tmp_path / "run")
+    results, cells, findings = found[name]
 
     result = results["u50-poisson"]
-    assert [one.rank for one in result.percentiles if one.greyed] == greyed
+    assert [quoted.rank for quoted in result.percentiles if quoted.greyed] == greyed
     assert (result.status, cells["u50-poisson"].status) == (status, status)
-    assert [finding.consequence for finding in found] == ([VerdictKind.INVALID] if greyed else [])
-    assert all(one.lateness_s == pytest.approx(lateness_s, rel=0.01) for one in result.percentiles)
+    assert [finding.consequence for finding in findings] == ([VerdictKind.INVALID] if greyed else [])
+    assert all(quoted.lateness_s == pytest.approx(lateness_s, rel=0.01) for quoted in result.percentiles)
     assert ("p50: generator lateness 1.1 ms, allowed 1 ms" in cells["u50-poisson"].reason) == bool(greyed)
 
 
-def test_a_tenth_of_a_long_latency_is_allowed(spark, tmp_path, run):
-    """Where messages take 50 ms, a generator that is 4 ms late does not dominate them."""
-    rd.add_open_loop(run, rd.open_loop_plan(50, ArrivalProcess.CONSTANT), 50, ArrivalProcess.CONSTANT, lateness_s=4e-3)
+@recorded
+def late_by_less_than_a_tenth(run):
+    constant(run, lateness_s=4e-3)
     for row in run.tables["latency"]:
         if row["measure"] == Measure.LATENCY:
             row["bucket"] = bucket_of(50_000_000)
 
-    assert analysed(spark, run, tmp_path / "run")[0]["u50-constant"].status == CellStatus.OK
+
+def test_a_tenth_of_a_long_latency_is_allowed(found):
+    """Where messages take 50 ms, a generator that is 4 ms late does not dominate them."""
+    assert found["late_by_less_than_a_tenth"][0]["u50-constant"].status == CellStatus.OK
 
 
-def test_a_high_percentile_is_greyed_by_itself(spark, tmp_path, run):
-    """One message in 200 was put on late: p99.9 is greyed, the others stand, and the run stays valid."""
-    rd.add_open_loop(run, rd.open_loop_plan(50, ArrivalProcess.POISSON), 50)
+@recorded
+def one_in_200_late(run):
+    poisson(run)
     for row in [row for row in run.tables["latency"] if row["measure"] == Measure.LATENESS]:
         late = row["count"] // 200
         row["count"] -= late
         run.tables["latency"].append(row | {"bucket": bucket_of(30_000_000), "count": late})
 
-    results, cells, (finding,) = analysed(spark, run, tmp_path / "run")
 
-    assert [one.rank for one in results["u50-poisson"].percentiles if one.greyed] == [99.9]
+def test_a_high_percentile_is_greyed_by_itself(found):
+    """One message in 200 was put on late: p99.9 is greyed, the others stand, and the run stays valid."""
+    results, cells, (finding,) = found["one_in_200_late"]
+
+    assert [quoted.rank for quoted in results["u50-poisson"].percentiles if quoted.greyed] == [99.9]
     assert cells["u50-poisson"].status == CellStatus.OK
     assert (finding.what, finding.consequence) == (
         "high percentiles of activemq are dominated by generator lateness",
@@ -297,50 +355,60 @@ def test_a_high_percentile_is_greyed_by_itself(spark, tmp_path, run):
     )
 
 
-def test_an_overload_is_not_blamed_on_the_generator(spark, tmp_path, run):
-    """A cell whose broker did not keep up stays unsteady, however late the generator was held up by it."""
-    rd.add_open_loop(run, rd.open_loop_plan(50, ArrivalProcess.POISSON), 50, lateness_s=1.0)
+@recorded
+def overloaded(run):
+    poisson(run, lateness_s=1.0)
     for row in run.rows("windows", experiment="latency"):
         row["dispatched"] = row["dispatched"] * 9 // 10
 
-    results, cells, found = analysed(spark, run, tmp_path / "run")
+
+def test_an_overload_is_not_blamed_on_the_generator(found):
+    """A cell whose broker did not keep up stays unsteady, however late the generator was held up by it."""
+    results, cells, findings = found["overloaded"]
 
     assert results["u50-poisson"].status == cells["u50-poisson"].status == CellStatus.UNSTEADY
     assert "backlog grew" in results["u50-poisson"].reason
-    assert VerdictKind.INVALID not in {finding.consequence for finding in found}
+    assert VerdictKind.INVALID not in {finding.consequence for finding in findings}
 
 
-def test_negative_latencies_are_kept_and_told(spark, tmp_path, run):
-    """Copies that seem to come before they were planned are counted, enter every number, and give a finding."""
-    rd.add_open_loop(run, rd.open_loop_plan(50, ArrivalProcess.POISSON), 50)
+@recorded
+def before_they_were_planned(run):
+    poisson(run)
     keys = {"experiment": "latency", "measure": str(Measure.LATENCY)}
     whole = sum(row["count"] for row in run.rows("latency", **keys))
     run.tables["latency"].append(
         run.rows("latency", **keys, layout=1, round=1)[0] | {"bucket": bucket_of(-5_000), "count": 7}
     )
+    return whole
 
-    results, _, (finding,) = analysed(spark, run, tmp_path / "run")
+
+def test_negative_latencies_are_kept_and_told(runs, found):
+    """Copies that seem to come before they were planned are counted, enter every number, and give a finding."""
+    whole = runs["before_they_were_planned"][1]
+    results, _, (finding,) = found["before_they_were_planned"]
 
     assert (results["u50-poisson"].negative, results["u50-poisson"].copies) == (7, whole + 7)
     assert finding.measured.startswith(f"7 of {whole + 7} copies, in latency u50-poisson (start 1)")
 
 
-def test_only_counted_slices_count(spark, tmp_path, run):
-    """Times of a slice that made the broker warm, and of one that was never closed, are in no number."""
-    truth = rd.add_open_loop(run, rd.open_loop_plan(50, ArrivalProcess.POISSON), 50)
+@recorded
+def times_that_do_not_count(run):
+    truth = poisson(run)
     rows = run.rows("latency", experiment="latency", layout=1, round=1)
     for number in (0, 3):
         run.tables["latency"] += [row | {"round": number, "bucket": bucket_of(10**9)} for row in rows]
+    return truth
 
-    result = analysed(spark, run, tmp_path / "run")[0]["u50-poisson"]
+
+def test_only_counted_slices_count(runs, found):
+    """Times of a slice that made the broker warm, and of one that was never closed, are in no number."""
+    result = found["times_that_do_not_count"][0]["u50-poisson"]
 
     assert result.percentiles[3].latency_s.estimate < 0.1
-    assert result.copies == len(truth)
+    assert result.copies == len(runs["times_that_do_not_count"][1])
 
 
-@pytest.mark.parametrize(("share", "left_out"), [(0.85, True), (0.95, False)])
-def test_a_round_whose_capacity_is_down_is_left_out(spark, tmp_path, run, share, left_out):
-    """Below 90 % of the capacity's median a round's times are in no number, whatever they are; the reason counts it."""
+def with_a_slow_round(run, share):
     plan = rd.open_loop_plan(50, ArrivalProcess.POISSON)
     rd.add_cell(run, replace(plan, experiment=CAPACITY, cell=f"latency-{plan.cell}"), taken_s=[SERVICE_S], block=1)
     rd.add_open_loop(run, plan, 50)
@@ -351,34 +419,56 @@ def test_a_round_whose_capacity_is_down_is_left_out(spark, tmp_path, run, share,
     for row in run.rows("latency", measure=str(Measure.LATENCY), **down):
         row["bucket"] = bucket_of(10**9)
 
-    results, cells, found = analysed(spark, run, tmp_path / "run")
 
-    result, slices = results["u50-poisson"], run.rows("windows", experiment="latency")
+@recorded
+def round_below_the_capacity(run):
+    with_a_slow_round(run, 0.85)
+
+
+@recorded
+def round_near_the_capacity(run):
+    with_a_slow_round(run, 0.95)
+
+
+@pytest.mark.parametrize(("name", "left_out"), [("round_below_the_capacity", True), ("round_near_the_capacity", False)])
+def test_a_round_whose_capacity_is_down_is_left_out(runs, found, name, left_out):
+    """Below 90 % of the capacity's median a round's times are in no number, whatever they are; the reason counts it."""
+    results, cells, findings = found[name]
+
+    result, slices = results["u50-poisson"], runs[name][0].rows("windows", experiment="latency")
     kept = [row for row in slices if not left_out or (row["layout"], row["round"]) != (3, 2)]
     assert result.copies == sum(row["received"] for row in kept)
     assert (result.percentiles[3].latency_s.estimate < 0.1) == left_out
     assert result.reason == cells["u50-poisson"].reason
     assert ("1 " in result.reason and "left out" in result.reason) == left_out
-    assert (result.status, found) == (CellStatus.OK, [])
+    assert (result.status, findings) == (CellStatus.OK, [])
 
 
-def test_counts_of_several_workers_add_up(spark, tmp_path, run):
-    """Each worker has a row of its own for a bucket; a percentile is that of all of them."""
-    truth = rd.add_open_loop(run, rd.open_loop_plan(50, ArrivalProcess.POISSON), 50)
+@recorded
+def several_workers(run):
+    truth = poisson(run)
     run.tables["latency"] += [dict(row) for row in run.tables["latency"]]
+    return truth
 
-    result = analysed(spark, run, tmp_path / "run")[0]["u50-poisson"]
+
+def test_counts_of_several_workers_add_up(runs, found):
+    """Each worker has a row of its own for a bucket; a percentile is that of all of them."""
+    truth = runs["several_workers"][1]
+    result = found["several_workers"][0]["u50-poisson"]
 
     assert result.copies == 2 * len(truth)
     assert result.mean_s.estimate == pytest.approx(truth.mean(), rel=HALF_A_BUCKET)
 
 
-def test_an_open_loop_without_times_is_unverified(spark, tmp_path, run):
-    """Where no latency was recorded the cell keeps its rates, and a finding says that nothing is known."""
-    rd.add_open_loop(run, rd.open_loop_plan(50, ArrivalProcess.POISSON), 50)
+@recorded
+def without_lateness(run):
+    poisson(run)
     run.tables["latency"] = [row for row in run.tables["latency"] if row["measure"] == Measure.LATENCY]
 
-    results, cells, (finding,) = analysed(spark, run, tmp_path / "run")
+
+def test_an_open_loop_without_times_is_unverified(found):
+    """Where not all of its times were recorded the cell keeps its rates, and a finding says that nothing is known."""
+    results, cells, (finding,) = found["without_lateness"]
 
     assert (results, cells["u50-poisson"].status) == ({}, CellStatus.OK)
     assert (finding.what, finding.consequence) == (
@@ -395,19 +485,21 @@ def test_an_open_loop_without_times_is_unverified(spark, tmp_path, run):
         ({"cell": "elsewhere"}, "latency elsewhere"),
     ],
 )
-def test_what_is_no_count_is_refused(spark, tmp_path, run, change, said):
+def test_what_is_no_count_is_refused(spark, tmp_path, change, said):
     """Unknown measures, counts of nothing and cells without a plan are not computed with."""
-    rd.add_open_loop(run, rd.open_loop_plan(50, ArrivalProcess.POISSON), 50, slice_s=2.0)
+    run = closed_loops()
+    poisson(run, slice_s=2.0)
     run.tables["latency"][0] |= change
 
     with pytest.raises(DataError, match=said):
-        analysed(spark, run, tmp_path / "run")
+        analysed(spark, {"run": run}, tmp_path)
 
 
-def test_an_open_loop_says_its_share_of_the_capacity(spark, tmp_path, run):
+def test_an_open_loop_says_its_share_of_the_capacity(spark, tmp_path):
     """Without it nobody knows what the rate is a share of."""
-    rd.add_open_loop(run, rd.open_loop_plan(50, ArrivalProcess.POISSON), 50, slice_s=2.0)
+    run = closed_loops()
+    poisson(run, slice_s=2.0)
     del run.plans[-1]["factors"]["percent"]
 
     with pytest.raises(DataError, match="percent None"):
-        analysed(spark, run, tmp_path / "run")
+        analysed(spark, {"run": run}, tmp_path)

@@ -1,9 +1,10 @@
-"""The whole way from run directories to results, JSON and text, in one Spark session."""
+"""The whole way from run directories to results, JSON and text, in one Spark session; most of it in one analysis."""
 
 import json
 import re
 from dataclasses import asdict, replace
 
+import numpy as np
 import pytest
 
 from analysis.errors import DataError
@@ -24,6 +25,7 @@ from analysis.results import (
 )
 from analysis.text import findings as text_findings
 from analysis.throughput import console, fit, pipeline
+from tests.bench_fit import from_directories
 from tests.support import run_directories as rd
 from workloads.arrivals import ArrivalProcess
 from workloads.histogram import bucket_of
@@ -137,6 +139,10 @@ def three_layouts():
     return rd.measured_run(layouts=3)
 
 
+def asked_for_a_precision():
+    return rd.measured_run(layouts=7, options={"layouts": 5, "precision": 0.05})
+
+
 def own_pace():
     """The publishers of section 4.1: one of them alone leaves the broker half idle."""
     run = rd.measured_run([(0, 1), (0, 2)], experiment="publishers_subscribers", fits_model=False)
@@ -168,16 +174,26 @@ RUNS = {
         half_disturbed,
         in_blocks,
         three_layouts,
+        asked_for_a_precision,
     )
 }
 
 
 @pytest.fixture(scope="module")
-def results(spark, tmp_path_factory):
-    """All runs, read side by side in one analysis; by name."""
+def analysis(spark, tmp_path_factory):
+    """All runs, read side by side in one analysis; and for which precision the fits of each were asked."""
     folder = tmp_path_factory.mktemp("runs")
     paths = [make().write(folder / name) for name, make in RUNS.items()]
-    return {result.run: result for result in pipeline.analysed(paths, master=MASTER)}
+    fits, asked = fit.fits, []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fit, "fits", lambda cells, precision: asked.append(precision) or fits(cells, precision))
+        return pipeline.analysed(paths, master=MASTER), asked
+
+
+@pytest.fixture(scope="module")
+def results(analysis):
+    """What came of each run, by its name."""
+    return {result.run: result for result in analysis[0]}
 
 
 @pytest.mark.parametrize(
@@ -200,6 +216,7 @@ def results(spark, tmp_path_factory):
         ("half_disturbed", "unverified", ["unverified"]),
         ("in_blocks", "valid", ["valid"]),
         ("three_layouts", "unverified", ["unverified"]),
+        ("asked_for_a_precision", "valid", ["valid"]),
     ],
 )
 def test_verdicts(results, run, expected, models):
@@ -217,6 +234,16 @@ def test_the_model_comes_back(results):
         assert interval.estimate == pytest.approx(truth, rel=0.02), name
     assert result.findings == ()
     assert [finding.what for finding in fit.findings] == ["replication: one start only"]
+
+
+@pytest.mark.usefixtures("spark")
+def test_intervals_cover_the_truth_of_run_directories(tmp_path):
+    """Four simulated runs, analysed in one call: each has its own fit, none sees a cap, and 12 intervals cover."""
+    row = from_directories(tmp_path, 1, 4)
+
+    assert (row.runs, row.saturated, row.invalid) == (4, 0, 0)
+    assert sum(row.covered) * 4 >= 12 * 0.95 - 3 * np.sqrt(12 * 0.95 * 0.05)
+    assert max(row.error) < 0.15
 
 
 def test_runs_stand_side_by_side(results):
@@ -329,19 +356,12 @@ def test_rounds_have_levels(results):
     assert sum(one.disturbed for one in results["half_disturbed"].rounds) == 7
 
 
-def test_a_precision_that_was_asked_for_reaches_the_fit(tmp_path, monkeypatch):
-    """The run's own option decides how wide the intervals may be."""
-    seen = []
-    fits = fit.fits
-    monkeypatch.setattr(fit, "fits", lambda cells, precision: seen.append(precision) or fits(cells, precision))
-    runs = [
-        rd.measured_run(layouts=7, options={"layouts": 5, "precision": 0.05}).write(tmp_path / "asked"),
-        rd.measured_run().write(tmp_path / "fixed"),
-    ]
+def test_a_precision_that_was_asked_for_reaches_the_fit(analysis):
+    """The run's own option decides how wide the intervals may be; it is not that of a run read beside it."""
+    results, asked = analysis
+    measured = [result.run for result in results if result.measures]
 
-    pipeline.analysed(runs, master=MASTER)
-
-    assert seen == [0.05, None]
+    assert dict(zip(measured, asked, strict=True)) == dict.fromkeys(measured) | {"asked_for_a_precision": 0.05}
 
 
 def test_the_host_is_shown(results):

@@ -11,7 +11,7 @@ import pytest
 
 from fixtures.session.options import OPTIONS, ScenarioOptions, ThroughputOptions
 from fixtures.session.scenario_plugin import Cases
-from tests.support.sessions import PYTEST, Config, command, side_by_side
+from tests.support.sessions import PYTEST, Config, command, within
 from workloads.errors import WorkloadError
 from workloads.scenario.periods import LENGTHS, OWN, PROBE, Lengths, probing
 from workloads.scenario.workload import Text
@@ -38,14 +38,10 @@ SELECTED = {
 def collected(tmp_path_factory):
     """What `--co` lists, of everything and of selections."""
     results = tmp_path_factory.mktemp("collected") / "results"
-    everything = (sys.executable, "-c", SHOW_HEAVY, "workloads", "--co", "-q", *REFERENCE, "--starts", "2")
-    calls = {"everything": lambda: command(*everything, results=results)} | {
-        words: lambda words=words: command(
-            *PYTEST, "workloads", "--co", "-q", *REFERENCE, "-k", words, "--repeat", results=results
-        )
-        for words in SELECTED
-    }
-    return side_by_side(calls)
+    collecting = ("workloads", "--co", "-q", *REFERENCE)
+    everything = command(sys.executable, "-c", SHOW_HEAVY, *collecting, "--starts", "2", results=results)
+    selections = {words: within(*collecting, "-k", words, "--repeat", results=results) for words in SELECTED}
+    return {"everything": everything} | selections
 
 
 def cells(output: str) -> list[tuple[str, str, str]]:
@@ -104,26 +100,19 @@ REFUSED = {
 }
 
 
-@pytest.fixture(scope="module")
-def refused(tmp_path_factory):
-    """All sessions that must be refused."""
-    folder = tmp_path_factory.mktemp("refused")
-    (folder / "own.toml").write_text("[locations]\nshops = 3\n")
-
-    def call(name, words):
-        words = [str(folder / "own.toml") if word == "OWN" else word for word in words]
-        start = ("bash", "-c", 'ulimit -n 300 && exec "$@"', "bash") if name == "too few descriptors" else ()
-        return command(*start, *PYTEST, *words, *REFERENCE, results=folder / "results")
-
-    return side_by_side({name: lambda n=name, w=words: call(n, w) for name, (words, _) in REFUSED.items()})
-
-
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_run_is_refused(refused, name):
+def test_what_cannot_be_run_is_refused(tmp_path, name):
     """Exit code 4, with what was expected; no broker was started and no results were written."""
-    ended = refused[name]
+    words, why = REFUSED[name]
+    (tmp_path / "own.toml").write_text("[locations]\nshops = 3\n")
+    words = [str(tmp_path / "own.toml") if word == "OWN" else word for word in words]
+    if name == "too few descriptors":  # of a process that may never have more
+        limited = ("bash", "-c", 'ulimit -n 300 && exec "$@"', "bash", *PYTEST)
+        ended = command(*limited, *words, *REFERENCE, results=tmp_path / "results")
+    else:
+        ended = within(*words, *REFERENCE, results=tmp_path / "results")
 
-    assert re.search(REFUSED[name][1], ended.output), ended.output
+    assert re.search(why, ended.output), ended.output
     assert ended.code == pytest.ExitCode.USAGE_ERROR
     assert "Traceback" not in ended.output
     assert not ended.results.exists()

@@ -218,13 +218,18 @@ def _gate(folder: Path, config: pytest.Config) -> Any:
         warnings.simplefilter("ignore", DeprecationWarning)
         from analysis import spark  # noqa: PLC0415
         from analysis.gate import console, history, pipeline  # noqa: PLC0415
+        from analysis.report import gate_page  # noqa: PLC0415
+        from analysis.run_directory import manifests  # noqa: PLC0415
 
         (result,) = pipeline.judged([folder], master=spark.DEFAULT_MASTER)
         config.stash[_TEXT] = console.text([result])
         file = config.getoption("history")
         if file is not None:
             history.append(file, result)
-        config.stash[_TEXT] += f"\nrun directory: {_near(folder)}"
+        ((manifest, _),) = manifests([folder])
+        past = history.read(file) if file is not None else ()
+        report = gate_page.write(result, manifest, past)
+        config.stash[_TEXT] += f"\nreport: {_near(report)}\nrun directory: {_near(folder)}"
         if summary := os.environ.get(STEP_SUMMARY):
             with Path(summary).open("a", encoding="utf-8") as page:
                 page.write(console.markdown([result]) + "\n")

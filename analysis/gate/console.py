@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 
 from tabulate import tabulate
 
+from analysis.gate import tables
 from analysis.gate.results import GateResult
-from analysis.gate.verdict import FamilyVerdict, GateVerdict, smallest_margin
-from analysis.results import Interval
-from workloads.gate import LOOKS, Policy
+from analysis.gate.tables import change, changes
+from analysis.gate.verdict import GateVerdict, smallest_margin
+from analysis.table import render_text
+from workloads.gate import DECIDING, LOOKS, Policy
 
 #: What each verdict says of the candidate.
 MEANING = {
@@ -21,10 +24,8 @@ MEANING = {
     GateVerdict.FAILED: "messages were lost, duplicated, reordered or misdelivered",
 }
 
-#: Findings that are printed.
-MOST_FINDINGS = 2
-
-_HEADERS = ("family", "candidate / baseline", "95 % interval", "margin", "smallest detectable", "verdict")
+#: Columns of a line, apart from paths.
+WIDTH = 100
 
 
 def text(results: Sequence[GateResult]) -> str:
@@ -35,18 +36,6 @@ def text(results: Sequence[GateResult]) -> str:
 def markdown(results: Sequence[GateResult]) -> str:
     """The same for a page of a CI system."""
     return "\n\n".join("\n".join(_markdown(result)) for result in results)
-
-
-def change(ratio: float) -> str:
-    """A ratio as a relative change."""
-    return f"{ratio - 1:+.1%}"
-
-
-def changes(interval: Interval) -> str:
-    """The interval of a ratio as relative changes; empty without one."""
-    if interval.low is None or interval.high is None:
-        return ""
-    return f"{change(interval.low)} to {change(interval.high)}"
 
 
 def headline(result: GateResult) -> str:
@@ -71,11 +60,8 @@ def reason(result: GateResult) -> str:
         return f"{finding.what}: {finding.measured} (limit: {finding.limit})"
     named = [family for family in result.families if family.verdict == result.verdict and family.ratio]
     if result.verdict is GateVerdict.INCONCLUSIVE:
-        return "; ".join(
-            f"{family.family} changed by {changes(family.ratio)}, and the margin is {family.margin:.1%}"
-            for family in named
-            if family.ratio is not None
-        )
+        deciding = [family for family in named if family.family in DECIDING] or named
+        return "; ".join(f"{family.family} {changes(family.ratio)}, margin {family.margin:.1%}" for family in deciding)
     return "; ".join(f"{family.family} {change(family.ratio.estimate)}" for family in named if family.ratio is not None)
 
 
@@ -91,19 +77,12 @@ def next_step(result: GateResult) -> str:
 
 
 def _lines(result: GateResult) -> Iterator[str]:
-    yield headline(result)
+    yield from wrap(headline(result), WIDTH, subsequent_indent="  ", break_on_hyphens=False)
     yield from (f"  {role}: {title}" for role, title in result.titles.items())
-    yield str(
-        tabulate(
-            [_row(family) for family in result.families],
-            _HEADERS,
-            disable_numparse=True,
-            colalign=("left", *["right"] * 4, "left"),
-        )
-    )
+    yield from render_text(tables.families(result)).splitlines()[1:]
     yield f"verdict: {verdict(result)}"
     if why := reason(result):
-        yield f"  because {why}"
+        yield from wrap(f"  because {why}", WIDTH, subsequent_indent="    ", break_on_hyphens=False)
     if result.rules.calibrate:
         yield f"  {_calibrated(result)}"
     if step := next_step(result):
@@ -116,28 +95,14 @@ def _calibrated(result: GateResult) -> str:
     return f"smallest margin that a gate can have here: {margins or 'unknown'}"
 
 
-def _row(family: FamilyVerdict) -> tuple[str, ...]:
-    if family.ratio is None:
-        return family.family, "not above 0", "", f"{family.margin:.1%}", "", str(family.verdict)
-    detectable = "" if family.smallest_detectable is None else f"{family.smallest_detectable:.1%}"
-    return (
-        family.family,
-        change(family.ratio.estimate),
-        changes(family.ratio),
-        f"{family.margin:.1%}",
-        detectable,
-        str(family.verdict),
-    )
-
-
 def _markdown(result: GateResult) -> Iterator[str]:
     yield f"### {headline(result)}"
     yield ""
     yield f"**{result.verdict}**: {MEANING[result.verdict]}. {reason(result)}"
     yield ""
-    yield str(
-        tabulate([_row(family) for family in result.families], _HEADERS, tablefmt="github", disable_numparse=True)
-    )
+    shown = tables.families(result)
+    titles = [column.title for column in shown.columns]
+    yield str(tabulate([row.values for row in shown.rows], titles, tablefmt="github", disable_numparse=True))
     yield ""
     yield "; ".join(f"{role}: {title}" for role, title in result.titles.items())
     for role, activity in (result.activity or {}).items():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.gate.console import MEANING, change, changes
+from analysis.gate.console import MEANING
 from analysis.gate.results import PASSING, GateResult
+from analysis.gate.tables import change, changes
 from analysis.gate.verdict import GateVerdict
 from workloads.gate import DECIDING, Policy
 
@@ -27,7 +28,7 @@ def failure(result: GateResult, item: str, *, strict: bool) -> str:
     measured = (
         "the cost is not above 0"
         if family.ratio is None
-        else f"{change(family.ratio.estimate)}, 95 % interval {changes(family.ratio) or 'unknown'}"
+        else f"{change(family.ratio.estimate)}, 95 % interval {changes(family.ratio)}"
     )
     these = " of these processes" if result.of_processes else ""
     return (

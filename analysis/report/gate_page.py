@@ -1,0 +1,148 @@
+"""A gate -> its page: verdict, families, the ratio of each cell and pair of lives, conditions, past gates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.gate import console, tables
+from analysis.gate.results import PASSING, GateResult
+from analysis.gate.verdict import GateVerdict
+from analysis.report import manifest_facts
+from analysis.report.figures import Panel, Picture, PlotPoint, Series
+from analysis.report.throughput_page import NAME, Figure, figure, template, write_text
+from analysis.results import Interval
+from analysis.table import Table
+from analysis.text import Alike, alike
+
+#: Colour of the box of a verdict.
+_TONES = {GateVerdict.INCONCLUSIVE: "unverified", **dict.fromkeys(PASSING, "valid")}
+
+_ANCHOR = "gate"
+
+
+@dataclass(frozen=True, slots=True)
+class GateChapter:
+    """The content of the page."""
+
+    anchor: str
+    heading: str
+    result: GateResult
+    title: tuple[str, ...]
+    tone: str
+    meaning: str
+    reason: str
+    step: str
+    findings: tuple[Alike, ...]
+    families: Table
+    cells: Table
+    conditions: Table
+    ratios: Figure
+    pairs: Figure
+    history: Figure | None
+    brokers: Table
+    setup: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+
+
+def write(
+    result: GateResult,
+    manifest: Mapping[str, Any],
+    history: Sequence[Mapping[str, Any]] = (),
+    output: Path | None = None,
+) -> Path:
+    """Writes the report of a gate; returns its path. Raises DataError where it fails.
+
+    result: of the gate
+    manifest: of its run
+    history: past gates, oldest first
+    output: the file; None for the one in the run directory
+    """
+    path = output or Path(result.path) / NAME
+    write_text(path, html(result, manifest, history))
+    return path
+
+
+def html(result: GateResult, manifest: Mapping[str, Any], history: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The page."""
+    chapter = GateChapter(
+        anchor=_ANCHOR,
+        heading=result.run,
+        result=result,
+        title=(
+            *(f"{role}: {title}" for role, title in result.titles.items()),
+            *manifest_facts.title_lines(manifest),
+        ),
+        tone=_TONES.get(result.verdict, "invalid"),
+        meaning=console.MEANING[result.verdict],
+        reason=console.reason(result),
+        step=console.next_step(result),
+        findings=tuple(alike(result.findings)),
+        families=tables.families(result),
+        cells=tables.cells(result),
+        conditions=tables.conditions(result),
+        ratios=figure(_ANCHOR, _ratios(result)),
+        pairs=figure(_ANCHOR, _pairs(result)),
+        history=figure(_ANCHOR, _history(history)) if history else None,
+        brokers=manifest_facts.brokers(manifest),
+        setup=tuple(manifest_facts.setup(manifest)),
+    )
+    return template("gate.html.j2").render(
+        title=console.headline(result), several=False, chapters=[chapter], verdict=result.verdict
+    )
+
+
+def _ratios(result: GateResult) -> Picture:
+    known = [(family.family, family.ratio) for family in result.families if family.ratio is not None]
+    known += [(cell.cell, cell.ratio) for cell in result.cells]
+    series = Series("candidate", tuple(PlotPoint(row, ratio) for row, (_, ratio) in enumerate(known)))
+    return Picture(
+        "ratios",
+        "Time per message of the candidate relative to the baseline",
+        "Families and cells with 95 % intervals over pairs of lives; right of 1 is slower.",
+        "Interval plot of the ratios of families and cells; the tables have the numbers.",
+        (Panel("", "", "candidate / baseline", (series,), rows=tuple(name for name, _ in known), ratios=True),),
+        missing=tuple(family.family for family in result.families if family.ratio is None),
+    )
+
+
+def _pairs(result: GateResult) -> Picture:
+    series = tuple(
+        Series(
+            cell.cell,
+            tuple(PlotPoint(number, Interval(ratio)) for number, ratio in enumerate(cell.by_pair, start=1)),
+            joined=True,
+        )
+        for cell in result.cells[:7]
+    )
+    return Picture(
+        "pairs",
+        "Ratio of each cell in each pair of lives",
+        "A broker's start differs from the next by some per cent in all cells; a single bad start stands out here.",
+        "Line plot of the ratios of the cells over pairs of lives.",
+        (Panel("", "pair of lives", "candidate / baseline", series, levels=(1.0,), even=True),),
+        low=True,
+    )
+
+
+def _history(history: Sequence[Mapping[str, Any]]) -> Picture:
+    names = list(dict.fromkeys(name for gate in history for name in gate["families"]))
+    series = tuple(
+        Series(
+            name,
+            tuple(
+                PlotPoint(number, Interval(found["ratio"], *(found["ci95"] or (None, None))))
+                for number, gate in enumerate(history, start=1)
+                if (found := gate["families"].get(name)) is not None and found["ratio"] is not None
+            ),
+        )
+        for name in names
+    )
+    return Picture(
+        "history",
+        "Past gates",
+        "Ratios of the families in the gates of the history file, the last one on the right; above 1 is slower.",
+        "Interval plot of the ratios of past gates in the order of time.",
+        (Panel("", "gate", "candidate / baseline", series, levels=(1.0,), even=True),),
+    )

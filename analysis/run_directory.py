@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from pathlib import Path
-from types import NoneType
-from typing import Any, TypeAlias
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,6 +26,10 @@ from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, Str
 
 from analysis.errors import DataError
 from analysis.results import CellKey, Finding, NotApplicable
+from analysis.structure import OpenRecord, read
+from workloads.capabilities import Transactions
+from workloads.messaging import DestinationKind
+from workloads.schedule import Slot
 from workloads.schema import (
     KEYS,
     LAYOUT_KEYS,
@@ -39,14 +42,12 @@ from workloads.schema import (
     ColumnType,
     RunKind,
     RunOutcome,
+    Severity,
 )
 from workloads.status import VerdictKind, WindowStatus
 
 #: The run that is read when none is named.
 LATEST = Path("results/latest")
-
-#: Value of `tls` in the manifest for a broker whose certificate was not verified.
-INSECURE = "insecure"
 
 #: The `cell_id` of a row that matches no planned cell.
 STRANGER = -1
@@ -84,34 +85,124 @@ _WHAT = {RunKind.THROUGHPUT: "the throughput study", RunKind.WORKLOAD: "a busine
 
 
 @dataclass(frozen=True, slots=True)
-class BrokerRecord:
-    """A broker of a run."""
+class CapabilitiesRecord(OpenRecord):
+    """What a broker supports; see `workloads.capabilities.Capabilities`."""
 
-    label: str
-    #: product, version and provider, as far as they are known
-    title: str
-    #: number of CPUs in its CPU set; None where its CPU time or its set is unknown
-    cpus: int | None
-    #: False where its certificate was not verified
-    certified: bool
+    transactions: Transactions
+    atomic: bool
+    crash_marked: tuple[DestinationKind, ...]
+    synced: bool | None
 
 
 @dataclass(frozen=True, slots=True)
-class StartRecord:
-    """A start of a broker, after its warm-up."""
+class BrokerRecord(OpenRecord):
+    """A broker of a run."""
+
+    product: str | None
+    version: str | None
+    provider: str
+    #: how it was configured, by name; empty for a broker that the suite did not start
+    options: Mapping[str, Any]
+    capabilities: CapabilitiesRecord
+    #: whether its certificate was verified; None without TLS
+    tls: Literal["verified", "insecure"] | None
+    #: its CPU set; None where it is unknown
+    cpus: tuple[int, ...] | None
+    #: whether its CPU time can be read
+    cpu_known: bool
+
+    @property
+    def title(self) -> str:
+        """Product, version and provider, as far as they are known."""
+        return f"{' '.join(filter(None, (self.product, self.version))) or 'product not known'}, {self.provider}"
+
+    @property
+    def cpu_count(self) -> int | None:
+        """Number of CPUs in its CPU set; None where its CPU time or its set is unknown."""
+        return len(self.cpus) if self.cpu_known and self.cpus else None
+
+
+@dataclass(frozen=True, slots=True)
+class StartRecord(OpenRecord):
+    """A start of a broker."""
 
     broker: str
     start: int
     #: fraction of its CPU set used before any load
     idle_cpu: float | None
-    #: duration of the warm-up, s
-    warm_up_s: float | None
-    #: the cells' contrasts were stable and the compiler was idle, by the limits of `workloads.limits`
-    warm: bool
-    #: of the last rounds of the warm-up; None where there were too few rounds
-    contrast_change: float | None
-    #: of the last rounds of the warm-up; None where there were too few rounds, or no JVM is known
-    compiler_share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MissingCell:
+    """A cell that a broker cannot do."""
+
+    broker: str
+    experiment: str
+    cell: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WarningRecord:
+    """Warnings of a log that differ only in numbers; fields as of `analysis.scenario.results.LoggedWarnings`."""
+
+    severity: Severity
+    text: str
+    count: int
+    first: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogRecord:
+    """The warnings of a broker's log, or of another source, in one start."""
+
+    broker: str
+    start: int
+    source: str
+    messages: tuple[WarningRecord, ...]
+    #: number of messages that were too many to be kept
+    others: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionsRecord(OpenRecord):
+    """The options of a session on which an analysis depends; those with a default are of one kind of run."""
+
+    #: worker processes of the load
+    workers: int
+    #: layouts asked for, per start; None for a workload, which has none
+    layouts: int | None = None
+    #: what all cells of the run have in common
+    profile: str = ""
+    #: likewise, of a workload
+    consumption: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestRecord(OpenRecord):
+    """manifest.json as far as an analysis depends on it; the rest is for display."""
+
+    kind: RunKind
+    options: OptionsRecord
+    brokers: Mapping[str, BrokerRecord]
+    starts: tuple[StartRecord, ...]
+    schedule: tuple[Slot, ...]
+    not_applicable: tuple[MissingCell, ...]
+    #: None while the session runs, or where it was killed
+    outcome: RunOutcome | None = None
+    #: why it failed
+    error: str | None = None
+    #: rows by table
+    rows: Mapping[str, int] | None = None
+    warnings: tuple[LogRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRecord:
+    """An entry of plan.json."""
+
+    experiment: str
+    cell: str
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -136,19 +227,21 @@ class LayoutRecord:
         return self.broker, self.start, self.layout, self.block
 
 
+ManifestT = TypeVar("ManifestT", bound=ManifestRecord)
+PlanT = TypeVar("PlanT", bound=PlanRecord)
+
+
 @dataclass(frozen=True, slots=True)
-class RunRecord:
+class RunRecord(Generic[ManifestT, PlanT]):
     """A run directory that may be read."""
 
-    kind: RunKind
     name: str
     path: Path
     #: an interrupted run, of which the complete part is read
     partial: bool
-    brokers: Mapping[str, BrokerRecord]
-    starts: tuple[StartRecord, ...]
+    manifest: ManifestT
     #: entries of plan.json by (experiment, cell)
-    plans: Mapping[tuple[str, str], Mapping[str, Any]]
+    plans: Mapping[tuple[str, str], PlanT]
     #: the cells measured in complete layouts, anchors and capacities included
     cells: tuple[CellKey, ...]
     #: the complete layouts, that of the warm-up included; none for a workload
@@ -159,10 +252,15 @@ class RunRecord:
     findings: tuple[Finding, ...]
     not_applicable: tuple[NotApplicable, ...]
     #: content of manifest.json, for display
-    manifest: Mapping[str, Any]
+    facts: Mapping[str, Any]
+    #: content of plan.json by (experiment, cell), for display
+    entries: Mapping[tuple[str, str], Mapping[str, Any]]
 
-    def plan(self, key: CellKey) -> Mapping[str, Any]:
+    def plan(self, key: CellKey) -> PlanT:
         return self.plans[key.experiment, key.cell]
+
+
+AnyRun: TypeAlias = RunRecord[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +292,7 @@ def resolve_runs(paths: Sequence[Path]) -> tuple[tuple[Path, Path, str], ...]:
 
 def kind_of(paths: Sequence[Path]) -> RunKind:
     """The kind of these run directories. Raises DataError where their kinds differ, or one is not a run directory."""
-    kinds = {path: _kind(_manifest(folder, path), path) for folder, path, _ in resolve_runs(paths)}
+    kinds = {path: _manifest(folder, path)[1] for folder, path, _ in resolve_runs(paths)}
     if len(set(kinds.values())) > 1:
         texts = "; ".join(f"{path} is of {_WHAT[kind]}" for path, kind in kinds.items())
         raise DataError(f"cannot combine throughput and workload runs: {texts}; name runs of one kind")
@@ -211,54 +309,51 @@ def read_run(
     shown: Path,
     name: str,
     kind: RunKind,
-    plan_keys: Mapping[str, type | tuple[type, ...]],
+    records: tuple[type[ManifestT], type[PlanT]],
     *,
     partial: bool,
-) -> RunRecord:
+) -> RunRecord[ManifestT, PlanT]:
     """Reads a run directory. Raises DataError where it cannot support an analysis.
 
     folder: the directory
     shown: its path as given by the user, for messages
     name: name of the run
     kind: the expected kind
-    plan_keys: the required keys of an entry of plan.json, with their types
+    records: what its manifest and an entry of its plan.json have to be
     partial: read an interrupted run as far as its layouts (of a workload: its cells) are complete, with a finding
     """
-    manifest = _manifest(folder, shown)
-    found = _kind(manifest, shown)
+    facts, found = _manifest(folder, shown)
     if found is not kind:
         raise DataError(
             f"{shown}: a run of {_WHAT[found]}, expected one of {_WHAT[kind]}; `python -m analysis summary {shown}` "
             "shows its results"
         )
-    _check_outcome(manifest, shown, kind, partial=partial)
-    place = f"{shown}/manifest.json"
+    manifest = read(records[0], facts, f"{shown}/manifest.json")
+    if not partial:
+        _check_outcome(manifest, shown)
     tables = TABLES_OF[kind]
-    brokers = {
-        label: _broker(label, record, place) for label, record in require(manifest, "brokers", dict, place).items()
-    }
-    starts = tuple(_start(record, place, kind) for record in require(manifest, "starts", list, place))
-    plans = _plans(folder, shown, plan_keys)
+    entries = _entries(folder, shown)
+    plans = [read(records[1], entry, f"{shown}/plan.json: cells[{at}]") for at, entry in enumerate(entries)]
     files = {table: tuple(sorted((folder / table).glob("*.parquet"))) for table in tables}
     rows = {table: sum(_footer(file, tables[table], shown) for file in files[table]) for table in tables}
-    if "outcome" in manifest:
-        _check_rows(rows, require(manifest, "rows", dict, place), shown)
+    if manifest.outcome is not None:
+        _check_rows(rows, manifest.rows or {}, shown)
     laid_out = _laid_out(files.get("layouts", ()))
     measured = _measured_cells(name, files[_MEASURED[kind]], {layout.key for layout in laid_out}, kind)
     cells = tuple(sorted(key for key, counted in measured.items() if counted))
-    options = require(manifest, "options", dict, place)
-    profile = options.get("consumption") or options.get("profile") or ""
+    setting = manifest.options.profile or manifest.options.consumption
     not_applicable = tuple(
         sorted(
-            _not_applicable(name, profile, record, place)
-            for record in require({"not_applicable": [], **manifest}, "not_applicable", list, place)
+            NotApplicable(name, cell.broker, cell.experiment, setting, cell.cell, cell.reason)
+            for cell in manifest.not_applicable
         )
     )
     if not cells and not not_applicable:
         raise DataError(f"{shown}: no {_COMPLETED[kind]} is complete, there is nothing to read; measure again")
-    _check_cells(sorted(measured), brokers, None if partial else starts, plans, shown)
+    by_cell = {(plan.experiment, plan.cell): plan for plan in plans}
+    _check_cells(sorted(measured), manifest, by_cell, shown, partial=partial)
     _check_not_applicable(not_applicable, cells, shown)
-    scheduled = _scheduled(name, require(manifest, "schedule", list, place))
+    scheduled = tuple(CellKey(name, slot.broker, slot.start, slot.experiment, slot.cell) for slot in manifest.schedule)
     missing = [key for key in scheduled if key not in measured or not measured[key]]
     if missing and not partial:
         raise DataError(
@@ -266,28 +361,27 @@ def read_run(
             f"`python -m analysis summary --partial {shown}` reads the others"
         )
     passes: tuple[int, int] | None = None
-    if kind is RunKind.THROUGHPUT:
+    if manifest.options.layouts is not None:
         if not partial:
             _check_laid_out(files, {layout.key for layout in laid_out}, shown)
-        passes = _check_passes(manifest, scheduled, measured, shown, partial=partial)
+        passes = _check_passes(manifest.options.layouts, scheduled, measured, shown, partial=partial)
     return RunRecord(
-        kind=kind,
         name=name,
         path=folder,
         partial=partial,
-        brokers=brokers,
-        starts=starts,
-        plans=plans,
+        manifest=manifest,
+        plans=by_cell,
         cells=cells,
         laid_out=laid_out,
         files=files,
         findings=_partial_finding(manifest, cells, missing, passes) if partial else (),
         not_applicable=not_applicable,
-        manifest=manifest,
+        facts=facts,
+        entries={(plan.experiment, plan.cell): entry for plan, entry in zip(plans, entries, strict=True)},
     )
 
 
-def frames(spark: SparkSession, runs: Sequence[RunRecord]) -> Frames:
+def frames(spark: SparkSession, runs: Sequence[AnyRun]) -> Frames:
     """All tables of all runs, which must be of the same kind, every row with the number of its cell.
 
     A cell's number is looked up by the full key, so that rows of different runs, brokers or starts are never mixed. Of
@@ -304,22 +398,22 @@ def frames(spark: SparkSession, runs: Sequence[RunRecord]) -> Frames:
             keys,
             {
                 table: _table(spark, runs, table, numbered)
-                for table, columns in TABLES_OF[runs[0].kind].items()
+                for table, columns in TABLES_OF[runs[0].manifest.kind].items()
                 if set(KEYS) <= set(columns)
             },
         )
 
 
-def certificates(run: RunRecord) -> Iterator[Finding]:
-    for broker in run.brokers.values():
-        if not broker.certified:
+def certificates(run: AnyRun) -> Iterator[Finding]:
+    for label, broker in run.manifest.brokers.items():
+        if broker.tls == "insecure":
             yield Finding(
-                what=f"the certificate of {broker.label} was not verified",
+                what=f"the certificate of {label} was not verified",
                 measured="encrypted, but the peer is not authenticated",
                 limit="a certificate issued by a trusted authority",
                 advice="pass the authority's certificate instead of --insecure",
                 consequence=VerdictKind.UNVERIFIED,
-                broker=broker.label,
+                broker=label,
             )
 
 
@@ -334,7 +428,7 @@ def refuse_strangers(table: DataFrame, name: str) -> None:
 
 
 @contextmanager
-def reading(runs: Sequence[RunRecord]) -> Iterator[None]:
+def reading(runs: Sequence[AnyRun]) -> Iterator[None]:
     """Turns Spark's errors about unreadable data into a DataError."""
     try:
         yield
@@ -353,14 +447,14 @@ def _field(column: Column) -> StructField:
     return StructField(column.name, _SPARK[column.type], column.nullable)
 
 
-def _known(run: RunRecord) -> tuple[CellKey, ...]:
+def _known(run: AnyRun) -> tuple[CellKey, ...]:
     """The cells that a row may belong to: every planned cell of every start; of a partial workload its complete cells.
 
     The manifest of a killed run may lack the last start, which is then taken from its layouts.
     """
-    if run.partial and run.kind is RunKind.WORKLOAD:
+    if run.partial and run.manifest.kind is RunKind.WORKLOAD:
         return run.cells
-    starts = [(start.broker, start.start) for start in run.starts]
+    starts = [(start.broker, start.start) for start in run.manifest.starts]
     if run.partial:
         starts += [(layout.broker, layout.start) for layout in run.laid_out]
     return tuple(
@@ -375,8 +469,8 @@ def _address(file: Path) -> str:
     return "file://" + re.sub(r"([\\{}\[\]*?])", r"\\\1", str(file))
 
 
-def _table(spark: SparkSession, runs: Sequence[RunRecord], table: str, numbered: DataFrame) -> DataFrame:
-    schema = StructType([_field(column) for column in TABLES_OF[runs[0].kind][table]])
+def _table(spark: SparkSession, runs: Sequence[AnyRun], table: str, numbered: DataFrame) -> DataFrame:
+    schema = StructType([_field(column) for column in TABLES_OF[runs[0].manifest.kind][table]])
     parts: list[DataFrame] = []
     for run in runs:
         files = [_address(file) for file in run.files[table]]
@@ -388,30 +482,27 @@ def _table(spark: SparkSession, runs: Sequence[RunRecord], table: str, numbered:
             )
             rows = rows.join(F.broadcast(complete), LAYOUT_NAMES, "leftsemi")
         parts.append(rows.withColumn("run", F.lit(run.name)))
-    how = "inner" if runs[0].partial and runs[0].kind is RunKind.WORKLOAD else "left"
+    how = "inner" if runs[0].partial and runs[0].manifest.kind is RunKind.WORKLOAD else "left"
     found = reduce(DataFrame.unionByName, parts).join(F.broadcast(numbered), ["run", *KEY_NAMES], how)
     return found.withColumn("cell_id", F.coalesce("cell_id", F.lit(STRANGER)))
 
 
-def _manifest(folder: Path, shown: Path) -> Mapping[str, Any]:
+def _manifest(folder: Path, shown: Path) -> tuple[Mapping[str, Any], RunKind]:
+    """The content of manifest.json, and the kind of the run."""
     if not folder.is_dir():
         raise DataError(f"{shown}: no such run directory; measure one with `make bench`, or name one below results/")
     if not (folder / "manifest.json").is_file():
         raise DataError(f"{shown}: not a run directory, it has no manifest.json; name one below results/")
-    manifest = _json(folder / "manifest.json")
-    _check_schema(manifest, shown / "manifest.json")
-    return manifest
+    content = _json(folder / "manifest.json")
+    _check_schema(content, shown / "manifest.json")
+    return content, read(_KindRecord, content, f"{shown}/manifest.json").kind
 
 
-def _kind(manifest: Mapping[str, Any], shown: Path) -> RunKind:
-    """The kind of a run; it may be missing in runs of the throughput study."""
-    kind = manifest.get("kind", RunKind.THROUGHPUT)
-    if kind not in tuple(RunKind):
-        raise DataError(
-            f"{shown}/manifest.json: kind {kind!r} is none of {', '.join(RunKind)}; a newer version of the suite "
-            "measured it: use that version"
-        )
-    return RunKind(kind)
+@dataclass(frozen=True, slots=True)
+class _KindRecord(OpenRecord):
+    """What is read of a manifest before it is known what the manifest has to have."""
+
+    kind: RunKind
 
 
 def _json(file: Path) -> dict[str, Any]:
@@ -437,52 +528,19 @@ def _check_schema(content: Mapping[str, Any], file: Path) -> None:
     raise DataError(f"{file}: schema {schema!r}, this analysis reads {SCHEMA_VERSION}; {advice}")
 
 
-def _check_outcome(manifest: Mapping[str, Any], shown: Path, kind: RunKind, *, partial: bool) -> None:
-    outcome = manifest.get("outcome")
-    if outcome == RunOutcome.COMPLETE or (partial and outcome in (*RunOutcome, None)):
+def _check_outcome(manifest: ManifestRecord, shown: Path) -> None:
+    if manifest.outcome is RunOutcome.COMPLETE:
         return
-    if outcome not in (*RunOutcome, None):
-        raise DataError(
-            f"{shown}: outcome {outcome!r} is none of {', '.join(RunOutcome)}; not a run directory of this suite"
-        )
     state = {
         None: "has no outcome: it is still running, or was killed",
         RunOutcome.INTERRUPTED: "was interrupted",
-        RunOutcome.FAILED: f"failed: {manifest.get('error') or 'no error was recorded'}",
-    }[outcome]
+        RunOutcome.FAILED: f"failed: {manifest.error or 'no error was recorded'}",
+    }[manifest.outcome]
+    completed = _COMPLETED[manifest.kind]
     raise DataError(
-        f"{shown}: the run {state}; everything after its last complete {_COMPLETED[kind]} is missing. "
-        f"`python -m analysis summary --partial {shown}` reads the complete {_COMPLETED[kind]}s"
+        f"{shown}: the run {state}; everything after its last complete {completed} is missing. "
+        f"`python -m analysis summary --partial {shown}` reads the complete {completed}s"
     )
-
-
-def require(record: Any, key: str, kind: type | tuple[type, ...], place: str) -> Any:
-    """record[key], checked for its type, since JSON is untyped and the file may have been edited."""
-    value = record.get(key) if isinstance(record, dict) else None
-    present = isinstance(record, dict) and key in record
-    if not present or not isinstance(value, kind):
-        names = " or ".join(
-            "null" if k is NoneType else k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,))
-        )
-        found = f"is {value!r}" if present else "is missing"
-        raise DataError(f"{place}: {key!r} {found}, expected {names}; it was not written by this version of the suite")
-    return value
-
-
-def _broker(label: str, record: Any, place: str) -> BrokerRecord:
-    cpus = require(record, "cpus", (list, NoneType), place)
-    known = require(record, "cpu_known", bool, place)
-    product = " ".join(str(word) for word in (record.get("product"), record.get("version")) if word)
-    title = f"{product or 'product not known'}, {record.get('provider') or 'provider not known'}"
-    return BrokerRecord(label, title, len(cpus) if known and cpus else None, record.get("tls") != INSECURE)
-
-
-def _not_applicable(run: str, profile: str, record: Any, place: str) -> NotApplicable:
-    broker, experiment, cell, reason = (require(record, key, str, place) for key in _NOT_APPLICABLE)
-    return NotApplicable(run, broker, experiment, profile, cell, reason)
-
-
-_NOT_APPLICABLE = ("broker", "experiment", "cell", "reason")
 
 
 def _check_not_applicable(entries: Sequence[NotApplicable], cells: Sequence[CellKey], shown: Path) -> None:
@@ -495,36 +553,21 @@ def _check_not_applicable(entries: Sequence[NotApplicable], cells: Sequence[Cell
             )
 
 
-def _start(record: Any, place: str, kind: RunKind) -> StartRecord:
-    """A start from the manifest. A workload warms up in a period of each cell, so its starts have no such data."""
-    at = require(record, "broker", str, place), require(record, "start", int, place)
-    number = (float, int, NoneType)
-    if kind is RunKind.WORKLOAD:
-        return StartRecord(*at, record.get("idle_cpu"), None, warm=False, contrast_change=None, compiler_share=None)
-    return StartRecord(
-        *at,
-        idle_cpu=require(record, "idle_cpu", number, place),
-        warm_up_s=require(record, "warm_up_s", (float, int), place),
-        warm=require(record, "warm", bool, place),
-        contrast_change=require(record, "contrast_change", number, place),
-        compiler_share=require(record, "compiler_share", number, place),
-    )
-
-
-def _plans(
-    folder: Path, shown: Path, keys: Mapping[str, type | tuple[type, ...]]
-) -> dict[tuple[str, str], Mapping[str, Any]]:
+def _entries(folder: Path, shown: Path) -> Sequence[Mapping[str, Any]]:
+    """The entries of plan.json."""
     if not (folder / "plan.json").is_file():
         raise DataError(f"{shown}: plan.json is missing, so the expected deliveries are unknown; measure again")
     content = _json(folder / "plan.json")
-    place = f"{shown}/plan.json"
     _check_schema(content, shown / "plan.json")
-    plans: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for record in require(content, "cells", list, place):
-        for key, kind in keys.items():
-            require(record, key, kind, place)
-        plans[record["experiment"], record["cell"]] = record
-    return plans
+    return read(_PlanFile, content, f"{shown}/plan.json").cells
+
+
+@dataclass(frozen=True, slots=True)
+class _PlanFile:
+    """plan.json; an entry is another record for each kind of run."""
+
+    schema: int
+    cells: tuple[Any, ...]
 
 
 def _footer(file: Path, columns: Sequence[Column], shown: Path) -> int:
@@ -548,7 +591,7 @@ def _footer(file: Path, columns: Sequence[Column], shown: Path) -> int:
     return rows
 
 
-def _check_rows(found: Mapping[str, int], stated: Mapping[str, Any], shown: Path) -> None:
+def _check_rows(found: Mapping[str, int], stated: Mapping[str, int], shown: Path) -> None:
     for table, rows in found.items():
         if stated.get(table) != rows:
             raise DataError(
@@ -634,7 +677,7 @@ def _check_laid_out(files: Mapping[str, Sequence[Path]], complete: Container[Lay
 
 
 def _check_passes(
-    manifest: Mapping[str, Any],
+    asked: int,
     scheduled: Sequence[CellKey],
     measured: Mapping[CellKey, set[int]],
     shown: Path,
@@ -643,9 +686,10 @@ def _check_passes(
 ) -> tuple[int, int]:
     """The number of complete passes, which have all scheduled cells of their start, and the least number expected.
 
+    asked: layouts per start
+
     Raises DataError where a pass is missing or incomplete, unless the run is read in part.
     """
-    asked = require(manifest["options"], "layouts", int, f"{shown}/manifest.json, options")
     starts: dict[tuple[str, int], list[CellKey]] = {}
     for key in scheduled:
         starts.setdefault((key.broker, key.start), []).append(key)
@@ -665,39 +709,21 @@ def _check_passes(
 
 
 def _check_cells(
-    cells: Sequence[CellKey],
-    brokers: Mapping[str, BrokerRecord],
-    starts: Sequence[StartRecord] | None,
-    plans: Mapping[tuple[str, str], Any],
-    shown: Path,
+    cells: Sequence[CellKey], manifest: ManifestRecord, plans: Container[tuple[str, str]], shown: Path, *, partial: bool
 ) -> None:
     """Raises DataError where a recorded cell has no plan or start; of an interrupted run, starts are not checked."""
-    known = None if starts is None else {(start.broker, start.start) for start in starts}
+    starts = {(start.broker, start.start) for start in manifest.starts}
     for key in cells:
         if (key.experiment, key.cell) not in plans:
             raise DataError(f"{shown}: {key} was recorded, but plan.json has no plan of it; measure again")
-        if key.broker not in brokers or (known is not None and (key.broker, key.start) not in known):
+        if key.broker not in manifest.brokers or not (partial or (key.broker, key.start) in starts):
             raise DataError(
                 f"{shown}: {key} of {key.broker} was recorded, but the manifest has no such start; measure again"
             )
 
 
-def _scheduled(run: str, schedule: Sequence[Any]) -> tuple[CellKey, ...]:
-    place = f"manifest.json of {run}, schedule"
-    return tuple(
-        CellKey(
-            run,
-            require(slot, "broker", str, place),
-            require(slot, "start", int, place),
-            require(slot, "experiment", str, place),
-            require(slot, "cell", str, place),
-        )
-        for slot in schedule
-    )
-
-
 def _partial_finding(
-    manifest: Mapping[str, Any],
+    manifest: ManifestRecord,
     cells: Sequence[CellKey],
     missing: Sequence[CellKey],
     passes: tuple[int, int] | None,
@@ -707,15 +733,14 @@ def _partial_finding(
     passes: complete ones and those asked for; None for a workload
     """
     whole = passes is None or passes[0] >= passes[1]
-    if manifest.get("outcome") == RunOutcome.COMPLETE and not missing and whole:
+    if manifest.outcome is RunOutcome.COMPLETE and not missing and whole:
         return ()
     measured = sum(key.experiment not in PREPARATION for key in cells)
     layouts = "" if passes is None else f"{passes[0]} of {passes[1]} layouts, "
     return (
         Finding(
             what="the run is not complete",
-            measured=f"{measured} of {measured + len(missing)} cells, {layouts}outcome "
-            f"{manifest.get('outcome') or 'absent'}",
+            measured=f"{measured} of {measured + len(missing)} cells, {layouts}outcome {manifest.outcome or 'absent'}",
             limit="every scheduled cell, and all traffic audited",
             advice=f"measure again; everything after the last complete {'cell' if passes is None else 'layout'} is "
             "neither audited nor counted",

@@ -20,9 +20,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from fixtures.load.group.job import Client
+from tests.support.oracles import expected_pairs
 from workloads.schema import TABLES
 from workloads.throughput.lanes import LaneAudit, audit_lane, audit_shared_lane
-from workloads.throughput.plan_json import expected_pairs
 
 ROOT = Path(__file__).parents[1]
 

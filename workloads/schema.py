@@ -366,7 +366,3 @@ class Window:
     @property
     def received_per_s(self) -> float:
         return self.received / self.elapsed_s
-
-    @property
-    def middle_ns(self) -> int:
-        return (self.begin_ns + self.end_ns) // 2

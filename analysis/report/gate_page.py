@@ -111,17 +111,17 @@ def _pairs(result: GateResult) -> Picture:
     series = tuple(
         Series(
             cell.cell,
-            tuple(PlotPoint(number, Interval(ratio)) for number, ratio in enumerate(cell.by_pair, start=1)),
+            tuple(PlotPoint(number, Interval(100 * (ratio - 1))) for number, ratio in enumerate(cell.by_pair, start=1)),
             joined=True,
         )
         for cell in result.cells[:7]
     )
     return Picture(
         "pairs",
-        "Ratio of each cell in each pair of lives",
+        "Change of each cell in each pair of lives",
         "A broker's start differs from the next by some per cent in all cells; a single bad start stands out here.",
-        "Line plot of the ratios of the cells over pairs of lives.",
-        (Panel("", "pair of lives", "candidate / baseline", series, levels=(1.0,), even=True),),
+        "Line plot of the changes of the cells over pairs of lives.",
+        (Panel("", "pair of lives", "change in %", series, levels=(0.0,), even=True),),
         low=True,
     )
 

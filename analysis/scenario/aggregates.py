@@ -151,7 +151,7 @@ def counts(spark: SparkSession, ledger: Ledger, data: Frames) -> Mapping[int, Co
 
 
 def _exact(cells: Sequence[CaseRecord]) -> bool:
-    received: dict[str, int] = {cell.key.run: cell.run.manifest.get("rows", {}).get("received", 0) for cell in cells}
+    received: dict[str, int] = {cell.key.run: (cell.run.manifest.rows or {}).get("received", 0) for cell in cells}
     return sum(received.values()) <= EXACT_ROWS
 
 
@@ -209,7 +209,7 @@ def _pace(cell: CaseRecord, rows: Rows) -> Mapping[tuple[Period, int], Pace]:
     found: dict[tuple[Period, int], Pace] = {}
     for row in rows:
         if row["producer"] is not None and row["period"] != _NO_PERIOD:
-            at = Period(row["period"]), cell.steps[cell.producers[row["producer"]]["step"]].interaction
+            at = Period(row["period"]), cell.steps[cell.producers[row["producer"]].step].interaction
             other = found.get(at, Pace(0, 0))
             found[at] = Pace(other.n + row["starts"], other.misses + (row["misses"] or 0))
     return found
@@ -248,7 +248,7 @@ class _Query:
             )
             .collect()
         )
-        known = {cell.number: {handler["number"] for handler in cell.plan["handlers"]} for cell in self._ledger.cells}
+        known = {cell.number: {handler.number for handler in cell.plan.handlers} for cell in self._ledger.cells}
         for row in rows:
             if row["cell_id"] == STRANGER:
                 refuse_strangers(data.tables["received"], "received")
@@ -279,7 +279,7 @@ class _Query:
         )
 
     def drawn(self) -> Rows:
-        numbers = [cell.number for cell in self._ledger.cells if cell.plan["arrivals"] == ArrivalProcess.POISSON]
+        numbers = [cell.number for cell in self._ledger.cells if cell.plan.arrivals is ArrivalProcess.POISSON]
         if not numbers:
             return []
         starts = self._ledger.starts.where(F.col("cell_id").isin(*numbers))
@@ -387,7 +387,7 @@ class _Query:
                 F.sum(F.col("complete").cast("int")).alias("complete"),
                 F.sum(cut.cast("int")).alias("cut"),
                 F.sum(surplus.cast("int")).alias("surplus"),
-                F.sum("wrong_size").alias("wrong_size"),
+                F.sum("wrong_size").alias("wrong"),
                 example(cut, "first_missing").alias("cut_example"),
                 example(surplus, "first_missing").alias("surplus_example"),
                 example(wrong, "wrong_step").alias("wrong_example"),

@@ -5,14 +5,14 @@ Plain arithmetic; a row states what was observed, whether it is within the limit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
-from typing import Any
+from typing import Any, TypeAlias
 
 from analysis.scenario import steady
 from analysis.scenario.aggregates import Counts, times
-from analysis.scenario.reader import CaseRecord
+from analysis.scenario.reader import CaseRecord, DriverRecord
 from analysis.scenario.results import AuditRow, AuditVerdict, Second
 from workloads.arrivals import ArrivalProcess
 from workloads.errors import WorkloadError
@@ -64,11 +64,11 @@ class AuditInput:
 
     @property
     def poisson(self) -> bool:
-        return bool(self.cell.plan["arrivals"] == ArrivalProcess.POISSON)
+        return self.cell.plan.arrivals is ArrivalProcess.POISSON
 
     @property
     def killed(self) -> bool:
-        return bool(self.cell.plan["killed"])
+        return self.cell.plan.killed
 
     @property
     def measured(self) -> tuple[Period, ...]:
@@ -113,7 +113,10 @@ def audit(material: AuditInput, flows: Mapping[tuple[Period, int], InteractionCo
     """All rows in the order of the rules: tests of the measurement, of the whole run, and of the repeat."""
     first, repeat = ([row for row in material.measured if (row is Period.REPEAT) == again] for again in (False, True))
     rows = [row for period in first for row in _published(material, flows, period)]
-    rows += [*_delivered(material), *_beyond(material)]
+    for rule, places, counted in _ZERO_CHECKS:
+        found = counted(material)
+        rows += [_none(rule, scope, *found.get(place, (0, ""))) for place, scope in places(material).items()]
+    rows.append(_clock(material))
     rows += [row for period in first for row in _steady(material, period)]
     again = [row for period in repeat for row in (*_published(material, flows, period), *_steady(material, period))]
     return (*rows, *again, *_repeated(again))
@@ -124,16 +127,16 @@ def _steps(cell: CaseRecord, interaction: int) -> list[int]:
     return [number for number, step in enumerate(cell.steps) if step.interaction == interaction]
 
 
-def _drivers(cell: CaseRecord, interaction: int) -> list[Mapping[str, Any]]:
-    return [driver for driver in cell.plan["drivers"] if cell.steps[driver["step"]].interaction == interaction]
+def _drivers(cell: CaseRecord, interaction: int) -> list[DriverRecord]:
+    return [driver for driver in cell.plan.drivers if cell.steps[driver.step].interaction == interaction]
 
 
-def _drawn(material: AuditInput, driver: Mapping[str, Any], period: Period) -> float:
-    drawn = material.counts.drawn.get((period, driver["number"]), 0)
-    row = material.counts.drivers.get(driver["number"])
+def _drawn(material: AuditInput, driver: DriverRecord, period: Period) -> float:
+    drawn = material.counts.drawn.get((period, driver.number), 0)
+    row = material.counts.drivers.get(driver.number)
     span = material.periods[period]
     last_ns = span["begin_ns"] if row is None else max(row.last_planned_ns, span["begin_ns"])
-    rest = max(0.0, (span["end_ns"] - last_ns) / 1e9) * driver["rate_per_s"]
+    rest = max(0.0, (span["end_ns"] - last_ns) / 1e9) * driver.rate_per_s
     return drawn + (rest if rest > _SILENT_GAPS else 0.0)
 
 
@@ -141,16 +144,21 @@ def _published(
     material: AuditInput, flows: Mapping[tuple[Period, int], InteractionCounts], period: Period
 ) -> Iterator[AuditRow]:
     mine = [flows[period, number] for number in material.cell.model.interactions]
-    for one in mine:
-        yield _count(material, one, period, limits.INPUT_RATE, one.started, one.expected_started)
-    for one in mine:
-        yield _count(material, one, period, limits.SENT, one.sent, one.expected_sent)
-    for one in mine:
-        yield _count(material, one, period, limits.RECEIVED, one.received, one.expected_received)
-    for one in mine:
-        yield _pacing(one, period)
-    for handler in material.cell.plan["handlers"]:
-        yield _delivery_time(material, handler["number"], period)
+    for rule, observed, expected in _COUNTS:
+        for of in mine:
+            yield _count(material, of, period, rule, getattr(of, observed), getattr(of, expected))
+    for of in mine:
+        yield _pacing(of, period)
+    for handler in material.cell.plan.handlers:
+        yield _delivery_time(material, handler.number, period)
+
+
+#: A rule for the counts of an interaction, and the fields of `InteractionCounts` that it compares.
+_COUNTS = (
+    (limits.INPUT_RATE, "started", "expected_started"),
+    (limits.SENT, "sent", "expected_sent"),
+    (limits.RECEIVED, "received", "expected_received"),
+)
 
 
 def _count(
@@ -200,49 +208,8 @@ def _delivery_time(material: AuditInput, handler: int, period: Period) -> AuditR
     return AuditRow(rule, scope, found.p90_ms, AuditVerdict.FAIL, why=why, period=period)
 
 
-def _delivered(material: AuditInput) -> Iterator[AuditRow]:
-    """One row per destination and subscriber; if the broker was killed, for persistent messages only."""
-    cell, lost = material.cell, material.counts.lost
-    for destination, audience in sorted({(to, audience) for (to, _), audience in cell.audiences.items()}):
-        if material.killed and not cell.steps[cell.destination_steps[destination]].persistent:
-            continue
-        row = lost.get((destination, audience))
-        missing = 0 if row is None else row["n"]
-        why = "" if row is None else f"{missing} missing, first {_message(cell, row['example'])}"
-        yield _none(limits.DELIVERY, cell.subscriber(destination, audience), missing, why)
-
-
-def _beyond(material: AuditInput) -> Iterator[AuditRow]:
-    cell, counts = material.cell, material.counts
-    handlers = [one["number"] for one in cell.plan["handlers"]]
-    persistent = {number for number, step in enumerate(cell.steps) if step.persistent}
-    again: dict[int, tuple[int, Any]] = {}
-    for (_, destination, audience), row in counts.heard.items():
-        if row["again"] and not (material.killed and cell.destination_steps[destination] not in persistent):
-            number, example = again.get(audience, (0, None))
-            again[audience] = number + row["again"], min(filter(None, (example, row["example"])))
-    for handler in handlers:
-        number, example = again.get(handler, (0, None))
-        yield _none(limits.DUPLICATES, cell.name(handler), number, f"first {_message(cell, example)}")
-    for rule, rows, count, example_name in (
-        (limits.ORDER, counts.disorder, ("n",), "example"),
-        (limits.LOCATION, counts.amiss, ("strays",), "strays_example"),
-        (limits.CONTENT, counts.amiss, ("altered", "strange"), "altered_example"),
-    ):
-        for handler in handlers:
-            found = rows.get(handler)
-            number = 0 if found is None else sum(found[name] for name in count)
-            example = None if found is None or not number else found[example_name] or found["strange_example"]
-            yield _none(rule, cell.name(handler), number, f"first {_message(cell, example)}")
-    for number in cell.model.interactions:
-        yield _of_executions(material, limits.CONTENT, number, "wrong_size", "wrong_example")
-    for driver in cell.plan["drivers"]:
-        yield _starts(material, driver)
-    for number in cell.model.interactions:
-        yield _of_executions(material, limits.CHAINS, number, "cut", "cut_example")
-    for number in cell.model.interactions:
-        yield _of_executions(material, limits.SURPLUS, number, "surplus", "surplus_example")
-    yield _clock(material)
+#: By place, what is counted there and the first example; a place where nothing is counted may be absent.
+_Counted: TypeAlias = dict[Any, tuple[int, str]]
 
 
 def _none(rule: Rule, scope: str, number: int, why: str) -> AuditRow:
@@ -252,45 +219,118 @@ def _none(rule: Rule, scope: str, number: int, why: str) -> AuditRow:
     return AuditRow(rule, scope, number, AuditVerdict.FAIL, why=why)
 
 
-def _of_executions(material: AuditInput, rule: Rule, interaction: int, count: str, example_name: str) -> AuditRow:
-    rows = [row for (_, number), row in material.counts.executions.items() if number == interaction]
-    number = sum(row[count] for row in rows)
-    example = min((row[example_name] for row in rows if row[example_name]), default=None)
-    why = ""
-    if number and example is not None:
-        words = {"cut": "{} was not sent", "surplus": "more messages than the tables have", "wrong_size": "{}"}[count]
-        step = "" if example["step"] is None else material.cell.steps[example["step"]].message
-        why = f"first {_execution(material.cell, example['execution'])}: {words.format(step)}"
-    return _none(rule, f"interaction {interaction}", number, why)
+def _subscribers(material: AuditInput) -> dict[Any, str]:
+    """By (destination, audience); if the broker was killed, for persistent messages only."""
+    cell = material.cell
+    places = sorted({(to, audience) for (to, _), audience in cell.audiences.items() if _audited(material, to)})
+    return {place: cell.subscriber(*place) for place in places}
 
 
-def _starts(material: AuditInput, driver: Mapping[str, Any]) -> AuditRow:
-    cell, scope = material.cell, material.cell.name(driver["number"])
-    row = material.counts.drivers.get(driver["number"])
-    if row is None:
-        load_s = sum(
-            material.elapsed_s(period) for period in material.periods if period in (*_MEASURED, Period.WARM_UP)
+def _handlers(material: AuditInput) -> dict[Any, str]:
+    return {handler.number: material.cell.name(handler.number) for handler in material.cell.plan.handlers}
+
+
+def _starters(material: AuditInput) -> dict[Any, str]:
+    return {driver.number: material.cell.name(driver.number) for driver in material.cell.plan.drivers}
+
+
+def _interactions(material: AuditInput) -> dict[Any, str]:
+    return {number: f"interaction {number}" for number in material.cell.model.interactions}
+
+
+def _audited(material: AuditInput, destination: int) -> bool:
+    """Whether the messages to a destination are audited: of a killed broker only persistent messages."""
+    cell = material.cell
+    return not material.killed or cell.steps[cell.destination_steps[destination]].persistent
+
+
+def _lost(material: AuditInput) -> _Counted:
+    return {
+        place: (row["n"], f"{row['n']} missing, {_first(material.cell, row['example'])}")
+        for place, row in material.counts.lost.items()
+    }
+
+
+def _again(material: AuditInput) -> _Counted:
+    found: dict[int, tuple[int, Any]] = {}
+    for (_, destination, audience), row in material.counts.heard.items():
+        if row["again"] and _audited(material, destination):
+            number, example = found.get(audience, (0, None))
+            found[audience] = number + row["again"], min(filter(None, (example, row["example"])))
+    return {audience: (number, _first(material.cell, example)) for audience, (number, example) in found.items()}
+
+
+def _disordered(material: AuditInput) -> _Counted:
+    rows = material.counts.disorder.items()
+    return {handler: (row["n"], _first(material.cell, row["example"])) for handler, row in rows}
+
+
+def _amiss(example: str, *columns: str) -> Callable[[AuditInput], _Counted]:
+    return lambda material: {
+        handler: (
+            sum(row[column] for column in columns),
+            _first(material.cell, row[example] or row["strange_example"]),
         )
-        planned = load_s * driver["rate_per_s"]
-        return _none(limits.STARTS, scope, floor(planned) if planned > _SURE_STARTS else 0, "it started nothing")
-    first = Execution(cell.steps[driver["step"]].interaction, driver["sender"], 0).id
-    missing = max(0, row.last - first + 1 - row.n)
-    return _none(limits.STARTS, scope, missing, f"{row.n} of {row.last - first + 1} executions recorded")
+        for handler, row in material.counts.amiss.items()
+    }
+
+
+def _not_started(material: AuditInput) -> _Counted:
+    cell, found = material.cell, {}
+    load_s = sum(material.elapsed_s(period) for period in material.periods if period in {*_MEASURED, Period.WARM_UP})
+    for driver in cell.plan.drivers:
+        row, planned = material.counts.drivers.get(driver.number), load_s * driver.rate_per_s
+        if row is not None:
+            due = row.last - Execution(cell.steps[driver.step].interaction, driver.sender, 0).id + 1
+            found[driver.number] = max(0, due - row.n), f"{row.n} of {due} executions recorded"
+        elif planned > _SURE_STARTS:
+            found[driver.number] = floor(planned), "it started nothing"
+    return found
+
+
+def _of_executions(column: str, words: str) -> Callable[[AuditInput], _Counted]:
+    """Counts a column of the executions; `words`: with the example's message type in place of {}."""
+
+    def counted(material: AuditInput) -> _Counted:
+        found: dict[int, tuple[int, Any]] = {}
+        for (_, interaction), row in material.counts.executions.items():
+            number, example = found.get(interaction, (0, None))
+            examples = filter(None, (example, row[f"{column}_example"]))
+            found[interaction] = number + row[column], min(examples, default=None)
+        return {place: (number, _at_fault(material.cell, words, first)) for place, (number, first) in found.items()}
+
+    return counted
+
+
+def _at_fault(cell: CaseRecord, words: str, example: Any) -> str:
+    if example is None:
+        return ""
+    step = "" if example["step"] is None else cell.steps[example["step"]].message
+    return f"first {_execution(cell, example['execution'])}: {words.format(step)}"
+
+
+#: The tests of the whole run by a count that must be zero: rule, places with their names, and the counts.
+_ZERO_CHECKS: tuple[tuple[Rule, Callable[[AuditInput], dict[Any, str]], Callable[[AuditInput], _Counted]], ...] = (
+    (limits.DELIVERY, _subscribers, _lost),
+    (limits.DUPLICATES, _handlers, _again),
+    (limits.ORDER, _handlers, _disordered),
+    (limits.LOCATION, _handlers, _amiss("strays_example", "strays")),
+    (limits.CONTENT, _handlers, _amiss("altered_example", "altered", "strange")),
+    (limits.CONTENT, _interactions, _of_executions("wrong", "{}")),
+    (limits.STARTS, _starters, _not_started),
+    (limits.CHAINS, _interactions, _of_executions("cut", "{} was not sent")),
+    (limits.SURPLUS, _interactions, _of_executions("surplus", "more messages than the tables have")),
+)
 
 
 def _clock(material: AuditInput) -> AuditRow:
     """All processes share a host's monotonic clock: no message may be received before it was sent."""
     rows = material.counts.overall.values()
     ahead_ms = max((-row["shortest"] / 1e6 for row in rows if row["shortest"] is not None), default=0.0)
-    why = "all clients are on one host and share its CLOCK_MONOTONIC"
     if ahead_ms > 0:
-        return AuditRow(
-            limits.CLOCK,
-            "run",
-            ahead_ms,
-            AuditVerdict.FAIL,
-            why="a message was received before it was sent: clocks differ",
-        )
+        why = "a message was received before it was sent: clocks differ"
+        return AuditRow(limits.CLOCK, "run", ahead_ms, AuditVerdict.FAIL, why=why)
+    why = "all clients are on one host and share its CLOCK_MONOTONIC"
     return AuditRow(limits.CLOCK, "run", 0, AuditVerdict.PASS, why=why)
 
 
@@ -330,22 +370,17 @@ def _within(material: AuditInput, period: Period) -> list[Second]:
 def _repeated(rows: Sequence[AuditRow]) -> Iterator[AuditRow]:
     if rows:
         failed = [row for row in rows if row.verdict is AuditVerdict.FAIL]
-        why = "" if not failed else f"first {failed[0].rule.name}, {failed[0].scope}"
-        yield AuditRow(
-            limits.REPEATED,
-            "run",
-            len(failed),
-            AuditVerdict.FAIL if failed else AuditVerdict.PASS,
-            why=why,
-            period=Period.REPEAT,
-        )
+        why = f"first {failed[0].rule.name}, {failed[0].scope}" if failed else ""
+        verdict = AuditVerdict.FAIL if failed else AuditVerdict.PASS
+        yield AuditRow(limits.REPEATED, "run", len(failed), verdict, why=why, period=Period.REPEAT)
 
 
-def _message(cell: CaseRecord, example: Any) -> str:
+def _first(cell: CaseRecord, example: Any) -> str:
+    """The first example of a failure for display; empty if there is none."""
     if example is None:
         return ""
     return (
-        f"message {example['position']} of {sender(cell, example['producer'])}, "
+        f"first message {example['position']} of {sender(cell, example['producer'])}, "
         f"{_execution(cell, example['execution'])}"
     )
 
@@ -354,14 +389,14 @@ def sender(cell: CaseRecord, producer: int) -> str:
     """A producer for display: its kind, place and message type."""
     if producer not in cell.producers:
         return f"producer {producer}"
-    handler = producer < len(cell.plan["handlers"])
+    handler = producer < len(cell.plan.handlers)
     return f"the {'handler' if handler else 'driver'} {cell.name(producer)}"
 
 
 def _execution(cell: CaseRecord, number: int) -> str:
     """An execution for display: its number, interaction and starting location."""
     try:
-        one = Execution.of(number)
+        execution = Execution.of(number)
     except WorkloadError:
         return f"execution {number:#x}"
-    return f"execution {one.number} of interaction {one.interaction} at {cell.model.origin(one)}"
+    return f"execution {execution.number} of interaction {execution.interaction} at {cell.model.origin(execution)}"

@@ -1,20 +1,17 @@
-"""Deviations of a run from the published rules, and findings that make its result doubtful, as text."""
+"""Deviations of a run from its workload's run rules, and findings that make its result doubtful, as text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from analysis.results import Finding
 from analysis.scenario.aggregates import EXACT_ROWS
 from analysis.scenario.audit import AuditInput
 from analysis.scenario.one_host import on_one_host
-from analysis.scenario.results import ONE_HOST, AuditRow, AuditVerdict, PeriodResult, Recovery
-from workloads.arrivals import ArrivalProcess
-from workloads.capabilities import Transactions
+from analysis.scenario.results import AuditRow, AuditVerdict, PeriodResult, Recovery
 from workloads.limits import LATENESS, LATENESS_FLOOR, LOAD_CPU
 from workloads.scenario import limits
-from workloads.scenario.model import Consumption
+from workloads.scenario.deviations import Conduct
 from workloads.scenario.periods import Period
 from workloads.schema import BY_URL
 from workloads.status import VerdictKind
@@ -25,70 +22,56 @@ NAMED = 5
 #: Provider of the suite's own broker for tests.
 _REFERENCE = "reference"
 
+_NO_RESULT = (
+    "there is no valid result at this BASE; `python -m analysis audit` lists every row, and the run directory has the "
+    "broker's log"
+)
+
+#: What a verdict of a test means for the result: the words, the advice, the consequence.
+_CONSEQUENCES = {
+    AuditVerdict.FAIL: ("fails", _NO_RESULT, VerdictKind.INVALID),
+    AuditVerdict.NOT_JUDGED: (
+        "was not judged",
+        "measure longer (--length official), or at a higher BASE",
+        VerdictKind.UNVERIFIED,
+    ),
+}
+
 
 def store(material: AuditInput) -> str:
     """Where persistent messages were stored, and whether a confirmed message was on disk."""
-    facts = _facts(material)
-    options = facts.get("options") or {}
-    words = [f"store={options['store']}"] if options.get("store") else []
-    words += [f"sync={options['sync']}"] if options.get("sync") else []
-    synced = {True: "synced", False: "not synced", None: "not known whether synced"}[_synced(material)]
+    broker = material.cell.broker
+    words = [f"{name}={value}" for name in ("store", "sync") if (value := broker.options.get(name))]
+    synced = {True: "synced", False: "not synced", None: "not known whether synced"}[broker.capabilities.synced]
     return f"{', '.join(words)}: {synced}" if words else synced
 
 
 def deviations(material: AuditInput) -> tuple[str, ...]:
-    """The deviations from the run rules, each with its section."""
-    return (*_host(material), *_lengths(material), *_delivery(material), *_setting(material))
+    """The deviations from the run rules of the workload, each with its section."""
+    run = conduct(material)
+    rows = (str(row).format(run=run) for row in material.cell.workload.deviations if row.applies(run))
+    return (*rows, *material.cell.model.deviations)
 
 
-def _host(material: AuditInput) -> Iterator[str]:
-    if on_one_host(material.cell.key.broker, _facts(material)):
-        yield ONE_HOST
-
-
-def _lengths(material: AuditInput) -> Iterator[str]:
-    if material.killed:
-        return
-    for period, rule in material.cell.workload.lengths.items():
-        length = material.elapsed_s(period) if period in material.periods else 0.0
-        if length < rule.limit:
-            yield f"the {period} of {length:.0f} s is shorter than {rule.limit:.0f} s (section 3.1)"
-    if Period.REPEAT not in material.periods:
-        yield "no repeated measurement (section 3.4)"
-    elif material.elapsed_s(Period.REPEAT) < 0.999 * material.elapsed_s(Period.MEASUREMENT):
-        yield "the repeated measurement is shorter than the first (section 3.4)"
-
-
-def _delivery(material: AuditInput) -> Iterator[str]:
-    plan, steps = material.cell.plan, material.cell.steps
-    if any(step.transacted for step in steps) and plan["transactions"] != Transactions.FULL:
-        words = {
-            Transactions.SEND_ONLY: "messages consumed in a transaction are acknowledged outside it",
-            Transactions.NONE: "there are no transactions",
-        }
-        yield f"{words[Transactions(plan['transactions'])]} (sections 4.2.2 and 4.3)"
-    facts = _facts(material)
-    row = facts.get("capabilities") or {}
-    if any(step.transacted for step in steps) and not row.get("atomic", True):
-        yield "a COMMIT is confirmed before the queues have its messages, and may take effect in part (section 4.3)"
-    if plan["consumption"] != Consumption.STRICT:
-        yield "a message may be delivered before the previous one is acknowledged (section 4.2.1)"
-    if any(step.persistent for step in steps) and _synced(material) is not True:
-        yield f"persistent messages may be confirmed before they are on disk: {store(material)} (section 5.1)"
-    marked = row.get("crash_marked")
-    kinds = {str(step.kind) for step in steps if step.persistent}
-    if marked is not None and (unmarked := sorted(kinds - set(marked))):
-        yield f"{' and '.join(unmarked)} redeliveries after a crash lack the redelivered flag (section 4.2.2)"
-    if facts.get("provider") == BY_URL:
-        yield "the broker was given by its URL: its host, configuration and store are not known (section 6.1)"
-    if facts.get("provider") == _REFERENCE or str(facts.get("product", "")).lower().startswith(_REFERENCE):
-        yield "the suite's own test broker is not a product (section 2.4)"
-
-
-def _setting(material: AuditInput) -> Iterator[str]:
-    yield from material.cell.model.deviations
-    if material.cell.plan["arrivals"] != ArrivalProcess.CONSTANT:
-        yield "starts are drawn at random, not paced (section 3.6.1)"
+def conduct(material: AuditInput) -> Conduct:
+    """How the run of a cell was conducted."""
+    cell, broker = material.cell, material.cell.broker
+    return Conduct(
+        one_host=on_one_host(cell.key.broker, {"provider": broker.provider}),
+        by_url=broker.provider == BY_URL,
+        reference=_REFERENCE in {broker.provider, (broker.product or "").lower()[: len(_REFERENCE)]},
+        store=store(material),
+        synced=broker.capabilities.synced,
+        atomic=broker.capabilities.atomic,
+        killed=material.killed,
+        lengths_s={period: material.elapsed_s(period) if period in material.periods else 0.0 for period in Period},
+        consumption=cell.plan.consumption,
+        transactions=cell.plan.transactions,
+        arrivals=cell.plan.arrivals,
+        transacted=any(step.transacted for step in cell.steps),
+        persistent=frozenset(step.kind for step in cell.steps if step.persistent),
+        crash_marked=frozenset(broker.capabilities.crash_marked),
+    )
 
 
 def findings(
@@ -98,29 +81,17 @@ def findings(
     """Failed tests, tests that were not judged, and further remarks."""
     broker = material.cell.key.broker
     for rule in dict.fromkeys(row.rule for row in rows):
-        failed = [row for row in rows if row.rule == rule and row.verdict is AuditVerdict.FAIL]
-        unjudged = [row for row in rows if row.rule == rule and row.verdict is AuditVerdict.NOT_JUDGED]
-        if failed:
-            places = "" if len(failed) == 1 else f" and {len(failed) - 1} more"
-            yield Finding(
-                f"{rule.name} fails",
-                f"{failed[0].scope}: {failed[0].why or failed[0].observed}{places}",
-                f"{rule.limit:g} {rule.unit}; {rule.source}",
-                "there is no valid result at this BASE; `python -m analysis audit` lists every row, and the run "
-                "directory has the broker's log",
-                VerdictKind.INVALID,
-                broker,
-            )
-        if unjudged:
-            places = "" if len(unjudged) == 1 else f" and {len(unjudged) - 1} more"
-            yield Finding(
-                f"{rule.name} was not judged",
-                f"{unjudged[0].scope}: {unjudged[0].why}{places}",
-                f"{rule.limit:g} {rule.unit}; {rule.source}",
-                "measure longer (--length official), or at a higher BASE",
-                VerdictKind.UNVERIFIED,
-                broker,
-            )
+        for verdict, (words, advice, consequence) in _CONSEQUENCES.items():
+            if found := [row for row in rows if row.rule == rule and row.verdict is verdict]:
+                more = "" if len(found) == 1 else f" and {len(found) - 1} more"
+                yield Finding(
+                    f"{rule.name} {words}",
+                    f"{found[0].scope}: {found[0].why or found[0].observed}{more}",
+                    f"{rule.limit:g} {rule.unit}; {rule.source}",
+                    advice,
+                    consequence,
+                    broker,
+                )
     behind = sum(backlog.values()) > sum(period.received_per_s for period in periods[:1])
     if behind and any(row.verdict is AuditVerdict.FAIL for row in rows):
         named = ", ".join(f"{name} {number}" for name, number in list(backlog.items())[:NAMED])
@@ -135,7 +106,7 @@ def findings(
     yield from _in_doubt(material, recovery)
     for period in periods:
         yield from _load(material, period)
-    if sum(material.cell.run.manifest.get("rows", {}).get(table, 0) for table in ("received",)) > EXACT_ROWS:
+    if (material.cell.run.manifest.rows or {}).get("received", 0) > EXACT_ROWS:
         yield Finding(
             "percentiles are approximate",
             f"more than {EXACT_ROWS} deliveries",
@@ -188,7 +159,7 @@ def _load(material: AuditInput, period: PeriodResult) -> Iterator[Finding]:
             "assign a separate CPU to the load, or choose a lower BASE",
             broker=broker,
         )
-    workers: Any = material.cell.run.manifest["options"].get("workers", 1)
+    workers = material.cell.run.manifest.options.workers
     if period.load_cpu > LOAD_CPU.limit * workers:
         yield Finding(
             f"load CPU in the {period.period}",
@@ -197,19 +168,3 @@ def _load(material: AuditInput, period: PeriodResult) -> Iterator[Finding]:
             "the load generator itself may cause the delivery times: use more workers (--workers)",
             broker=broker,
         )
-
-
-def _facts(material: AuditInput) -> dict[str, Any]:
-    return dict(material.cell.run.manifest["brokers"].get(material.cell.key.broker, {}))
-
-
-def _synced(material: AuditInput) -> bool | None:
-    """Whether the store is synced, from the recorded capabilities or, in older records, from the options."""
-    facts = _facts(material)
-    known = (facts.get("capabilities") or {}).get("synced")
-    options = facts.get("options") or {}
-    if options.get("store") == "memory" or options.get("sync", "always") != "always":
-        return False
-    if known is None and options.get("sync") == "always":
-        return True
-    return known

@@ -34,7 +34,7 @@ SIZES = pa.schema([("cell_id", pa.int32()), ("step", pa.int32()), ("column", pa.
 
 def templates(cell: CaseRecord, most: Mapping[tuple[int, int], int]) -> pa.Table:
     """The messages of one period; `most`: (interaction, origin) -> the highest number of an execution."""
-    copies = [destination["copies"] for destination in cell.plan["destinations"]]
+    copies = [destination.copies for destination in cell.plan.destinations]
     columns: list[list[int]] = [[] for _ in TEMPLATE]
     for (interaction, origin), largest in most.items():
         for phase in range(min(largest + 1, cell.model.interactions[interaction].period)):

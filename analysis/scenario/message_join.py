@@ -20,7 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 from analysis.errors import DataError
 from analysis.run_directory import STRANGER, Frames, refuse_strangers
 from analysis.scenario import execution_ids, expected
-from analysis.scenario.reader import CaseRecord
+from analysis.scenario.reader import CaseRecord, DriverRecord
 from workloads.scenario.execution import NUMBER_BITS, Execution
 from workloads.scenario.periods import Period
 from workloads.schema import PART_POSITIONS
@@ -112,7 +112,7 @@ def _ledger(
     written = keep(_written(spark, data.tables["sent"], cells))
     settled, most = _check_written(written, data.tables["sent"], cells)
     copies = keep(_copies(spark, data.tables["received"], written, cells))
-    heard = keep(_heard(copies, [cell.number for cell in cells if cell.plan["killed"]]))
+    heard = keep(_heard(copies, [cell.number for cell in cells if cell.plan.killed]))
     counted, unsettled = (written, None) if settled else _counted(written, heard, keep)
     starts = counted.where("is_driver")
     apart = keep(
@@ -139,18 +139,18 @@ def within(table: DataFrame, periods: DataFrame, instant: str, how: str = "inner
 
 def _written(spark: SparkSession, sent: DataFrame, cells: Sequence[CaseRecord]) -> DataFrame:
     """All rows of `sent` with the sender's place; the rows of a driver also have its interaction and mean gap."""
-    drivers = {(cell.number, driver["number"]): driver for cell in cells for driver in cell.plan["drivers"]}
+    drivers = {(cell.number, driver.number): driver for cell in cells for driver in cell.plan.drivers}
     producers = [
         (
             cell.number,
             number,
-            one["sender"],
+            producer.sender,
             (cell.number, number) in drivers,
-            cell.steps[one["step"]].interaction,
-            1e9 / one["rate_per_s"] if (cell.number, number) in drivers else None,
+            cell.steps[producer.step].interaction,
+            1e9 / drivers[cell.number, number].rate_per_s if (cell.number, number) in drivers else None,
         )
         for cell in cells
-        for number, one in cell.producers.items()
+        for number, producer in cell.producers.items()
     ]
     places = frame(
         spark,
@@ -158,9 +158,9 @@ def _written(spark: SparkSession, sent: DataFrame, cells: Sequence[CaseRecord]) 
         "cell_id int, producer int, sender int, is_driver boolean, of_interaction int, gap_ns double",
     )
     destinations = [
-        (cell.number, number, one["copies"], cell.steps[step].persistent)
+        (cell.number, number, destination.copies, cell.steps[step].persistent)
         for cell in cells
-        for number, (one, step) in enumerate(zip(cell.plan["destinations"], cell.destination_steps, strict=True))
+        for number, (destination, step) in enumerate(zip(cell.plan.destinations, cell.destination_steps, strict=True))
     ]
     return (
         sent.select(*MESSAGE, "execution", "step", "destination", "planned_ns", "sent_ns", "settled_ns", "body_bytes")
@@ -212,16 +212,16 @@ def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[CaseReco
                 f"{where}: {row['messages']} messages have positions {row['first']} to {row['last']}, expected 0, 1, "
                 "2, ... without a gap; the record of sent messages is incomplete: measure again"
             )
-        one = numbers[row["cell_id"]].producers[row["producer"]]
-        if "rate_per_s" in one:
-            interaction = numbers[row["cell_id"]].steps[one["step"]].interaction
-            number = row["highest"] - Execution(interaction, one["sender"], 0).id
+        producer = numbers[row["cell_id"]].producers[row["producer"]]
+        if isinstance(producer, DriverRecord):
+            interaction = numbers[row["cell_id"]].steps[producer.step].interaction
+            number = row["highest"] - Execution(interaction, producer.sender, 0).id
             if row["planned"] != row["messages"] or row["highest"] - row["lowest"] > number or number >> NUMBER_BITS:
                 raise DataError(
                     f"{where}: starts without a planned instant, or executions of another driver; the record is "
                     "incomplete: measure again"
                 )
-            most[row["cell_id"]][interaction, one["sender"]] = number
+            most[row["cell_id"]][interaction, producer.sender] = number
     return all(row["settled"] == row["messages"] for row in rows), most
 
 

@@ -15,7 +15,7 @@ from analysis.scenario import audit, deviations, recovery, timeline
 from analysis.scenario.aggregates import Counts, counts, instants, percentiles_ms, times
 from analysis.scenario.audit import AuditInput, InteractionCounts
 from analysis.scenario.message_join import ledger
-from analysis.scenario.reader import CaseRecord, ScenarioRecord, cells, comparable, open_runs, warnings
+from analysis.scenario.reader import CaseRecord, HandlerRecord, ScenarioRecord, cells, comparable, open_runs, warnings
 from analysis.scenario.results import (
     HandlerResult,
     InteractionResult,
@@ -63,8 +63,8 @@ def _analysed(spark: SparkSession, runs: Sequence[ScenarioRecord]) -> tuple[Work
 
 
 def _check_periods(cell: CaseRecord, periods: Mapping[Period, Any]) -> None:
-    needed = {Period.KILLED} if cell.plan["killed"] else {Period.MEASUREMENT}
-    needed |= {Period.REPEAT} if cell.plan["repeat"] and not cell.plan["killed"] else set()
+    needed = {Period.KILLED} if cell.plan.killed else {Period.MEASUREMENT}
+    needed |= {Period.REPEAT} if cell.plan.repeat and not cell.plan.killed else set()
     if missing := needed - set(periods):
         raise DataError(
             f"periods of {cell.key}: {', '.join(sorted(missing))} is missing; the record is incomplete: measure again"
@@ -102,11 +102,11 @@ def _result(
         run=cell.key.run,
         path=cell.run.path,
         key=cell.key,
-        broker_title=cell.run.brokers[cell.key.broker].title,
+        broker_title=cell.broker.title,
         topology=cell.model.name,
         base=cell.model.base,
-        consumption=cell.plan["consumption"],
-        transactions=cell.plan["transactions"],
+        consumption=cell.plan.consumption,
+        transactions=cell.plan.transactions,
         periods=measured,
         audit=rows,
         recovery=killed,
@@ -118,8 +118,8 @@ def _result(
         slices=tuple(_slices(cell, counted)),
         slice_s=counted.slice_s,
         backlog_by_destination=backlog,
-        plan=cell.plan,
-        manifest=cell.run.manifest,
+        plan=cell.run.entries[cell.key.experiment, cell.key.cell],
+        manifest=cell.run.facts,
         spans=tuple(
             Span(period, (row["begin_ns"] - load_ns) / 1e9, (row["end_ns"] - row["begin_ns"]) / 1e9)
             for period, row in periods.items()
@@ -148,7 +148,7 @@ def _slices(cell: CaseRecord, counted: Counts) -> Iterator[PeriodSlice]:
             p50_ms, p90_ms, _ = percentiles_ms(row)
             yield PeriodSlice(
                 cell.steps[cell.destination_steps[row["destination"]]].message,
-                cell.plan["destinations"][row["destination"]]["name"],
+                cell.plan.destinations[row["destination"]].name,
                 row["slice"] * counted.slice_s,
                 row["copies"],
                 p50_ms,
@@ -180,7 +180,7 @@ def _period(
             _interaction(material, flows[period, number], period, seconds) for number in cell.model.interactions
         ),
         steps=tuple(_step(material, number, period) for number in range(len(cell.steps))),
-        handlers=tuple(_handler(material, handler, period) for handler in cell.plan["handlers"]),
+        handlers=tuple(_handler(material, handler, period) for handler in cell.plan.handlers),
     )
 
 
@@ -223,7 +223,7 @@ def _step(material: AuditInput, number: int, period: Period) -> StepResult:
     return StepResult(step.interaction, step.message, sent, received, received_bytes, times(row))
 
 
-def _handler(material: AuditInput, one: Mapping[str, Any], period: Period) -> HandlerResult:
-    row = material.counts.handlers.get((period, one["number"]))
-    message = material.cell.steps[one["step"]].message
-    return HandlerResult(one["number"], one["place"], message, 0 if row is None else row["n"], times(row))
+def _handler(material: AuditInput, handler: HandlerRecord, period: Period) -> HandlerResult:
+    row = material.counts.handlers.get((period, handler.number))
+    message = material.cell.steps[handler.step].message
+    return HandlerResult(handler.number, handler.place, message, 0 if row is None else row["n"], times(row))

@@ -6,23 +6,89 @@ Decides which runs can be read and which can be compared; computes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from analysis.errors import DataError
 from analysis.results import CellKey
-from analysis.run_directory import RunRecord, read_run, require, resolve_runs
+from analysis.run_directory import BrokerRecord, ManifestRecord, PlanRecord, RunRecord, read_run, resolve_runs
 from analysis.scenario.results import LoggedWarnings, Warnings
+from workloads.arrivals import ArrivalProcess
+from workloads.capabilities import Transactions
 from workloads.errors import WorkloadError
+from workloads.messaging import DestinationKind
 from workloads.registry import WORKLOADS
+from workloads.scenario.model import Consumption
 from workloads.scenario.workload import Address, Model, StepSpec, Workload
-from workloads.schema import LOAD, RunKind, Severity
+from workloads.schema import LOAD, RunKind
 
 
 @dataclass(frozen=True, slots=True)
-class ScenarioRecord(RunRecord):
+class DestinationRecord:
+    """A destination of a plan."""
+
+    kind: DestinationKind
+    name: str
+    #: Copies per message.
+    copies: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerRecord:
+    """A handler or driver of a plan."""
+
+    number: int
+    #: Name of its location for display.
+    place: str
+    #: Number of its location.
+    sender: int
+    #: Number of the message type that it consumes or starts.
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerRecord(ProducerRecord):
+    """An event handler of a plan; see `workloads.scenario.model.Handler`."""
+
+    subscriptions: tuple[int, ...]
+    transacted: bool
+    durable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DriverRecord(ProducerRecord):
+    """A driver of a plan."""
+
+    #: Starts per second.
+    rate_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioPlan(PlanRecord):
+    """An entry of plan.json of a business workload, as `workloads.scenario.plan_json.plan_entry` writes it."""
+
+    workload: str
+    topology: Mapping[str, Any]
+    base: int
+    consumption: Consumption
+    #: What the broker supports; a run may have several brokers, see `cells`.
+    transactions: Transactions
+    arrivals: ArrivalProcess
+    seed: int
+    lengths: Mapping[str, Any]
+    repeat: bool
+    killed: bool
+    #: Names of the message types.
+    steps: tuple[str, ...]
+    destinations: tuple[DestinationRecord, ...]
+    handlers: tuple[HandlerRecord, ...]
+    drivers: tuple[DriverRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioRecord(RunRecord[ManifestRecord, ScenarioPlan]):
     """A readable run directory of a business workload."""
 
     #: The models of the planned cells, by (experiment, cell).
@@ -37,12 +103,17 @@ class CaseRecord:
     number: int
     key: CellKey
     run: ScenarioRecord
-    plan: Mapping[str, Any]
+    #: With the transactions that its broker supports.
+    plan: ScenarioPlan
     model: Model
 
     @property
     def workload(self) -> Workload:
-        return WORKLOADS[self.plan["workload"]]
+        return WORKLOADS[self.plan.workload]
+
+    @property
+    def broker(self) -> BrokerRecord:
+        return self.run.manifest.brokers[self.key.broker]
 
     @property
     def steps(self) -> tuple[StepSpec, ...]:
@@ -59,9 +130,9 @@ class CaseRecord:
         return tuple(address.step for address in self.model.addresses)
 
     @cached_property
-    def producers(self) -> Mapping[int, Mapping[str, Any]]:
+    def producers(self) -> Mapping[int, ProducerRecord]:
         """Handlers and drivers, by number."""
-        return {producer["number"]: producer for producer in (*self.plan["handlers"], *self.plan["drivers"])}
+        return {producer.number: producer for producer in (*self.plan.handlers, *self.plan.drivers)}
 
     @cached_property
     def audiences(self) -> Mapping[tuple[int, int], int]:
@@ -75,13 +146,13 @@ class CaseRecord:
 
     def name(self, number: int) -> str:
         """A producer for display, such as "SM1 orderConf": its place and the message that it consumes or starts."""
-        one = self.producers[number]
-        return f"{one['place']} {self.plan['steps'][one['step']]}"
+        producer = self.producers[number]
+        return f"{producer.place} {self.plan.steps[producer.step]}"
 
     def subscriber(self, destination: int, audience: int) -> str:
         """A subscriber for display: "SM1 orderConf", or "SP1 callForOffers of PF3" if the party is not the place."""
         address = self.model.addresses[destination]
-        party, handler = self.model.party(address), self.producers[audience]["place"]
+        party, handler = self.model.party(address), self.producers[audience].place
         return f"{handler} {self.steps[address.step].message}" + ("" if party == handler else f" of {party}")
 
 
@@ -100,30 +171,23 @@ def cells(runs: Sequence[ScenarioRecord], keys: Sequence[CellKey]) -> tuple[Case
     )
 
 
-def _plan(run: ScenarioRecord, key: CellKey) -> Mapping[str, Any]:
+def _plan(run: ScenarioRecord, key: CellKey) -> ScenarioPlan:
     """The cell's entry, with the transactions that its broker supports: a run may have several brokers."""
-    plan = run.plan(key)
-    known = (run.manifest["brokers"].get(key.broker) or {}).get("capabilities") or {}
-    return {**plan, "transactions": known.get("transactions", plan["transactions"])}
+    return replace(run.plan(key), transactions=run.manifest.brokers[key.broker].capabilities.transactions)
 
 
 def warnings(run: ScenarioRecord, key: CellKey) -> Warnings:
-    """The warnings of the cell's broker start. Raises DataError if an entry of the manifest is malformed."""
-    place = f"{run.path}/manifest.json, warnings"
-    logs, messages, others = [], [], 0
-    for one in require({"warnings": [], **run.manifest}, "warnings", list, place):
-        if (require(one, "broker", str, place), require(one, "start", int, place)) == (key.broker, key.start):
-            logs.append(require(one, "source", str, place))
-            messages += [_warned(logs[-1], record, place) for record in require(one, "messages", list, place)]
-            others += require(one, "others", int, place)
-    return Warnings(any(source != LOAD for source in logs), tuple(messages), others)
-
-
-def _warned(source: str, record: Any, place: str) -> LoggedWarnings:
-    severity, text, first = (require(record, key, str, place) for key in ("severity", "text", "first"))
-    if severity not in tuple(Severity):
-        raise DataError(f"{place}: severity {severity!r}, expected one of {', '.join(Severity)}")
-    return LoggedWarnings(source, Severity(severity), text, require(record, "count", int, place), first)
+    """The warnings of the cell's broker start."""
+    logs = [log for log in run.manifest.warnings if (log.broker, log.start) == (key.broker, key.start)]
+    return Warnings(
+        any(log.source != LOAD for log in logs),
+        tuple(
+            LoggedWarnings(log.source, found.severity, found.text, found.count, found.first)
+            for log in logs
+            for found in log.messages
+        ),
+        sum(log.others for log in logs),
+    )
 
 
 def comparable(runs: Sequence[ScenarioRecord]) -> None:
@@ -145,59 +209,30 @@ def comparable(runs: Sequence[ScenarioRecord]) -> None:
 def _values(runs: Sequence[ScenarioRecord], key: str) -> Iterator[tuple[str, str]]:
     for run in runs:
         for cell in run.cells:
-            value = run.plan(cell)[key]
+            value = getattr(run.plan(cell), key)
             yield (value if isinstance(value, str) else value["name"]), f"{run.name}, {cell.cell}"
 
 
-_PLAN: Mapping[str, type | tuple[type, ...]] = {
-    "experiment": str,
-    "cell": str,
-    "workload": str,
-    "topology": dict,
-    "base": int,
-    "consumption": str,
-    "transactions": str,
-    "arrivals": str,
-    "seed": int,
-    "lengths": dict,
-    "repeat": bool,
-    "killed": bool,
-    "steps": list,
-    "destinations": list,
-    "handlers": list,
-    "drivers": list,
-}
-
-
 def _open(folder: Path, shown: Path, name: str, *, partial: bool) -> ScenarioRecord:
-    found = read_run(folder, shown, name, RunKind.WORKLOAD, _PLAN, partial=partial)
+    found = read_run(folder, shown, name, RunKind.WORKLOAD, (ManifestRecord, ScenarioPlan), partial=partial)
     models = {at: _model(plan, f"{shown}/plan.json, {at[1]}") for at, plan in found.plans.items()}
     return ScenarioRecord(**{field.name: getattr(found, field.name) for field in fields(found)}, models=models)
 
 
-def _model(plan: Mapping[str, Any], place: str) -> Model:
+def _model(plan: ScenarioPlan, place: str) -> Model:
     """The model rebuilt from the plan. Raises DataError if it does not match the lists of the plan."""
-    if plan["workload"] not in WORKLOADS:
-        raise DataError(f"{place}: workload {plan['workload']!r}, expected one of {', '.join(WORKLOADS)}")
+    if plan.workload not in WORKLOADS:
+        raise DataError(f"{place}: workload {plan.workload!r}, expected one of {', '.join(WORKLOADS)}")
     try:
-        model = WORKLOADS[plan["workload"]].from_json(plan["topology"])
+        model = WORKLOADS[plan.workload].from_json(plan.topology)
     except WorkloadError as error:
         raise DataError(
             f"{place}: {error}; the run directory was changed after it was written: measure again"
         ) from error
-    steps, names = [step.message for step in model.steps], [destination.name for destination in model.destinations]
-    rebuilt = (steps, names, model.handlers, model.connections - model.handlers)
-    try:
-        written = (
-            plan["steps"],
-            [destination["name"] for destination in plan["destinations"]],
-            len(plan["handlers"]),
-            len(plan["drivers"]),
-        )
-        numbers = [one["number"] for one in (*plan["handlers"], *plan["drivers"])]
-    except (KeyError, TypeError) as error:
-        raise DataError(f"{place}: an entry of its lists lacks {error}; measure again") from error
-    if written != rebuilt or numbers != list(range(len(numbers))):
+    written = (plan.steps, [destination.name for destination in plan.destinations], len(plan.handlers))
+    steps, names = tuple(step.message for step in model.steps), [destination.name for destination in model.destinations]
+    numbers = [producer.number for producer in (*plan.handlers, *plan.drivers)]
+    if written != (steps, names, model.handlers) or numbers != list(range(model.connections)):
         raise DataError(
             f"{place}: steps, destinations, handlers or drivers are not those of its topology; the run directory was "
             "changed after it was written, or another version of the suite measured it: measure again"

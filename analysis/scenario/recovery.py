@@ -6,9 +6,8 @@ is in doubt if no client received the confirmation of its COMMIT: it must have t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
@@ -39,9 +38,7 @@ class Promises:
 
 def promises(spark: SparkSession, ledger: Ledger) -> Promises:
     """Queries the ledger once for all cells whose broker was killed."""
-    killed = [
-        (cell.number, ledger.spans[cell.number][Period.KILLED][0]) for cell in ledger.cells if cell.plan["killed"]
-    ]
+    killed = [(cell.number, ledger.spans[cell.number][Period.KILLED][0]) for cell in ledger.cells if cell.plan.killed]
     if not killed:
         return Promises((), (), (), ())
     heard = ledger.heard.where("persistent").join(frame(spark, killed, "cell_id int, killed_ns long"), "cell_id")
@@ -96,10 +93,10 @@ def _flags(material: AuditInput, unmarked: Sequence[Row]) -> Iterator[AuditRow]:
     A kind without the flag is a deviation and has no row here.
     """
     cell = material.cell
-    facts: Mapping[str, Any] = cell.run.manifest["brokers"].get(cell.key.broker, {})
-    marked = (facts.get("capabilities") or {}).get("crash_marked", ["queue", "topic"])
-    for kind in sorted({str(step.kind) for step in cell.steps if step.persistent} & set(marked)):
-        rows = [row for row in unmarked if cell.plan["destinations"][row["destination"]]["kind"] == kind]
+    for kind in sorted(
+        {step.kind for step in cell.steps if step.persistent} & {*cell.broker.capabilities.crash_marked}
+    ):
+        rows = [row for row in unmarked if cell.plan.destinations[row["destination"]].kind is kind]
         first = min((row["example"] for row in rows), default=None)
         why = "" if first is None else f"first message {first['position']} of {sender(cell, first['producer'])}"
         yield _row(limits.REDELIVERED, f"every {kind}", sum(row["n"] for row in rows), why)
@@ -117,7 +114,7 @@ def _transactions(cell: CaseRecord, answers: Sequence[Row], triggers: Sequence[R
         sent.setdefault((row["producer"], row["execution"]), []).append(row)
     broken: list[str] = []
     number = 0
-    drivers = {driver["number"] for driver in cell.plan["drivers"]}
+    drivers = {driver.number for driver in cell.plan.drivers}
     for (producer, execution), rows in sent.items():
         if producer in drivers:
             number += len(rows)

@@ -11,13 +11,14 @@ from typing import Any
 from analysis.results import CellKey, Finding, NotApplicable
 from workloads.limits import Rule
 from workloads.registry import WORKLOADS
+from workloads.scenario import deviations
 from workloads.scenario.periods import Period
 from workloads.scenario.workload import Model, Workload
 from workloads.schema import Severity
 from workloads.status import VerdictKind
 
-#: A deviation from the run rules that leaves a result compliant.
-ONE_HOST = "clients and server share one host (section 3.9)"
+#: The deviation from the run rules that leaves a result compliant.
+ONE_HOST = str(deviations.ONE_HOST)
 
 
 class AuditVerdict(StrEnum):
@@ -336,10 +337,6 @@ class WorkloadResult:
     def tests(self) -> tuple[AuditCheck, ...]:
         """One check for each rule and period."""
         return tests(self.audit)
-
-    @property
-    def unjudged(self) -> tuple[AuditRow, ...]:
-        return tuple(row for row in self.audit if row.verdict is AuditVerdict.NOT_JUDGED)
 
     @property
     def p90_ms(self) -> float | None:

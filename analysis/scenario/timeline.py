@@ -22,14 +22,14 @@ def backlog_by_destination(cell: CaseRecord, counts: Counts) -> Mapping[str, int
     """
     order = tuple(Period)
     until = (None, *order[: order.index(Period.MEASUREMENT) + 1])
-    copies = [one["copies"] for one in cell.plan["destinations"]]
+    copies = [destination.copies for destination in cell.plan.destinations]
     found: Counter[int] = Counter()
     sent = [(at, row["n"]) for at, row in counts.sent.items()]
     for (period, destination), number in (*sent, *counts.in_doubt.items()):
         found[destination] += number * copies[destination] if period in until else 0
     for (period, destination, _), row in counts.heard.items():
         found[destination] -= row["n"] if period in until else 0
-    names = [one["name"] for one in cell.plan["destinations"]]
+    names = [destination.name for destination in cell.plan.destinations]
     return {names[to]: number for to, number in sorted(found.items(), key=lambda item: -item[1]) if number > 0}
 
 

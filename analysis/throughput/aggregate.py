@@ -80,7 +80,7 @@ def estimated(run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]]
             rotation.MeasuredSlice.of(key, window) for window in counted(windows[key]) if window.planned_per_s is None
         ]
         lives.setdefault((key.broker, key.start), []).extend(slices)
-    pilot = None if run.precision is None else PILOT_LAYOUTS
+    pilot = None if run.manifest.options.precision is None else PILOT_LAYOUTS
     return {life: rotation.estimate(slices, pilot) for life, slices in lives.items() if slices}
 
 
@@ -153,7 +153,7 @@ def conservation(windows: Sequence[Window]) -> float | None:
 def findings(run: ThroughputRecord, cells: Sequence[CellSummary]) -> Iterator[Finding]:
     """Doubts about the run that follow from its cells: unknown CPU, cells left out, slices that do not conserve or
     drain, means that differ from the robust values, other brokers that were not idle."""
-    if run.grid == SMOKE:
+    if run.manifest.options.grid == SMOKE:
         yield Finding(
             what="a smoke grid was run",
             measured="correctness only",
@@ -188,27 +188,27 @@ def _summary(
         left_out, ok = len(ok) - len(kept), kept
     cell = CellSummary(
         key=key,
-        profile=plan["profile"],
-        factors=plan["factors"],
-        pace=plan["pace"],
-        connections=plan["connections"],
-        n_fltr=plan["n_fltr"],
-        routed=plan["routed"],
-        replication=float(plan["replication"]),
+        profile=plan.profile,
+        factors=plan.factors,
+        pace=plan.pace,
+        connections=plan.connections,
+        n_fltr=plan.n_fltr,
+        routed=plan.routed,
+        replication=plan.replication,
         # A cell with its own load shape saturates the broker differently or not at all: that is not the model's B.
-        fits_model=plan["fits_model"] and plan["pace"] is None,
+        fits_model=plan.fits_model and plan.pace is None,
         windows=ok,
         layouts=len({window.layout for window in ok}),
         conservation=conservation(ok),
         status=CellStatus.OK,
-        **_numbers(ok, run.brokers[key.broker].cpus, run.workers),
+        **_numbers(ok, run.manifest.brokers[key.broker].cpu_count, run.manifest.options.workers),
         **_times(key, ok, estimate),
     )
     if not exact:
         return replace(
             cell, status=CellStatus.AUDIT_FAILED, reason="copies were lost, duplicated, reordered or misdelivered"
         )
-    for status, doubt in _RULES if run.grid != SMOKE else ():
+    for status, doubt in _RULES if run.manifest.options.grid != SMOKE else ():
         if reason := doubt(run, cell):
             return replace(cell, status=status, reason=reason)
     return replace(cell, reason=f"{left_out} slices left out, capacity was lower then" if left_out else "")

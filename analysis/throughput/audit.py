@@ -97,10 +97,10 @@ def _pairs(spark: SparkSession, data: Frames, runs: Sequence[ThroughputRecord]) 
     """A row per (cell, lane, subscription) of the plans, with its audience; the same in every layout."""
     plans = {run.name: run for run in runs}
     groups = [
-        (number, group["first"], group["step"], group["count"], first, last, group["shared"], group["receivers"][0][0])
+        (number, group.first, group.step, group.count, first, last, group.shared, group.receivers[0][0])
         for number, key in enumerate(data.keys)
-        for group in plans[key.run].plan(key)["lanes"]
-        for first, last in group["receivers"]
+        for group in plans[key.run].plan(key).lanes
+        for first, last in group.receivers
     ]
     columns = "cell_id int, first int, step int, count int, from int, to int, shared boolean, foremost int"
     lanes = F.sequence(F.col("first"), F.col("first") + (F.col("count") - 1) * F.col("step"), F.col("step"))

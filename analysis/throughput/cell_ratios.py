@@ -8,7 +8,7 @@ Student's t over the starts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import exp
 
 import numpy as np
@@ -105,10 +105,6 @@ class Estimate:
     settings: tuple[GridPoint, ...]
     #: number of starts
     starts: int
-
-    def scaled(self, factor: float) -> Estimate:
-        """The same in another unit, or as a share of a number without error."""
-        return replace(self, interval=mapped(self.interval, lambda number: number * factor))
 
 
 @dataclass(frozen=True, slots=True)

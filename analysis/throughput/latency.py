@@ -321,10 +321,10 @@ def _prediction(
 
 def _copies(run: ThroughputRecord, key: CellKey) -> list[tuple[float, int]]:
     """The distribution of copies per message of a cell: (share of the messages, copies)."""
-    groups = run.plan(key)["lanes"]
-    lanes = sum(group["count"] for group in groups)
+    groups = run.plan(key).lanes
+    lanes = sum(group.count for group in groups)
     return [
-        (group["count"] / lanes, 1 if group["shared"] else sum(last - first + 1 for first, last in group["receivers"]))
+        (group.count / lanes, 1 if group.shared else sum(last - first + 1 for first, last in group.receivers))
         for group in groups
     ]
 

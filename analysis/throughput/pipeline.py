@@ -96,10 +96,10 @@ def _result(
     fits: tuple[FitResult, ...] = ()
     latencies: tuple[LatencyResult, ...] = ()
     refused: tuple[str, ...] = ()
-    measures = run.grid != aggregate.SMOKE
+    measures = run.manifest.options.grid != aggregate.SMOKE
     if measures:
         rounds = aggregate.round_levels(run, windows, estimates)
-        fits, errors = fit.fits(cells, run.precision)
+        fits, errors = fit.fits(cells, run.manifest.options.precision)
         refused = tuple(str(error) for error in errors.values())
         latencies = latency.latency(run, cells, times, fits)
         cells = latency.marked(cells, latencies)
@@ -124,8 +124,10 @@ def _result(
         claims=claims.claims(run.name, cells, fits, run.not_applicable) if measures else (),
         latency=latencies,
         not_applicable=run.not_applicable,
-        comparisons=broker_comparison.compare(list(run.brokers), cells, fits, run.not_applicable) if measures else (),
-        manifest=run.manifest,
+        comparisons=broker_comparison.compare(list(run.manifest.brokers), cells, fits, run.not_applicable)
+        if measures
+        else (),
+        manifest=run.facts,
     )
 
 
@@ -172,10 +174,10 @@ def _no_model(result: RunResult) -> str:
 
 
 def _title(run: ThroughputRecord) -> tuple[str, ...]:
-    brokers = [f"{broker.label}: {broker.title}" for broker in run.brokers.values()]
-    starts = len({start.start for start in run.starts})
-    client = "" if run.client == BULK else f", client {run.client}"
+    options, number = run.manifest.options, len({start.start for start in run.manifest.starts})
+    starts = f"{number} start{'s' * (number != 1)}"
+    client = "" if options.client == BULK else f", client {options.client}"
     return (
-        f"grid {run.grid}, profile {run.profile}, loop {run.loop}, {starts} start{'s' * (starts != 1)}{client}",
-        *brokers,
+        f"grid {options.grid}, profile {options.profile}, loop {options.loop}, {starts}{client}",
+        *(f"{label}: {broker.title}" for label, broker in run.manifest.brokers.items()),
     )

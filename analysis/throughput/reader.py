@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from analysis.run_directory import RunRecord, read_run, require, resolve_runs
+from analysis.run_directory import (
+    ManifestRecord,
+    OptionsRecord,
+    PlanRecord,
+    RunRecord,
+    StartRecord,
+    read_run,
+    resolve_runs,
+)
 from workloads.schema import RunKind, Window
 from workloads.status import WindowStatus
 
@@ -16,23 +23,71 @@ from workloads.status import WindowStatus
 Life: TypeAlias = tuple[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class ThroughputRecord(RunRecord):
-    """A run directory of the throughput study that may be read. `cells` are those with counted slices."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyOptions(OptionsRecord):
+    """The options of the throughput study on which its analysis depends."""
 
     grid: str
     profile: str
     loop: str
     client: str
-    workers: int
-    #: layouts asked for, per start
     layouts: int
-    #: counted rounds per layout
-    rounds: int
-    #: least duration of the measured part of a slice, s
-    slice_s: float
     #: relative half-width for which layouts were added; None where their number was fixed
     precision: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StudyStart(StartRecord):
+    """A start of a broker, after its warm-up."""
+
+    #: duration of the warm-up, s
+    warm_up_s: float
+    #: the cells' contrasts were stable and the compiler was idle, by the limits of `workloads.limits`
+    warm: bool
+    #: of the last rounds of the warm-up; None where there were too few rounds
+    contrast_change: float | None
+    #: of the last rounds of the warm-up; None where there were too few rounds, or no JVM is known
+    compiler_share: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyManifest(ManifestRecord):
+    """manifest.json of the throughput study."""
+
+    options: StudyOptions
+    starts: tuple[StudyStart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneGroup:
+    """Lanes with the same receivers; see `workloads.throughput.plan_json.plan_record`."""
+
+    first: int
+    step: int
+    count: int
+    receivers: tuple[tuple[int, int], ...]
+    shared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPlan(PlanRecord):
+    """An entry of plan.json of the throughput study, as `workloads.throughput.plan_json.plan_record` writes it."""
+
+    profile: str
+    publishers: int
+    subscriptions: int
+    connections: int
+    n_fltr: int
+    routed: bool
+    replication: float
+    lanes: tuple[LaneGroup, ...]
+    fits_model: bool
+    factors: Mapping[str, Any]
+    pace: str | None
+
+
+#: A run directory of the throughput study that may be read. `cells` are those with counted slices.
+ThroughputRecord: TypeAlias = RunRecord[StudyManifest, StudyPlan]
 
 
 def open_runs(paths: Sequence[Path], *, partial: bool = False) -> tuple[ThroughputRecord, ...]:
@@ -40,53 +95,12 @@ def open_runs(paths: Sequence[Path], *, partial: bool = False) -> tuple[Throughp
 
     With `partial` an interrupted run is read as far as its layouts are complete, and a finding says so.
     """
-    return tuple(_open(folder, shown, name, partial=partial) for folder, shown, name in resolve_runs(paths))
+    return tuple(
+        read_run(*found, RunKind.THROUGHPUT, (StudyManifest, StudyPlan), partial=partial)
+        for found in resolve_runs(paths)
+    )
 
 
 def counted(windows: Iterable[Window]) -> tuple[Window, ...]:
     """The counted slices, without those of the warm-up."""
     return tuple(window for window in windows if window.status == WindowStatus.OK)
-
-
-def _open(folder: Path, shown: Path, name: str, *, partial: bool) -> ThroughputRecord:
-    found = read_run(folder, shown, name, RunKind.THROUGHPUT, _PLAN, partial=partial)
-    for record in found.plans.values():
-        for group in record["lanes"]:
-            for key, kind in _LANES.items():
-                require(group, key, kind, f"{shown}/plan.json, lanes of {record['experiment']} {record['cell']}")
-    options, place = found.manifest["options"], f"{shown}/manifest.json"
-    return ThroughputRecord(
-        **{field.name: getattr(found, field.name) for field in fields(found)},
-        grid=require(options, "grid", str, place),
-        profile=require(options, "profile", str, place),
-        loop=require(options, "loop", str, place),
-        client=require(options, "client", str, place),
-        workers=require(options, "workers", int, place),
-        layouts=require(options, "layouts", int, place),
-        rounds=require(options, "rounds", int, place),
-        slice_s=float(require(options, "slice_seconds", (float, int), place)),
-        precision=require(options, "precision", (float, NoneType), place),
-    )
-
-
-_PLAN: Mapping[str, type | tuple[type, ...]] = {
-    "experiment": str,
-    "cell": str,
-    "profile": str,
-    "n_fltr": int,
-    "routed": bool,
-    "replication": (float, int),
-    "connections": int,
-    "lanes": list,
-    "fits_model": bool,
-    "factors": dict,
-    "pace": (str, NoneType),
-}
-
-_LANES: Mapping[str, type | tuple[type, ...]] = {
-    "first": int,
-    "step": int,
-    "count": int,
-    "receivers": list,
-    "shared": bool,
-}

@@ -17,8 +17,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 from scipy.special import fdtrc
 
 from analysis.results import CellKey, Finding, HostUse, RoundLevel
-from analysis.run_directory import STRANGER, Frames, StartRecord, reading
-from analysis.throughput.reader import Life, ThroughputRecord, counted
+from analysis.run_directory import STRANGER, Frames, reading
+from analysis.throughput.reader import Life, StudyStart, ThroughputRecord, counted
 from analysis.throughput.rotation import RoundKey, StartEstimate
 from workloads.limits import CARRY_OVER, DISTURBED, DISTURBED_LEVEL, IDLE_CPU, LAYOUTS, WARM_COMPILER, WARM_CONTRASTS
 from workloads.schema import Window
@@ -59,14 +59,14 @@ def findings(
         life: {key: counted(of_cell) for key, of_cell in windows.items() if (key.broker, key.start) == life}
         for life in estimates
     }
-    for start in run.starts:
+    for start in run.manifest.starts:
         life = start.broker, start.start
         yield from _idle(run, start)
         if life in estimates:
             yield from _warmth(start, trend(slices[life], estimates[life].levels))
             yield from _compiler(start, [level for level in levels if (level.broker, level.start) == life])
             yield from _carried(start, estimates[life])
-    for broker in run.brokers:
+    for broker in run.manifest.brokers:
         yield from _disturbed(broker, {life: of_life for life, of_life in slices.items() if life[0] == broker}, levels)
     yield from _swap(host)
 
@@ -158,9 +158,9 @@ def _per_s(growth: int | None, elapsed_ns: int) -> float | None:
     return None if growth is None or not elapsed_ns else growth / elapsed_ns * 1e9
 
 
-def _idle(run: ThroughputRecord, start: StartRecord) -> Iterator[Finding]:
+def _idle(run: ThroughputRecord, start: StudyStart) -> Iterator[Finding]:
     if start.idle_cpu is None:
-        if run.brokers[start.broker].cpus is not None:
+        if run.manifest.brokers[start.broker].cpu_count is not None:
             yield Finding(
                 what=f"idle CPU of {start.broker} was not measured (start {start.start})",
                 measured="no CPU reading before the load",
@@ -179,7 +179,7 @@ def _idle(run: ThroughputRecord, start: StartRecord) -> Iterator[Finding]:
         )
 
 
-def _warmth(start: StartRecord, seen: Trend | None) -> Iterator[Finding]:
+def _warmth(start: StudyStart, seen: Trend | None) -> Iterator[Finding]:
     """Two sources: the warm-up, and a trend over the measured layouts. The run is unverified where the warm-up was not
     sufficient and the layouts show a trend, or are too few to show one."""
     trends = seen is not None and seen.shown
@@ -187,7 +187,7 @@ def _warmth(start: StartRecord, seen: Trend | None) -> Iterator[Finding]:
         yield Finding(
             what=f"the warm-up of {start.broker} ended before it was warm (start {start.start})",
             measured=f"contrasts changed by {_share(start.contrast_change)}, compiler {_share(start.compiler_share)} "
-            f"of the broker's CPU, after {start.warm_up_s or 0:.0f} s",
+            f"of the broker's CPU, after {start.warm_up_s:.0f} s",
             limit=f"contrasts {WARM_CONTRASTS.limit:.0%}, compiler {WARM_COMPILER.limit:.0%}",
             advice="a longer warm-up (--warmup-seconds)"
             if trends or seen is None
@@ -209,7 +209,7 @@ def _share(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.1%}"
 
 
-def _compiler(start: StartRecord, levels: Iterable[RoundLevel]) -> Iterator[Finding]:
+def _compiler(start: StudyStart, levels: Iterable[RoundLevel]) -> Iterator[Finding]:
     shares = [level.compiler_share for level in levels if level.compiler_share is not None]
     if shares and median(shares) > WARM_COMPILER.limit:
         yield Finding(
@@ -221,7 +221,7 @@ def _compiler(start: StartRecord, levels: Iterable[RoundLevel]) -> Iterator[Find
         )
 
 
-def _carried(start: StartRecord, estimate: StartEstimate) -> Iterator[Finding]:
+def _carried(start: StudyStart, estimate: StartEstimate) -> Iterator[Finding]:
     found = estimate.carry_over
     if found is not None and found.p < SIGNIFICANCE and found.deviation > CARRY_OVER.limit:
         yield Finding(

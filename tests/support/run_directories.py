@@ -161,6 +161,7 @@ def manifest(**changes: Any) -> dict[str, Any]:
     }
     return {
         "schema": SCHEMA_VERSION,
+        "kind": "throughput",
         "label": "test",
         "created_utc": "2026-01-01T00:00:00Z",
         "ended_utc": "2026-01-01T00:05:00Z",
@@ -180,12 +181,21 @@ def broker_facts(**changes: Any) -> dict[str, Any]:
         "product": "ActiveMQ Classic",
         "version": "5.18.3",
         "provider": "jars",
+        "options": {},
+        "capabilities": capability_facts(),
+        "tls": None,
         "configuration_digest": "0" * 16,
         "jvm_flags": [],
         "cpus": [0],
         "cpu_known": True,
         **changes,
     }
+
+
+def capability_facts(**changes: Any) -> dict[str, Any]:
+    """The capabilities of a broker that lacks nothing."""
+    all_of_them = {"transactions": "full", "atomic": True, "crash_marked": ["queue", "topic"], "synced": True}
+    return all_of_them | changes
 
 
 def start_facts(broker: str, start: int, **changes: Any) -> dict[str, Any]:

@@ -131,7 +131,7 @@ def result(
                     "store": "kahadb",
                     "sync": "always",
                 },
-                capabilities={"transactions": "full", "version": "1.2"},
+                capabilities=rd.capability_facts(version="1.2"),
             )
         },
         options={"broker": [broker], "workers": 1, "load_cpus": [0], "broker_cpus": [1], **(options or {})},

@@ -150,17 +150,15 @@ def empty_run(broker: str = "activemq", start: int = 1, **options: Any) -> rd.Ru
         rd.manifest(
             kind=str(RunKind.WORKLOAD),
             brokers={
-                broker: rd.broker_facts(
-                    options={"store": "kahadb", "sync": "always"}, capabilities={"transactions": "full"}
-                )
+                broker: rd.broker_facts(options={"store": "kahadb", "sync": "always"}),
             },
-            starts=[{"broker": broker, "start": start}],
+            starts=[{"broker": broker, "start": start, "idle_cpu": 0.004}],
             options={"consumption": "strict", "workers": 1, **options},
         ),
         [],
         {table: [] for table in WORKLOAD_TABLES},
     )
-    del run.manifest["options"]["profile"]
+    del run.manifest["options"]["profile"], run.manifest["options"]["layouts"]
     return run
 
 

@@ -102,7 +102,7 @@ def test_every_cell_follows_each_other_one_equally_often(cells, seed, squares):
     assert set(places.values()) == {squares * (1 + cells % 2)}
 
 
-@given(cells=st.integers(4, 24), seed=st.text(max_size=5))
+@given(cells=st.integers(8, 24), seed=st.text(max_size=5))  # of fewer, the draws are equal now and then
 def test_the_seed_of_the_rounds_alone_decides_their_order(cells, seed):
     """The same again for the same seed; another for another, and in the next square."""
     count = square(cells)

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.oracles import expected_pairs
 from workloads.arrivals import ArrivalProcess
 from workloads.messaging import Destination, DestinationKind
 from workloads.schema import KEYS, LAYOUT_KEYS, TABLES, WORKLOAD_TABLES, ColumnType
 from workloads.throughput.flow import PROFILES, Flow, Plan, Subscription, Template
 from workloads.throughput.load_shape import AtCapacity, ShareOfCapacity, SyncPublishers
-from workloads.throughput.plan_json import expected_pairs, plan_record
+from workloads.throughput.plan_json import plan_record
 from workloads.throughput.selectors import Equals
 
 #: Subscriptions that some templates match and some do not, so that receivers have gaps.

@@ -14,11 +14,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from workloads.limits import Rule
 from workloads.messaging import Destination, DestinationKind
+from workloads.scenario.deviations import Deviation
 from workloads.scenario.execution import Execution
 from workloads.scenario.model import Scenario
-from workloads.scenario.periods import Period
 
 
 class Address(NamedTuple):
@@ -200,8 +199,8 @@ class Workload:
     from_json: Callable[[Any], Model]
     #: SHA-256 of its tables: runs with the same digest had the same model.
     digest: Callable[[], str]
-    #: Minimum lengths of the periods of a compliant run.
-    lengths: Mapping[Period, Rule]
+    #: The rules by which a run is compliant; deviations of its model are those of `Model.deviations`.
+    deviations: tuple[Deviation, ...]
     #: Items that a full disclosure omits: section of the rules, the required item, and the reason.
     not_applicable: tuple[tuple[str, str, str], ...]
 

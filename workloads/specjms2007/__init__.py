@@ -8,10 +8,9 @@ topology.
 from __future__ import annotations
 
 from workloads.scenario.limits import SPEC_RULES
-from workloads.scenario.periods import Period
 from workloads.scenario.workload import Workload
 from workloads.specjms2007.cases import CASES, NAME
-from workloads.specjms2007.rules import MEASUREMENT, NOT_APPLICABLE, WARM_UP
+from workloads.specjms2007.rules import DEVIATIONS, NOT_APPLICABLE
 from workloads.supply_chain.plan_json import digest
 from workloads.supply_chain.supply_chain import SupplyChain
 
@@ -39,6 +38,6 @@ WORKLOAD = Workload(
     cases=CASES,
     from_json=SupplyChain.from_json,
     digest=digest,
-    lengths={Period.WARM_UP: WARM_UP, Period.MEASUREMENT: MEASUREMENT},
+    deviations=DEVIATIONS,
     not_applicable=NOT_APPLICABLE,
 )

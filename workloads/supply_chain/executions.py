@@ -12,16 +12,14 @@ Everything is a pure function of the id, so that drivers, event handlers and the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 from typing import TypeAlias
 
 from workloads.scenario.execution import Execution
-from workloads.scenario.model import splitmix64
 from workloads.supply_chain.interactions import INTERACTIONS, MessageType, Participant, Role
-from workloads.supply_chain.sizes import Column
 from workloads.supply_chain.topology import Topology
 
 #: The index assigned to each party: of a location, of a product family (suppliers), or 0 (supermarkets).
@@ -57,11 +55,6 @@ def senders(topology: Topology, step: MessageType, parties: Cast) -> tuple[int, 
     return (parties[step.sender],)
 
 
-def column(topology: Topology, execution: Execution) -> Column:
-    """The column of an execution, which selects one of the three sizes of its interaction."""
-    return topology.interactions[execution.interaction].size_law.column(splitmix64(execution.id))
-
-
 @dataclass(frozen=True, slots=True)
 class Count:
     """Messages of one step per execution; a message on a topic is received once by each subscriber."""
@@ -70,38 +63,25 @@ class Count:
     received: Fraction
 
 
-def counts(topology: Topology, execution: Execution) -> dict[str, Count]:
-    """Messages of each step in this execution; all are whole numbers."""
-    family = assign(topology, execution).get(Participant.SUPPLIERS)
-    suppliers = 0 if family is None else len(topology.suppliers_of[family])
-    return chain(INTERACTIONS[execution.interaction].steps, lambda party: _size(topology, party, Fraction(suppliers)))
-
-
 def mean_counts(topology: Topology, interaction: int) -> dict[str, Count]:
-    """Average messages of each step per execution: families are called in turn, so zeta is the plain mean."""
-    steps = INTERACTIONS[interaction].steps
-    called = any(step.receiver is Participant.SUPPLIERS for step in steps)
-    return chain(steps, lambda party: _size(topology, party, topology.zeta if called else Fraction()))
+    """Average messages of each step per execution: families are called in turn, so zeta is the plain mean.
 
-
-def chain(steps: Iterable[MessageType], size: Callable[[Participant], Fraction]) -> dict[str, Count]:
-    """Counts computed from the triggers alone: each receipt triggers a message, or only that from `after_from`."""
+    Computed from the triggers alone: each receipt triggers a message, or only that from `after_from`.
+    """
+    steps, single = INTERACTIONS[interaction].steps, Fraction(1)
+    size = {Participant.SUPERMARKETS: Fraction(topology.locations[Role.SM])}  # locations that a party consists of
+    if any(step.receiver is Participant.SUPPLIERS for step in steps):
+        size[Participant.SUPPLIERS] = topology.zeta
     found: dict[str, tuple[MessageType, Count]] = {}
     for step in steps:
-        sent = Fraction(1)
+        sent = single
         if step.after is not None:
             before, count = found[step.after]
             sent = count.received
             if step.after_from is not None:
-                sent *= size(step.after_from) / size(before.sender)
-        found[step.message] = (step, Count(sent, sent * size(step.receiver)))
+                sent *= size.get(step.after_from, single) / size.get(before.sender, single)
+        found[step.message] = (step, Count(sent, sent * size.get(step.receiver, single)))
     return {message: count for message, (_, count) in found.items()}
-
-
-def _size(topology: Topology, party: Participant, suppliers: Fraction) -> Fraction:
-    """Number of locations that a party consists of."""
-    plural = {Participant.SUPPLIERS: suppliers, Participant.SUPERMARKETS: Fraction(topology.locations[Role.SM])}
-    return plural.get(party, Fraction(1))
 
 
 def _family(topology: Topology, execution: Execution) -> int:

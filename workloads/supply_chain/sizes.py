@@ -26,8 +26,7 @@ from workloads.messaging import MOST_BODY_BYTES
 
 BYTES_PER_KBYTE = 1000
 
-#: 0, 1 or 2: Table 4's "Size 1", "Size 2", "Size 3".
-Column: TypeAlias = int
+#: By column: Table 4's "Size 1", "Size 2", "Size 3".
 ThreeSizes: TypeAlias = tuple[int, int, int]
 
 
@@ -102,10 +101,6 @@ class SizeDistribution:
         """The smallest draws, evenly distributed over 0 to 2**64 - 1, that fall in columns 1 and 2."""
         first, second, _ = self.probabilities
         return ceil(first * 2**64), ceil((first + second) * 2**64)
-
-    def column(self, draw: int) -> Column:
-        """The column of a draw from 0 to 2**64 - 1."""
-        return sum(draw >= begin for begin in self.begins)
 
 
 #: Table 2, column "Message Sizing Parameters".

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from workloads.throughput.flow import Factor, Plan
@@ -39,16 +39,6 @@ def plan_record(
         "factors": dict(factors or {}),
         "pace": pace and str(pace),
     }
-
-
-def expected_pairs(record: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
-    """(lane, subscription) pairs of a plan.json entry between which messages may pass."""
-    for group in record["lanes"]:
-        for index in range(group["count"]):
-            lane = group["first"] + index * group["step"]
-            for first, last in group["receivers"]:
-                for subscription in range(first, last + 1):
-                    yield lane, subscription
 
 
 def _lanes(plan: Plan) -> list[dict[str, Any]]:

@@ -91,8 +91,8 @@ def _foreign(record):
     [
         (_renamed, "are not those of its topology"),
         (_unknown, "topology: expected the keys"),
-        (_listless, "lacks 'number'"),
-        (_foreign, "'steps' is missing, expected list"),
+        (_listless, r"handlers\[0\].number is missing"),
+        (_foreign, "steps is missing, expected a list"),
     ],
 )
 def test_a_plan_that_was_changed_is_refused(tmp_path, change, words):

@@ -23,8 +23,8 @@ def test_transactions_are_those_of_the_broker(tmp_path):
     """The cell has its broker's transactions, whatever the plan says, which all brokers of a run share."""
     run, cell = opened(tmp_path, 4, transactions="send-only")
 
-    assert run.plan(cell.key)["transactions"] == "full"
-    assert cell.plan["transactions"] == "send-only"
+    assert run.plan(cell.key).transactions == "full"
+    assert cell.plan.transactions == "send-only"
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,18 @@ from types import SimpleNamespace
 
 import pytest
 
+from analysis import structure
 from analysis.errors import DataError
 from analysis.report import scenario_page
 from analysis.results import CellKey
+from analysis.run_directory import ManifestRecord
 from analysis.scenario import console
 from analysis.scenario.disclosure import disclosure
 from analysis.scenario.reader import warnings
 from analysis.scenario.results import LoggedWarnings, Warnings
 from tests.support import scenario_results as wr
 from tests.support.pages import Page
+from tests.support.scenario_runs import empty_run
 from workloads.schema import Severity
 from workloads.supply_chain.topology import vertical
 
@@ -32,7 +35,9 @@ def entry(*messages, broker="activemq", start=1, source=LOG, others=0, **changes
 
 
 def read(*entries):
-    run = SimpleNamespace(path="run", manifest={"warnings": list(entries)} if entries else {})
+    """The warnings of the first start of a run whose manifest has these entries."""
+    manifest = empty_run().manifest | {"warnings": list(entries)}
+    run = SimpleNamespace(manifest=structure.read(ManifestRecord, manifest, "run/manifest.json"))
     return warnings(run, CellKey("run", "activemq", 1, "specjms2007", "vertical-b0005"))
 
 
@@ -77,7 +82,7 @@ def test_a_log_that_is_not_known():
 )
 def test_what_is_not_an_entry(damaged):
     """A manifest that was changed by hand is refused, with the place."""
-    with pytest.raises(DataError, match=r"run/manifest\.json, warnings"):
+    with pytest.raises(DataError, match=r"run/manifest\.json: warnings\[0\]"):
         read(damaged)
 
 

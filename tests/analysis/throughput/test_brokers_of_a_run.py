@@ -51,7 +51,11 @@ def three_brokers():
         [(further, r) for further in (0, 640, 2560) for r in (1, 5, 10)], brokers=(FIRST, SECOND), starts=2
     )
     run.manifest["brokers"][THIRD] = rd.broker_facts(
-        product="RabbitMQ", version="4.0", provider="url", tls="insecure", capabilities={"version": "1.2"}
+        product="RabbitMQ",
+        version="4.0",
+        provider="url",
+        tls="insecure",
+        capabilities=rd.capability_facts(version="1.2"),
     )
     run.manifest["options"]["client"] = "stomp.py"
     run.manifest["starts"] += [rd.start_facts(THIRD, start) for start in (1, 2)]

@@ -46,9 +46,10 @@ def test_a_complete_run_is_read(run, tmp_path):
     """Options, brokers and starts come from the manifest; cells are those with counted slices, anchors included."""
     (read,) = open_runs([run.write(tmp_path / "one")])
 
-    assert (read.name, read.grid, read.profile, read.workers) == ("one", "quick", "today", 1)
-    assert (read.layouts, read.rounds, read.slice_s, read.precision) == (LAYOUTS, 2, 0.4, None)
-    assert read.brokers["activemq"].cpus == 1
+    options = read.manifest.options
+    assert (read.name, options.grid, options.profile, options.workers) == ("one", "quick", "today", 1)
+    assert (options.layouts, options.precision) == (LAYOUTS, None)
+    assert read.manifest.brokers["activemq"].cpu_count == 1
     assert len(read.cells) == len(FOUR) + ANCHORS
     assert [(one.layout, one.block, one.rounds) for one in read.laid_out] == [
         (0, 0, 1),
@@ -61,7 +62,7 @@ def test_a_start_says_how_it_became_warm(run, tmp_path):
     """What the warm-up ended with; what no JVM told is None."""
     run.manifest["starts"][0] |= {"warm": False, "contrast_change": None, "compiler_share": 0.02}
 
-    (start,) = open_runs([run.write(tmp_path / "one")])[0].starts
+    (start,) = open_runs([run.write(tmp_path / "one")])[0].manifest.starts
     assert (start.warm, start.contrast_change, start.compiler_share) == (False, None, 0.02)
     assert (start.idle_cpu, start.warm_up_s) == (0.004, 41)
 
@@ -111,14 +112,19 @@ def test_two_runs_of_one_name_stay_apart(run, tmp_path):
         ({"outcome": None}, "still running, or was killed"),
         ({"outcome": "interrupted"}, "was interrupted"),
         ({"outcome": "failed", "error": "broker died: OutOfMemoryError"}, "broker died: OutOfMemoryError"),
-        ({"outcome": "great"}, "'great' is none of"),
-        ({"rows": None}, "'rows' is None"),
+        ({"outcome": "great"}, 'outcome is "great", expected one of complete, interrupted, failed or null'),
+        ({"rows": None}, "the manifest says nothing"),
+        ({"rows": {"sends": "20"}}, 'rows["sends"] is a text, expected a whole number'),
+        ({"kind": "soak"}, 'kind is "soak", expected one of throughput, workload'),
         ({"starts": []}, "no such start"),
         ({"brokers": {}}, "no such start"),
-        ({"brokers": {"activemq": {"cpus": [0]}}}, "'cpu_known' is missing"),
-        ({"options": {}}, "'layouts' is missing"),
-        ({"options": {"layouts": 5}}, "'grid' is missing"),
-        ({"starts": [{"broker": "activemq", "start": 1, "idle_cpu": None, "warm_up_s": 9.0}]}, "'warm' is missing"),
+        ({"brokers": {"activemq": {"cpus": [0]}}}, 'brokers["activemq"].product is missing, expected a text or null'),
+        ({"options": {"workers": 1}}, "options.layouts is missing, expected a whole number"),
+        (
+            {"starts": [{"broker": "activemq", "start": 1, "idle_cpu": None, "warm_up_s": 9.0}]},
+            "starts[0].warm is missing",
+        ),
+        ({"schedule": [{"broker": "activemq"}]}, "schedule[0].start is missing"),
     ],
 )
 def test_a_manifest_that_cannot_support_an_analysis(run, tmp_path, change, said):
@@ -178,14 +184,16 @@ def test_an_entry_of_the_plan_is_whole(run, tmp_path, key):
     """What the analysis needs of a cell's plan is refused by name where it is missing."""
     del run.plans[0][key]
 
-    assert f"plan.json: {key!r} is missing" in refusal(run.write(tmp_path / "one"))
+    assert f"plan.json: cells[0]: {key} is missing" in refusal(run.write(tmp_path / "one"))
 
 
 def test_a_lane_says_whether_it_is_shared(run, tmp_path):
     """Without it nobody knows whether one or all of its receivers should get a message."""
     del run.plans[0]["lanes"][0]["shared"]
 
-    assert "lanes of replication f0000-r001: 'shared' is missing" in refusal(run.write(tmp_path / "one"))
+    assert "plan.json: cells[0]: lanes[0].shared is missing, expected true or false" in refusal(
+        run.write(tmp_path / "one")
+    )
 
 
 def test_a_run_without_open_loops_has_no_latency(run, tmp_path, spark):
@@ -319,7 +327,7 @@ def test_precision_may_ask_for_more_layouts(tmp_path):
     run = rd.measured_run(FOUR, layouts=7, options={"layouts": 5, "precision": 0.05})
 
     (read,) = open_runs([run.write(tmp_path / "one")])
-    assert (read.layouts, read.precision) == (5, 0.05)
+    assert (read.manifest.options.layouts, read.manifest.options.precision) == (5, 0.05)
     assert max(one.layout for one in read.laid_out) == 7
 
     without_layout(run, layout=7)

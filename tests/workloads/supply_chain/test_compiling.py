@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from fixtures.load.scenario.loop import instants
+from tests.support.oracles import column, counts
 from tests.workloads.supply_chain.topologies import CONTROLLED, own_topologies, topologies
 from workloads.arrivals import ArrivalProcess
 from workloads.messaging import DestinationKind
@@ -19,7 +20,7 @@ from workloads.scenario.execution import Execution
 from workloads.scenario.model import Driver, Handler, MessageSpec, Scenario
 from workloads.supply_chain.characterization import by_interaction, by_location
 from workloads.supply_chain.compiling import compile_scenario
-from workloads.supply_chain.executions import assign, assignment_period, column, counts
+from workloads.supply_chain.executions import assign, assignment_period
 from workloads.supply_chain.interactions import DeliveryOptions, MessageType, Participant, Role
 from workloads.supply_chain.topology import Interaction, Location, Topology, horizontal, vertical
 

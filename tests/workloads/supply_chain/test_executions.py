@@ -9,10 +9,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.support.oracles import counts
 from tests.workloads.supply_chain.topologies import CONTROLLED, topologies
 from workloads.errors import WorkloadError
 from workloads.scenario.execution import Execution
-from workloads.supply_chain.executions import Count, assign, assignment_period, counts, mean_counts
+from workloads.supply_chain.executions import Count, assign, assignment_period, mean_counts
 from workloads.supply_chain.interactions import INTERACTIONS, Participant, Role
 from workloads.supply_chain.topology import Topology, horizontal, vertical
 

@@ -7,10 +7,10 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.oracles import column, counts
 from tests.workloads.supply_chain.topologies import CONTROLLED, own_topologies, topologies
 from workloads.scenario.execution import Execution
 from workloads.scenario.workload import Address
-from workloads.supply_chain.executions import column, counts
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Topology, horizontal, vertical
 

@@ -1,0 +1,44 @@
+"""What a plan and an execution promise, spelled out message by message: slower than the source, and without its ranges,
+tables and arrays, which the tests compare with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from workloads.scenario.execution import Execution
+from workloads.scenario.model import splitmix64
+from workloads.supply_chain.executions import Count, assign, senders
+from workloads.supply_chain.interactions import INTERACTIONS, Participant, Role
+from workloads.supply_chain.topology import Topology
+
+
+def expected_pairs(record: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
+    """(lane, subscription) pairs of a plan.json entry between which messages may pass."""
+    for group in record["lanes"]:
+        for index in range(group["count"]):
+            lane = group["first"] + index * group["step"]
+            for first, last in group["receivers"]:
+                for subscription in range(first, last + 1):
+                    yield lane, subscription
+
+
+def column(topology: Topology, execution: Execution) -> int:
+    """0, 1 or 2: the column of an execution, which selects one of the three sizes of its interaction."""
+    first, second, _ = topology.interactions[execution.interaction].size_law.probabilities
+    share = Fraction(splitmix64(execution.id), 2**64)
+    return (share >= first) + (share >= first + second)
+
+
+def counts(topology: Topology, execution: Execution) -> dict[str, Count]:
+    """Messages of each step in this execution: one of each of its senders, a copy for each location that receives."""
+    parties = assign(topology, execution)
+    copies = {Participant.SUPERMARKETS: topology.locations[Role.SM]}
+    if Participant.SUPPLIERS in parties:
+        copies[Participant.SUPPLIERS] = len(topology.suppliers_of[parties[Participant.SUPPLIERS]])
+    found = {}
+    for step in INTERACTIONS[execution.interaction].steps:
+        sent = Fraction(len(senders(topology, step, parties)))
+        found[step.message] = Count(sent, sent * copies.get(step.receiver, 1))
+    return found

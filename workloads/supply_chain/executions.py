@@ -59,7 +59,7 @@ def senders(topology: Topology, step: MessageType, parties: Cast) -> tuple[int, 
 
 def column(topology: Topology, execution: Execution) -> Column:
     """The column of an execution, which selects one of the three sizes of its interaction."""
-    return topology.interactions[execution.interaction].size_law.column(splitmix64(execution.id))
+    return topology.interactions[execution.interaction].size_distribution.column(splitmix64(execution.id))
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,7 +284,7 @@ class _Simulation:
         drawn_ns, skipped = 0.0, 0
         for start in count():
             drawn_ns += rng.exponential(gap_ns)
-            due_ns = (start + driver.phase) * gap_ns if self._arrivals is ArrivalProcess.CONSTANT else drawn_ns
+            due_ns = (start + driver.offset) * gap_ns if self._arrivals is ArrivalProcess.CONSTANT else drawn_ns
             planned_ns = self._begin_ns + round(due_ns)
             sent_ns = self._begin_ns + round(due_ns * stretch + lag_ns)
             if sent_ns >= self._end_ns:

@@ -111,20 +111,20 @@ class Driver:
     outgoing: MessageSpec
     #: Starts per second.
     rate_per_s: float
-    #: Offset of the first start in mean gaps, 0 to 1: start k is due (k + phase) gaps after the start of the load.
-    phase: float
+    #: Offset of the first start in mean gaps, 0 to 1: start k is due (k + offset) gaps after the start of the load.
+    offset: float
     #: Execution id of start 0.
     first_execution: int
     #: The fields of start k are those at index k modulo their number.
     fields: tuple[tuple[int, ...], ...]
-    #: Limits for a draw of 64 bits: below the first limit it selects column 0, below the second column 1, and so on.
-    column_limits: tuple[int, ...]
+    #: Bounds for a draw of 64 bits: below the first bound it selects column 0, below the second column 1, and so on.
+    size_class_bounds: tuple[int, ...]
 
     def execution(self, start: int) -> int:
         return self.first_execution + start
 
     def column(self, start: int) -> int:
-        return size_class(self.column_limits, self.execution(start))
+        return size_class(self.size_class_bounds, self.execution(start))
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class Scenario:
         return len(self.handlers) + len(self.drivers)
 
     @cached_property
-    def copies(self) -> tuple[int, ...]:
+    def fan_out(self) -> tuple[int, ...]:
         """Copies per message, by destination: one for each subscriber of a topic, one for a queue."""
         subscribers = Counter(number for handler in self.handlers for number in handler.subscriptions)
         return tuple(
@@ -180,9 +180,9 @@ class Scenario:
         return any(handler.transacted for handler in self.handlers) or any(message.transacted for message in sent)
 
 
-def size_class(limits: tuple[int, ...], execution: int) -> int:
-    """The column of sizes of the execution with this id; `limits` as in `Driver.column_limits`."""
-    return bisect_right(limits, splitmix64(execution))
+def size_class(bounds: tuple[int, ...], execution: int) -> int:
+    """The column of sizes of the execution with this id; `bounds` as in `Driver.size_class_bounds`."""
+    return bisect_right(bounds, splitmix64(execution))
 
 
 def splitmix64(position: int) -> int:

@@ -48,7 +48,7 @@ def plan_entry(
         "steps": list(scenario.steps),
         "destinations": [
             {"kind": destination.kind.value, "name": destination.name, "copies": copies}
-            for destination, copies in zip(scenario.destinations, scenario.copies, strict=True)
+            for destination, copies in zip(scenario.destinations, scenario.fan_out, strict=True)
         ],
         "handlers": [
             {

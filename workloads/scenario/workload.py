@@ -66,8 +66,8 @@ class InteractionModel:
     received: Fraction
     #: Number of executions of one origin after which their messages repeat, except for the sizes.
     period: int
-    #: See `Driver.column_limits`.
-    column_limits: tuple[int, ...]
+    #: See `Driver.size_class_bounds`.
+    size_class_bounds: tuple[int, ...]
 
 
 class Model(Protocol):

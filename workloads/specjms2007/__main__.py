@@ -149,9 +149,12 @@ def _groups_text(record: dict[str, Any]) -> str:
 
 def _interactions_text(record: dict[str, Any]) -> str:
     rows = [
-        [number, one["title"], one["rate_per_s"], one["rate_of"], one["started_per_s"]]
-        + [" ".join(f"{one['groups'][group][key]:.2f}" for group in "abcd") for key in ("sent_per_s", "received_per_s")]
-        for number, one in record["interactions"].items()
+        [number, interaction["title"], interaction["rate_per_s"], interaction["rate_of"], interaction["started_per_s"]]
+        + [
+            " ".join(f"{interaction['groups'][group][key]:.2f}" for group in "abcd")
+            for key in ("sent_per_s", "received_per_s")
+        ]
+        for number, interaction in record["interactions"].items()
     ]
     heads = ["", "interaction", "rate/s", "of", "started/s", "sent/s: a b c d", "received/s: a b c d"]
     return _table("Interactions (xi)", heads, rows)
@@ -161,20 +164,20 @@ def _messages_text(record: dict[str, Any]) -> str:
     properties = {"persistent": "P", "transacted": "T", "durable": "D"}
     rows = [
         [
-            one["interaction"],
+            message["interaction"],
             name,
-            one["from"],
-            one["to"],
-            f"{one['destinations']} {one['kind']}{'s' * (one['destinations'] > 1)}",
-            one["group"],
-            " ".join(short for key, short in properties.items() if one[key]),
-            one["sent_after"] or "driver",
-            " ".join(f"{size}" for size in one["body_bytes"]),
-            one["mean_body_bytes"],
-            one["sent_per_s"],
-            one["received_per_s"],
+            message["from"],
+            message["to"],
+            f"{message['destinations']} {message['kind']}{'s' * (message['destinations'] > 1)}",
+            message["group"],
+            " ".join(short for key, short in properties.items() if message[key]),
+            message["sent_after"] or "driver",
+            " ".join(f"{size}" for size in message["body_bytes"]),
+            message["mean_body_bytes"],
+            message["sent_per_s"],
+            message["received_per_s"],
         ]
-        for name, one in record["messages"].items()
+        for name, message in record["messages"].items()
     ]
     heads = ["", "message", "from", "to", "destinations", "group", "", "after", "bytes", "mean", "sent/s", "received/s"]
     return _table("Messages (P persistent, T transacted, D durable)", heads, rows)

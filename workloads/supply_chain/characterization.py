@@ -83,7 +83,7 @@ def by_location(topology: Topology) -> tuple[Traffic, ...]:
 
 
 def _volume(topology: Topology, step: MessageType, sent_per_s: Fraction, received_per_s: Fraction) -> Volume:
-    mean_bytes = topology.interactions[step.interaction].size_law.mean_bytes(step.message)
+    mean_bytes = topology.interactions[step.interaction].size_distribution.mean_bytes(step.message)
     return Volume(sent_per_s, received_per_s, sent_per_s * mean_bytes, received_per_s * mean_bytes)
 
 
@@ -236,7 +236,7 @@ def _families_json(topology: Topology) -> dict[str, float] | None:
 
 def _message_json(topology: Topology, row: Traffic) -> dict[str, Any]:
     step = row.step
-    size_law = topology.interactions[step.interaction].size_law
+    size_distribution = topology.interactions[step.interaction].size_distribution
     return {
         "interaction": step.interaction,
         "description": step.description,
@@ -250,7 +250,7 @@ def _message_json(topology: Topology, row: Traffic) -> dict[str, Any]:
         "body": step.body,
         "sent_after": step.after,
         "destinations": len(topology.destinations(step)),
-        "body_bytes": list(size_law.body_bytes(step.message)),
-        "mean_body_bytes": float(size_law.mean_bytes(step.message)),
+        "body_bytes": list(size_distribution.body_bytes(step.message)),
+        "mean_body_bytes": float(size_distribution.mean_bytes(step.message)),
         **_volume_json(row.volume),
     }

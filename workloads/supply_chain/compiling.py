@@ -43,7 +43,7 @@ def compile_scenario(topology: Topology) -> Scenario:
         tuple(step.message for step in topology.steps),
         compile_destinations(topology),
         handlers,
-        tuple(replace(one, number=number) for number, one in enumerate(drivers, len(handlers))),
+        tuple(replace(driver, number=number) for number, driver in enumerate(drivers, len(handlers))),
     )
 
 
@@ -61,7 +61,7 @@ def compile_handlers(topology: Topology) -> tuple[Handler, ...]:
         for location in topology.at(role)
         for handler in _handlers(topology, messages, location)
     ]
-    return tuple(replace(one, number=number) for number, one in enumerate(found))
+    return tuple(replace(handler, number=number) for number, handler in enumerate(found))
 
 
 def _messages(topology: Topology) -> Mapping[str, MessageSpec]:
@@ -74,7 +74,7 @@ def _messages(topology: Topology) -> Mapping[str, MessageSpec]:
             number,
             PARTIES.index(step.receiver),
             tuple(range(begin, end)),
-            topology.interactions[step.interaction].size_law.body_bytes(step.message),
+            topology.interactions[step.interaction].size_distribution.body_bytes(step.message),
             step.mode.persistent,
             step.mode.transacted,
         )
@@ -88,9 +88,9 @@ def _handlers(topology: Topology, messages: Mapping[str, MessageSpec], location:
             continue
         message = messages[step.message]
         answers = tuple(
-            Reply(messages[one.message], None if one.after_from is None else PARTIES.index(one.after_from))
-            for one in topology.steps
-            if one.after == step.message
+            Reply(messages[answer.message], None if answer.after_from is None else PARTIES.index(answer.after_from))
+            for answer in topology.steps
+            if answer.after == step.message
         )
         handler = Handler(
             0,
@@ -118,7 +118,7 @@ def _drivers(topology: Topology, messages: Mapping[str, MessageSpec], location: 
                 float(Fraction(2 * location.index + 1, 2 * places)),
                 Execution(number, location.index, 0).id,
                 tuple(_assignments(topology, number, location.index)),
-                interaction.size_law.begins,
+                interaction.size_distribution.begins,
             )
 
 

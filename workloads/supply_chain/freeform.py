@@ -110,7 +110,9 @@ class _TomlTable:
         value = self.values.get(key, list(default))
         if not isinstance(value, list) or len(value) != 3:
             raise self.refusal(key, "a list of three numbers", value)
-        first, second, third = (one if isinstance(one, Fraction) else self._fraction(key, one) for one in value)
+        first, second, third = (
+            number if isinstance(number, Fraction) else self._fraction(key, number) for number in value
+        )
         return first, second, third
 
     def counts(self, key: str, default: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -188,16 +190,16 @@ def _interaction(root: _TomlTable, key: str, number: int) -> Interaction | None:
     enabled, rate_per_s = table.boolean("enabled", True), table.number("rate_per_s")
     if not rate_per_s:
         raise table.refusal("rate_per_s", "more than 0 (to switch it off: enabled = false)", 0)
-    size_law = _size_law(table, number)
+    size_distribution = _size_distribution(table, number)
     script = INTERACTIONS[number]
     modes = table.table("messages", *(step.message for step in script.steps))
     steps = tuple(replace(step, mode=_mode(modes, step)) for step in script.steps)
     for step in steps:
         try:
-            size_law.body_bytes(step.message)
+            size_distribution.body_bytes(step.message)
         except WorkloadError as error:
             raise WorkloadError(f"{table.source}: [{table.path}.size]: {error}") from None
-    return Interaction(replace(script, steps=steps), rate_per_s, size_law) if enabled else None
+    return Interaction(replace(script, steps=steps), rate_per_s, size_distribution) if enabled else None
 
 
 #: Size keys that can be set: y only in interaction 5, none in interaction 3 ("cannot be changed by the user", section
@@ -205,11 +207,11 @@ def _interaction(root: _TomlTable, key: str, number: int) -> Interaction | None:
 _SIZE_KEYS = dict.fromkeys(INTERACTIONS, ("x", "probabilities")) | {3: (), 5: ("x", "y", "probabilities")}
 
 
-def _size_law(interaction: _TomlTable, number: int) -> SizeDistribution:
+def _size_distribution(interaction: _TomlTable, number: int) -> SizeDistribution:
     table, published = interaction.table("size", *_SIZE_KEYS[number]), SIZE_DISTRIBUTIONS[number]
     probabilities = table.triple("probabilities", published.probabilities)
     if sum(probabilities) != 1:
-        raise table.refusal("probabilities", "three numbers with the sum 1", [float(one) for one in probabilities])
+        raise table.refusal("probabilities", "three numbers with the sum 1", list(map(float, probabilities)))
     return SizeDistribution(table.counts("x", published.x), table.counts("y", published.y), probabilities)
 
 

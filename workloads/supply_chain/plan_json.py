@@ -34,7 +34,7 @@ def to_json(topology: Topology) -> dict[str, Any]:
             {
                 "number": number,
                 "rate_per_s": str(interaction.rate_per_s),
-                "size": _size(interaction.size_law),
+                "size": _size(interaction.size_distribution),
                 "modes": {step.message: asdict(step.mode) for step in interaction.script.steps},
             }
             for number, interaction in topology.interactions.items()
@@ -80,7 +80,7 @@ def tables() -> dict[str, Any]:
     return {
         "steps": [asdict(step) for script in INTERACTIONS.values() for step in script.steps],
         "coefficients_bytes": {message: asdict(row) for message, row in COEFFICIENTS.items()},
-        "sizing_parameters": {number: _size(law) for number, law in SIZE_DISTRIBUTIONS.items()},
+        "sizing_parameters": {number: _size(distribution) for number, distribution in SIZE_DISTRIBUTIONS.items()},
         "horizontal_per_s": dict(HORIZONTAL_PER_S),
         "vertical_per_s": dict(VERTICAL_PER_S),
         "probabilities": list(PROBABILITIES),
@@ -93,8 +93,8 @@ def digest() -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _size(law: SizeDistribution) -> dict[str, Any]:
-    return {"x": list(law.x), "y": list(law.y), "probabilities": list(map(str, law.probabilities))}
+def _size(sizes: SizeDistribution) -> dict[str, Any]:
+    return {"x": list(sizes.x), "y": list(sizes.y), "probabilities": list(map(str, sizes.probabilities))}
 
 
 def _interaction(row: Any, place: str) -> tuple[int, Interaction]:
@@ -102,29 +102,29 @@ def _interaction(row: Any, place: str) -> tuple[int, Interaction]:
     if isinstance(number, bool) or not isinstance(number, int) or number not in INTERACTIONS:
         raise _refusal(f"{place}.number", f"one of {', '.join(map(str, INTERACTIONS))}", number)
     script = INTERACTIONS[number]
-    size_law = _size_law(size, f"{place}.size", script.steps)
+    size_distribution = _size_distribution(size, f"{place}.size", script.steps)
     values = _values(modes, f"{place}.modes", *(step.message for step in script.steps))
     steps = tuple(
         replace(step, mode=_mode(value, f"{place}.modes.{step.message}"))
         for step, value in zip(script.steps, values, strict=True)
     )
     rate = _fraction(rate_per_s, f"{place}.rate_per_s")
-    return number, Interaction(replace(script, steps=steps), rate, size_law)
+    return number, Interaction(replace(script, steps=steps), rate, size_distribution)
 
 
-def _size_law(record: Any, place: str, steps: tuple[MessageType, ...]) -> SizeDistribution:
+def _size_distribution(record: Any, place: str, steps: tuple[MessageType, ...]) -> SizeDistribution:
     x, y, probabilities = _values(record, place, "x", "y", "probabilities")
     first, second, third = _list(probabilities, f"{place}.probabilities", 3)
-    shares = tuple(_fraction(one, f"{place}.probabilities") for one in (first, second, third))
+    shares = tuple(_fraction(share, f"{place}.probabilities") for share in (first, second, third))
     if sum(shares) != 1:
         raise _refusal(f"{place}.probabilities", "three fractions with the sum 1", probabilities)
-    law = SizeDistribution(_triple(x, f"{place}.x"), _triple(y, f"{place}.y"), (shares[0], shares[1], shares[2]))
+    sizes = SizeDistribution(_triple(x, f"{place}.x"), _triple(y, f"{place}.y"), (shares[0], shares[1], shares[2]))
     for step in steps:
         try:
-            law.body_bytes(step.message)
+            sizes.body_bytes(step.message)
         except WorkloadError as error:
             raise WorkloadError(f"{place}: {error}") from None
-    return law
+    return sizes
 
 
 def _mode(record: Any, place: str) -> DeliveryOptions:
@@ -137,7 +137,7 @@ def _mode(record: Any, place: str) -> DeliveryOptions:
 
 
 def _triple(value: Any, place: str) -> tuple[int, int, int]:
-    first, second, third = (_whole(one, place) for one in _list(value, place, 3))
+    first, second, third = (_whole(number, place) for number in _list(value, place, 3))
     return first, second, third
 
 

@@ -66,7 +66,7 @@ class SupplyChain:
                 step.kind,
                 step.mode.persistent,
                 step.mode.transacted,
-                self.topology.interactions[step.interaction].size_law.body_bytes(step.message),
+                self.topology.interactions[step.interaction].size_distribution.body_bytes(step.message),
             )
             for step in self.topology.steps
         )
@@ -83,7 +83,7 @@ class SupplyChain:
                 sum((mean.sent for mean in means), Fraction()),
                 sum((mean.received for mean in means), Fraction()),
                 assignment_period(topology, number),
-                interaction.size_law.begins,
+                interaction.size_distribution.begins,
             )
         return found
 
@@ -101,7 +101,7 @@ class SupplyChain:
 
     def expected(self, execution: Execution) -> tuple[ExpectedMessage, ...]:
         parties = assign(self.topology, execution)
-        size = size_class(self.interactions[execution.interaction].column_limits, execution.id)
+        size = size_class(self.interactions[execution.interaction].size_class_bounds, execution.id)
         return tuple(
             ExpectedMessage(Address(number, parties[step.receiver]), sender, self.steps[number].body_bytes[size])
             for number, step in self._steps_of[execution.interaction]
@@ -115,8 +115,8 @@ class SupplyChain:
         message, parties = self.topology.steps[step].message, assign(self.topology, execution)
         return tuple(
             number
-            for number, one in self._steps_of[execution.interaction]
-            if one.after == message and (one.after_from is None or parties[one.after_from] == sender)
+            for number, reply in self._steps_of[execution.interaction]
+            if reply.after == message and (reply.after_from is None or parties[reply.after_from] == sender)
         )
 
     def party(self, address: Address) -> str:

@@ -52,7 +52,7 @@ class Interaction:
     script: InteractionSpec
     #: Executions per second, the paper's lambda: per starting location, or of all headquarters instances together.
     rate_per_s: Fraction
-    size_law: SizeDistribution
+    size_distribution: SizeDistribution
 
     @property
     def starter(self) -> Participant:

@@ -17,7 +17,7 @@ def slower(topology: Topology) -> Topology:
     rates = {number: one.rate_per_s for number, one in topology.interactions.items()}
     scale = min(Fraction(1), Fraction(4) / max(rates.values()))
     interactions = {
-        number: type(one)(one.script, one.rate_per_s * scale, one.size_law)
+        number: type(one)(one.script, one.rate_per_s * scale, one.size_distribution)
         for number, one in topology.interactions.items()
     }
     return Topology(

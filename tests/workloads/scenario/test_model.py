@@ -37,7 +37,7 @@ def test_a_topic_delivers_to_all_and_a_queue_once():
         SMALL, handlers=(*HANDLERS, replace(HANDLERS[0], number=3)), drivers=(replace(DRIVER, number=4),)
     )
 
-    assert SMALL.copies == competing.copies == (1, 2)
+    assert SMALL.fan_out == competing.fan_out == (1, 2)
     assert (SMALL.connections, competing.connections) == (4, 5)
 
 

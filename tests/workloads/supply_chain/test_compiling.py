@@ -85,7 +85,7 @@ def check_chains(topology: Topology, most: int) -> None:
             execution = Execution.of(driver.execution(start))
             promised = counts(topology, execution)
             size = column(topology, execution)
-            law = topology.interactions[execution.interaction].size_law
+            sizes = topology.interactions[execution.interaction].size_distribution
             sent, received = engine.run(driver, start)
 
             assert driver.column(start) == size
@@ -95,7 +95,7 @@ def check_chains(topology: Topology, most: int) -> None:
                 places = Counter(place for got, place, _ in received if got == number)
                 copies = promised[step.message].sent
                 assert places == dict.fromkeys(receivers(topology, step, execution), copies)
-                assert {octets for got, *_, octets in sent if got == number} == {law.body_bytes(step.message)[size]}
+                assert {octets for got, *_, octets in sent if got == number} == {sizes.body_bytes(step.message)[size]}
                 where = topology.destinations(step)[assign(topology, execution)[step.receiver]]
                 assert {rows.destinations[place] for got, _, place, _ in sent if got == number} == {where}
 
@@ -222,7 +222,7 @@ def test_a_handler_may_answer_in_transactions_of_their_own():
     loosened = Interaction(
         replace(script, steps=(first, *script.steps[1:])),
         topology.interactions[1].rate_per_s,
-        topology.interactions[1].size_law,
+        topology.interactions[1].size_distribution,
     )
     rows = compile_scenario(replace(topology, interactions={1: loosened}))
     handler = next(one for one in rows.handlers if rows.steps[one.step] == "order")
@@ -246,7 +246,7 @@ def test_drivers_are_staggered_evenly(topology):
     for number in topology.interactions:
         mine = [one for one in drivers if Execution.of(one.first_execution).interaction == number]
         gap_s = 1 / float(topology.started_per_s(number))
-        due_s = sorted((start + one.phase) / one.rate_per_s for one in mine for start in range(3))
+        due_s = sorted((start + one.offset) / one.rate_per_s for one in mine for start in range(3))
 
         assert sum(one.rate_per_s for one in mine) == pytest.approx(float(topology.started_per_s(number)))
         assert due_s[0] == pytest.approx(gap_s / 2)
@@ -260,7 +260,7 @@ def test_rates_and_copies_give_the_traffic_computed(topology):
     received: Counter[str] = Counter()
     for driver in rows.drivers:
         places = (driver.outgoing.destinations[fields[driver.outgoing.field]] for fields in driver.fields)
-        copies = Fraction(sum(rows.copies[place] for place in places), len(driver.fields))
+        copies = Fraction(sum(rows.fan_out[place] for place in places), len(driver.fields))
         received[rows.steps[driver.outgoing.step]] += Fraction(driver.rate_per_s) * copies
     expected = {row.step.message: row.volume.received_per_s for row in by_interaction(topology) if not row.step.after}
 

@@ -65,7 +65,7 @@ def test_a_freeform_text_can_say_what_vertical_is():
     assert said.steps == built.steps
     assert (said.families, said.families_per_supplier) == (100, 50)
     for number, interaction in built.interactions.items():
-        assert said.interactions[number].size_law == interaction.size_law
+        assert said.interactions[number].size_distribution == interaction.size_distribution
         assert float(said.interactions[number].rate_per_s) == pytest.approx(float(interaction.rate_per_s), rel=1e-13)
 
 
@@ -157,11 +157,12 @@ y = [1, 1, 1]
     )
     topology = read(text)
 
-    inventory = topology.interactions[4].size_law
+    inventory = topology.interactions[4].size_distribution
     assert inventory.body_bytes("inventoryInfo") == (514, 611, 708)  # 0.0970 x + 0.5137 KB
     assert inventory.mean_bytes("inventoryInfo") == Fraction("586.75")
-    assert topology.interactions[5].size_law.body_bytes("statInfoSM") == (2876,) * 3  # 5 (0.0139 + 0.3650) + 0.9813
-    assert topology.interactions[5].size_law.probabilities == PROBABILITIES
+    sales = topology.interactions[5].size_distribution
+    assert sales.body_bytes("statInfoSM") == (2876,) * 3  # 5 (0.0139 + 0.3650) + 0.9813
+    assert sales.probabilities == PROBABILITIES
 
 
 def test_handlers_share_queues_where_asked():

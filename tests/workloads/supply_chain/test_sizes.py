@@ -43,7 +43,7 @@ TABLE_4 = {
 #: The sizing parameter by interaction and column: the integers x = (size - b) / m1 of Tables 2 and 4.
 SIZING = {1: (5, 100, 700), 2: (3, 35, 200), 4: (10, 100, 500), 6: (100, 10, 1000), 7: (50, 500, 3000)}
 
-LAWS = {step.message: SIZE_DISTRIBUTIONS[number] for number, script in INTERACTIONS.items() for step in script.steps}
+SIZES = {step.message: SIZE_DISTRIBUTIONS[number] for number, script in INTERACTIONS.items() for step in script.steps}
 NUMBERS = {step.message: number for number, script in INTERACTIONS.items() for step in script.steps}
 TRIPLES = st.tuples(*[st.integers(0, 3000)] * 3)
 
@@ -52,21 +52,21 @@ TRIPLES = st.tuples(*[st.integers(0, 3000)] * 3)
 def test_sizes_are_those_of_table_4(message):
     """Each size lies within what Table 4's two decimals and Table 2's four leave open; a body has whole bytes."""
     *sizes, average = TABLE_4[message]
-    law = LAWS[message]
+    distribution = SIZES[message]
 
-    for body_bytes, kbyte, x in zip(law.body_bytes(message), sizes, SIZING[NUMBERS[message]], strict=True):
+    for body_bytes, kbyte, x in zip(distribution.body_bytes(message), sizes, SIZING[NUMBERS[message]], strict=True):
         assert body_bytes / 1000 == pytest.approx(kbyte, abs=0.005 + 0.00005 * (x + 1) + 0.0005)
-    assert float(law.mean_bytes(message)) / 1000 == pytest.approx(average, abs=0.0055)
+    assert float(distribution.mean_bytes(message)) / 1000 == pytest.approx(average, abs=0.0055)
 
 
 def test_sizes_without_three_values():
     """statInfoSM lies between 4.7 and 24.78 KB with a mean of 5.27 (section 3.2); priceUpdate is 0.2310 (Table 2)."""
-    statistics = LAWS["statInfoSM"].body_bytes("statInfoSM")
+    statistics = SIZES["statInfoSM"].body_bytes("statInfoSM")
 
     assert min(statistics) == pytest.approx(4700, abs=50)
     assert max(statistics) == pytest.approx(24780, abs=5)
-    assert float(LAWS["statInfoSM"].mean_bytes("statInfoSM")) == pytest.approx(5270, abs=5)
-    assert LAWS["priceUpdate"].body_bytes("priceUpdate") == (231, 231, 231)
+    assert float(SIZES["statInfoSM"].mean_bytes("statInfoSM")) == pytest.approx(5270, abs=5)
+    assert SIZES["priceUpdate"].body_bytes("priceUpdate") == (231, 231, 231)
 
 
 @given(x=TRIPLES, y=TRIPLES, message=st.sampled_from(sorted(COEFFICIENTS)))
@@ -74,15 +74,15 @@ def test_sizes_follow_the_formula_or_are_refused(x, y, message):
     """x (m1 + m2 y) + b (section 3.1), to half a byte; never beyond what the load can carry."""
     row = COEFFICIENTS[message]
     exact = [first * (row.m1 + row.m2 * second) + row.b for first, second in zip(x, y, strict=True)]
-    law = SizeDistribution(x, y)
+    distribution = SizeDistribution(x, y)
 
     if max(exact) >= MOST_BODY_BYTES + Fraction(1, 2):
         with pytest.raises(WorkloadError, match=f"{message}: a body of .* at most {MOST_BODY_BYTES}"):
-            law.body_bytes(message)
+            distribution.body_bytes(message)
     else:
-        sizes = law.body_bytes(message)
+        sizes = distribution.body_bytes(message)
         assert all(abs(size - body) <= Fraction(1, 2) for size, body in zip(sizes, exact, strict=True))
-        assert min(sizes) <= law.mean_bytes(message) <= max(sizes)
+        assert min(sizes) <= distribution.mean_bytes(message) <= max(sizes)
         assert 0 < min(sizes) <= max(sizes) <= MOST_BODY_BYTES
 
 

@@ -64,7 +64,7 @@ def test_the_model_is_that_of_its_scenario(topology):
 
     assert model.destinations == scenario.destinations
     assert [step.message for step in model.steps] == list(scenario.steps)
-    assert tuple(len(model.audience(address)) for address in model.addresses) == scenario.copies
+    assert tuple(len(model.audience(address)) for address in model.addresses) == scenario.fan_out
     assert (model.handlers, model.connections) == (len(scenario.handlers), scenario.connections)
     assert len(set(model.addresses)) == len(model.addresses)
     heard = {

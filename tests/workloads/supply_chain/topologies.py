@@ -61,5 +61,5 @@ def _own(draw, interaction: Interaction) -> Interaction:
         persistent, transacted, durable = draw(MODE)
         steps.append(replace(step, mode=DeliveryOptions(persistent, transacted, step.receiver.plural and durable)))
     first, second = sorted(draw(SHARES))
-    law = SizeDistribution(draw(TRIPLE), draw(TRIPLE), (first, second - first, 1 - second))
-    return replace(interaction, script=replace(interaction.script, steps=tuple(steps)), size_law=law)
+    distribution = SizeDistribution(draw(TRIPLE), draw(TRIPLE), (first, second - first, 1 - second))
+    return replace(interaction, script=replace(interaction.script, steps=tuple(steps)), size_distribution=distribution)

@@ -301,7 +301,7 @@ def kind_of(paths: Sequence[Path]) -> RunKind:
 
 def manifests(paths: Sequence[Path]) -> tuple[tuple[Mapping[str, Any], Path], ...]:
     """(manifest, path as given by the user) of these run directories. Raises DataError where one cannot be read."""
-    return tuple((_manifest(folder, path), path) for folder, path, _ in resolve_runs(paths))
+    return tuple((_manifest(folder, path)[0], path) for folder, path, _ in resolve_runs(paths))
 
 
 def read_run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -17,8 +18,9 @@ from analysis.gate.results import CellComparison, GateResult, RoleActivity
 from analysis.gate.verdict import GateVerdict, Judgement, judge
 from analysis.intervals import mean_interval
 from analysis.results import CellKey, Finding, Interval
-from analysis.run_directory import LATEST, frames, kind_of, manifests, require
+from analysis.run_directory import LATEST, frames, kind_of, manifests
 from analysis.spark import session
+from analysis.structure import OpenRecord, read
 from analysis.throughput import aggregate, audit
 from analysis.throughput.cell_ratios import mapped
 from analysis.throughput.reader import ThroughputRecord, counted, open_runs
@@ -31,11 +33,11 @@ from workloads.status import VerdictKind
 def judged(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[GateResult, ...]:
     """The result of each gate. Raises DataError where a run cannot be read, is no gate, or is not complete."""
     kind = kind_of(paths)
-    rules = [rules_of(manifest, shown) for manifest, shown in manifests(paths)]
+    asked = [options_of(manifest, shown) for manifest, shown in manifests(paths)]
     if kind is RunKind.WORKLOAD:
         return tuple(
-            scenario.judged(path, of_run, master=master, partial=partial)
-            for path, of_run in zip(paths or [LATEST], rules, strict=True)
+            scenario.judged(path, of_run.rules, master=master, partial=partial)
+            for path, of_run in zip(paths or [LATEST], asked, strict=True)
         )
     runs = open_runs(paths, partial=partial)
     with session(master) as spark:
@@ -44,54 +46,69 @@ def judged(paths: Sequence[Path], *, master: str, partial: bool = False) -> tupl
         windows = aggregate.windows_by_cell(data, runs)
     return tuple(
         _judged(run, of_run, {key: windows[key] for key in run.cells}, found.findings)
-        for run, of_run, found in zip(runs, rules, audits, strict=True)
+        for run, of_run, found in zip(runs, asked, audits, strict=True)
     )
 
 
+@dataclass(frozen=True, slots=True)
+class GateOptions(OpenRecord):
+    """The options of a session on which a gate depends."""
+
+    #: The baseline as the user named it.
+    baseline: str
+    #: The candidate.
+    broker: tuple[str, ...]
+    margin: float
+    policy: Policy
+    looks: tuple[int, ...]
+    confirming: int
+    calibrate: bool
+    #: Smallest margin by family.
+    calibrated: Mapping[str, float]
+
+    @property
+    def rules(self) -> GateRules:
+        return GateRules(
+            self.margin, self.policy, self.looks, self.confirming, calibrate=self.calibrate, calibrated=self.calibrated
+        )
+
+
 def is_gate(manifest: Mapping[str, Any]) -> bool:
-    """Whether a run compares two brokers live."""
+    """Whether a run compares two brokers."""
     return manifest["options"].get("baseline") is not None
 
 
-def rules_of(manifest: Mapping[str, Any], path: Path) -> GateRules:
-    """The rules of a gate. Raises DataError for a run that is none."""
+def options_of(manifest: Mapping[str, Any], path: Path) -> GateOptions:
+    """What a gate was asked. Raises DataError for a run that is none."""
     if not is_gate(manifest):
         raise DataError(
             f"{path}: not a regression gate; `pytest microbench -k replication --baseline BROKER --broker BROKER` "
             "measures one"
         )
-    options, place = manifest["options"], f"{path}/manifest.json"
-    return GateRules(
-        require(options, "margin", float, place),
-        Policy(require(options, "policy", str, place)),
-        tuple(require(options, "looks", list, place)),
-        require(options, "confirming", int, place),
-        calibrate=require(options, "calibrate", bool, place),
-        calibrated=require(options, "calibrated", dict, place),
-    )
+    return read(GateOptions, manifest["options"], f"{path}/manifest.json, options")
 
 
 def _judged(
     run: ThroughputRecord,
-    rules: GateRules,
+    asked: GateOptions,
     windows: Mapping[CellKey, Sequence[Window]],
     audit_findings: Sequence[Finding],
 ) -> GateResult:
-    pairs = _pairs(run, windows)
+    pairs, rules = _pairs(run, windows), asked.rules
     ratios = ratios_of(pairs)
-    judgement = judge(rows_of(ratios, run.plans), rules)
+    judgement = judge(rows_of(ratios, run.entries), rules)
     _check_complete(run, judgement, len(pairs))
     cells = _cells(ratios)
     contaminated = tuple(_contaminated(ratios))
     wrong = tuple(finding for finding in audit_findings if finding.consequence == VerdictKind.INVALID)
-    options = run.manifest["options"]
+    brokers = run.manifest.brokers
     scatter = [ratio.scatter for ratio in ratios if ratio.scatter is not None]
     result = GateResult(
         run=run.name,
         path=str(run.path),
-        baseline=options["baseline"],
-        broker=options["broker"][0],
-        titles={role: run.brokers[role].title for role in Role},
+        baseline=asked.baseline,
+        broker=asked.broker[0],
+        titles={role: brokers[role].title for role in Role},
         what=_what(cells, {key.experiment for key in windows if key.experiment not in PREPARATION}),
         pairs=len(pairs),
         rules=rules,
@@ -100,13 +117,13 @@ def _judged(
         findings=(*wrong, *contaminated),
         judged=judgement.verdict,
         overriding=GateVerdict.FAILED if wrong else GateVerdict.CONTAMINATED if contaminated else None,
-        of_processes=any(run.manifest["brokers"][role].get("provider") == BY_URL for role in Role),
+        of_processes=any(brokers[role].provider == BY_URL for role in Role),
         order_effect=_order_effect(ratios),
         slice_scatter=median(scatter) if scatter else None,
         activity={role: _activity(pair[role] for pair in pairs) for role in Role},
     )
     if rules.calibrate and result.overriding is None:
-        calibrated(result, run.manifest, run.path.parent)
+        calibrated(result, run.facts, run.path.parent)
     return result
 
 

@@ -26,7 +26,7 @@ def expected_pairs(record: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
 
 def column(topology: Topology, execution: Execution) -> int:
     """0, 1 or 2: the column of an execution, which selects one of the three sizes of its interaction."""
-    first, second, _ = topology.interactions[execution.interaction].size_law.probabilities
+    first, second, _ = topology.interactions[execution.interaction].size_distribution.probabilities
     share = Fraction(splitmix64(execution.id), 2**64)
     return (share >= first) + (share >= first + second)
 

@@ -171,7 +171,7 @@ def test_there_are_commands():
 def test_commands(words):
     """What is to be made has a rule, and what is to be run as a module takes these arguments."""
     if words[0] == "make":
-        rules = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+        rules = set(re.findall(r"^([\w.-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
         assert set(words[1:]) <= rules
     else:
         assert words[1] == "-m"

@@ -45,6 +45,7 @@ bench-engine: .venv
 
 bench-fit: .venv
 	$(BIN)/python -m tests.bench_fit
+	$(BIN)/python -m tests.bench_gate
 
 # Pins what pyproject.toml names, for every platform, with hashes and without the address of an index.
 lock:

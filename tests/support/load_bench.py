@@ -72,12 +72,15 @@ class Way:
     events: bool = False
     progress_limit_s: float = 10.0
     client: Client = Client.BULK
+    last_silence_s: float = 1.5
 
     @property
     def load(self) -> LoadSettings:
         """As a run has it, of which each cell's own load is not taken here."""
         rule = self.rule if isinstance(self.rule, ClosedLoop) else ClosedLoop(1)
-        return LoadSettings(rule, self.coalesce_us, self.events, self.progress_limit_s, self.client)
+        return LoadSettings(
+            rule, self.coalesce_us, self.events, self.progress_limit_s, self.client, self.last_silence_s
+        )
 
 
 @dataclass

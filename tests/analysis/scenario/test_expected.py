@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from analysis.scenario.execution_ids import splitmix64
 from analysis.scenario.expected import templates
-from analysis.scenario.reader import CaseRecord
+from analysis.scenario.reader import CaseRecord, ScenarioPlan
+from analysis.structure import read
 from tests.support.scenario_runs import workload_run
 from tests.workloads.supply_chain.topologies import CONTROLLED, topologies
 from workloads.scenario import model
@@ -24,7 +25,7 @@ def test_what_a_perfect_load_sends_is_what_is_expected(topology):
     """Every message of the recorder, by execution, step, sender and destination, is one of the templates."""
     run = workload_run(topology, lengths=Lengths(1, 1, 1))
     plan = run.plans[0]
-    cell = CaseRecord(0, None, None, plan, SupplyChain(topology))
+    cell = CaseRecord(0, None, None, read(ScenarioPlan, plan, "the plan"), SupplyChain(topology))
     places = {one["number"]: one["sender"] for one in (*plan["handlers"], *plan["drivers"])}
     most, sent = {}, Counter()
     for row in run.tables["sent"]:
@@ -51,7 +52,7 @@ def test_an_audience_is_a_subscriber_or_all_that_share_a_queue(shared):
     """Handlers of one queue stand for each other; subscribers of a topic each for itself."""
     topology = CONTROLLED[2].__class__(**{**vars_of(CONTROLLED[2]), "handlers_per_queue": shared})
     plan = workload_run(topology, lengths=Lengths(0.1, 0.1, 0.1)).plans[0]
-    cell = CaseRecord(0, None, None, plan, SupplyChain(topology))
+    cell = CaseRecord(0, None, None, read(ScenarioPlan, plan, "the plan"), SupplyChain(topology))
     audiences = Counter(
         destination for destination, _ in {(to, audience) for (to, _), audience in cell.audiences.items()}
     )

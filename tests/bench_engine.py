@@ -28,8 +28,7 @@ from fixtures.host import cpus
 from fixtures.load.group.coordinator import Workers
 from fixtures.load.group.job import Client
 from fixtures.load.net.opening import ConnectionRequest, close_all, open_connections
-from fixtures.load.scenario import case_run
-from fixtures.load.scenario.case_run import CaseRun, CaseSettings
+from fixtures.load.scenario.case_run import CaseContext, CaseSettings, load
 from fixtures.load.throughput.delivery_tracker import DeliveryTracker
 from fixtures.load.throughput.layout_run import in_flight
 from fixtures.load.throughput.publisher import BLOCK_FRAMES, send_frame
@@ -251,11 +250,11 @@ def _broker(text: str, folder: Path) -> Iterator[tuple[Running, int]]:
 def _performed(running: Running, folder: Path, cpu: int, base: int) -> tuple[float, float]:
     """Messages per second, and microseconds for one, of vertical BASE `base` after 20 s of warm-up."""
     directory = RunDirectory(folder, "reacting", {}, RunKind.WORKLOAD)
-    setting = CaseSettings(compiling.compile_scenario(topology.vertical(base)), Consumption.STRICT)
+    settings = CaseSettings(compiling.compile_scenario(topology.vertical(base)), Consumption.STRICT)
     workers = Workers(1, [cpu])
     try:
         slot = Slot(running.spec.label, 1, "specjms2007", f"vertical-b{base:04d}")
-        with CaseRun(setting, slot, case_run.CaseContext(workers, running, directory)) as cell:
+        with load(settings, slot, CaseContext(workers, running, directory)) as cell:
             cell.period(Period.WARM_UP, 20)
             before = workers.control.live()
             cell.period(Period.MEASUREMENT, 20)

@@ -280,8 +280,8 @@ def _family(
     name: str, values: Sequence[float | None], margin: float, alpha: float, verdict: GateVerdict
 ) -> FamilyVerdict:
     known = [value for value in values if value is not None]
-    if len(known) < len(values):
-        return FamilyVerdict(name, None, None, margin, GateVerdict.INCONCLUSIVE)
+    if len(known) < len(values):  # what was decided before stays decided
+        return FamilyVerdict(name, None, None, margin, verdict)
     interval = mean_interval(known)
     ratio = Interval(
         math.exp(interval.estimate),

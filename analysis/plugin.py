@@ -20,6 +20,7 @@ import pytest
 
 from analysis.errors import DataError
 from analysis.results import Finding, worst
+from workloads.gate import CORRECTNESS
 from workloads.schema import RunKind
 from workloads.status import VerdictKind
 
@@ -34,9 +35,6 @@ PLANNER = "layouts-planner"
 
 #: Markers of the items that measure: throughput study and business workloads.
 MARKERS = ("experiment", "workload")
-
-#: Name of the gate's item for the audit; the others are named after their families.
-CORRECTNESS = "correctness"
 
 #: Environment variable in which GitHub Actions names a file for Markdown.
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"

@@ -20,6 +20,7 @@ import pytest
 
 from analysis.errors import DataError
 from analysis.results import Finding, worst
+from workloads.gate import CORRECTNESS
 from workloads.schema import RunKind
 from workloads.status import VerdictKind
 
@@ -34,9 +35,6 @@ PLANNER = "layouts-planner"
 
 #: Markers of the items that measure: throughput study and business workloads.
 MARKERS = ("experiment", "workload")
-
-#: Name of the gate's item for the audit; the others are named after their families.
-CORRECTNESS = "correctness"
 
 #: Environment variable in which GitHub Actions names a file for Markdown.
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -176,7 +174,7 @@ class GateItem(pytest.Item):
         if folder is None:
             raise GateError("no pair of lives was measured: a gate that measured nothing has not passed")
         if _GATE not in self.config.stash:
-            self.config.stash[_GATE] = _gate(folder, self.config)
+            _gate(folder, self.config)
         result = self.config.stash[_GATE]
         family = self.name.removeprefix("gate[").removesuffix("]")
         strict = _flag(self.config, "strict_verdict") or _flag(self.config, "strict")
@@ -212,8 +210,11 @@ def _judged(folder: Path, stash: pytest.Stash) -> RunVerdict:
         return _KINDS[kind_of([folder])](folder, stash)
 
 
-def _gate(folder: Path, config: pytest.Config) -> Any:
-    """The result of a gate; puts its text into the stash, its Markdown where the CI system asks for it."""
+def _gate(folder: Path, config: pytest.Config) -> None:
+    """Judges a gate: puts the result and its text into the stash, its Markdown where the CI system asks for it.
+
+    The result comes first, so that a file that cannot be written fails one item, and nothing is judged twice.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         from analysis import spark  # noqa: PLC0415
@@ -222,7 +223,7 @@ def _gate(folder: Path, config: pytest.Config) -> Any:
         from analysis.run_directory import manifests  # noqa: PLC0415
 
         (result,) = pipeline.judged([folder], master=spark.DEFAULT_MASTER)
-        config.stash[_TEXT] = console.text([result])
+        config.stash[_GATE], config.stash[_TEXT] = result, console.text([result])
         file = config.getoption("history")
         if file is not None:
             history.append(file, result)
@@ -233,7 +234,6 @@ def _gate(folder: Path, config: pytest.Config) -> Any:
         if summary := os.environ.get(STEP_SUMMARY):
             with Path(summary).open("a", encoding="utf-8") as page:
                 page.write(console.markdown([result]) + "\n")
-    return result
 
 
 def _throughput(folder: Path, stash: pytest.Stash) -> RunVerdict:

@@ -28,6 +28,9 @@ class Policy(StrEnum):
     NON_INFERIORITY = "non-inferiority"
 
 
+#: Name of the item of a gate for the audit and the conditions; the others are named after their families.
+CORRECTNESS = "correctness"
+
 #: The family of the mean over all cells.
 ALL_CELLS = "all cells"
 

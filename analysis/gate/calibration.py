@@ -53,6 +53,7 @@ def identity(options: Mapping[str, Any], experiments: set[str]) -> dict[str, Any
 def read(path: Path) -> list[dict[str, Any]]:
     """The calibrations of a file; none if it does not exist. Raises DataError if it cannot be read."""
     try:
-        return list(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else []
-    except (OSError, ValueError) as error:
+        entries = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+        return [dict(entry, run=entry["run"]) for entry in entries]
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path}: cannot be read ({error}); delete it, and calibrate again") from error

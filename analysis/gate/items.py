@@ -6,20 +6,22 @@ from analysis.gate.console import MEANING
 from analysis.gate.results import PASSING, GateResult
 from analysis.gate.tables import change, changes
 from analysis.gate.verdict import GateVerdict
-from workloads.gate import DECIDING, Policy
+from workloads.gate import CORRECTNESS, DECIDING, Policy
 
 
 def failure(result: GateResult, item: str, *, strict: bool) -> str:
     """Why an item fails; empty if it does not.
 
     result: of the gate
-    item: a family; of any other name, the correctness of all deliveries and of the conditions
+    item: a family, or CORRECTNESS for that of all deliveries and of the conditions
     strict: whether `inconclusive` fails a family that decides
     """
-    family = next((each for each in result.families if each.family == item), None)
-    if family is None:
+    if item == CORRECTNESS:
         lines = [f"{finding.what}: {finding.measured} (limit: {finding.limit})" for finding in result.findings]
         return "\n".join([f"{result.overriding}: {MEANING[result.overriding]}", *lines]) if result.overriding else ""
+    family = next((each for each in result.families if each.family == item), None)
+    if family is None:
+        return f"{item}: was to be judged, and was not measured"
     if result.overriding or result.rules.calibrate or family.verdict in PASSING:
         return ""  # the item of the correctness has failed, or nothing is judged
     strict = strict or result.rules.policy is Policy.NON_INFERIORITY

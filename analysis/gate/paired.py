@@ -87,10 +87,14 @@ def cell_ratios(windows: Mapping[Role, Mapping[Key, Sequence[Window]]], pair: in
 
     Raises DataError where a cell has no usable slices of each order, or a broker received nothing.
     """
+    cells = sorted(set[Key]().union(*(windows[role] for role in Role)))
+    for role in Role:
+        if missing := [key for key in cells if not windows[role].get(key)]:
+            raise DataError(f"{' '.join(missing[0])}, pair of lives {pair}: the {role} has no slice of it")
     full = {role: _full_share(window for of_cell in windows[role].values() for window in of_cell) for role in Role}
     return tuple(
-        _cell_ratio(key, pair, _adjacent(key, windows[Role.BASELINE][key], windows[Role.CANDIDATE].get(key, ())), full)
-        for key in sorted(windows[Role.BASELINE])
+        _cell_ratio(key, pair, _adjacent(key, windows[Role.BASELINE][key], windows[Role.CANDIDATE][key]), full)
+        for key in cells
     )
 
 

@@ -137,6 +137,8 @@ def _pairs(run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]]) -
     numbers = sorted(found)
     if numbers != list(range(1, len(numbers) + 1)):
         raise DataError(f"{run.path}: pairs of lives are numbered from 1 without a gap, got {numbers}")
+    if not numbers:
+        raise DataError(f"{run.path}: no pair of lives was measured: measure again")
     cells = {key for roles in found.values() for of_role in roles.values() for key in of_role}
     for number in numbers:
         for role in Role:

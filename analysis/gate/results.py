@@ -8,7 +8,7 @@ from typing import Any
 
 from analysis.gate.verdict import FamilyVerdict, GateVerdict, worst
 from analysis.results import Finding, Interval
-from workloads.gate import GateRules, Policy, Role
+from workloads.gate import GateRules, Role
 
 #: Raised when a key of the JSON object or its meaning changes.
 GATE_SCHEMA = 1
@@ -82,14 +82,6 @@ class GateResult:
     def verdict(self) -> GateVerdict:
         """The overall verdict."""
         return self.overriding or self.judged
-
-    @property
-    def passes(self) -> bool:
-        """Whether the gate lets the candidate through, with `inconclusive` as its policy says."""
-        if self.rules.calibrate:
-            return self.overriding is None
-        allowed = PASSING if self.rules.policy is Policy.NON_INFERIORITY else (*PASSING, GateVerdict.INCONCLUSIVE)
-        return self.verdict in allowed
 
 
 def gate_json(results: Sequence[GateResult]) -> dict[str, Any]:

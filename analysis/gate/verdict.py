@@ -255,7 +255,8 @@ def _standard_error(values: Sequence[float]) -> float:
 def smallest_detectable(scatter: float, pairs: int, alpha: float) -> float:
     """The relative change that a two-sided t test with the error alpha detects with the probability POWER.
 
-    The noncentral distribution is approximated by the sum of both quantiles, which is on the safe side for few pairs.
+    The noncentral distribution is approximated by the sum of both quantiles: for 5 to 12 pairs the probability is in
+    fact 73 to 79 %.
     """
     quantiles = stdtrit(pairs - 1, 1 - alpha / 2) + stdtrit(pairs - 1, POWER)
     return math.expm1(float(quantiles) * scatter / math.sqrt(pairs))
@@ -280,8 +281,8 @@ def _family(
     name: str, values: Sequence[float | None], margin: float, alpha: float, verdict: GateVerdict
 ) -> FamilyVerdict:
     known = [value for value in values if value is not None]
-    if len(known) < len(values):
-        return FamilyVerdict(name, None, None, margin, GateVerdict.INCONCLUSIVE)
+    if len(known) < len(values):  # what was decided before stays decided
+        return FamilyVerdict(name, None, None, margin, verdict)
     interval = mean_interval(known)
     ratio = Interval(
         math.exp(interval.estimate),

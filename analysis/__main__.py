@@ -36,7 +36,7 @@ def _answer(options: argparse.Namespace) -> tuple[str, VerdictKind]:
     """The text or JSON object that was asked for, and the verdict."""
     from analysis import run_directory  # noqa: PLC0415 - Spark and statsmodels: not for --help and usage errors
 
-    if options.verb == "gate":
+    if options.verb == "gate" or (options.verb == "report" and _all_gates(options.run)):
         return _gate(options)
     kind = run_directory.kind_of(options.run)
     verbs = (_throughput if kind is RunKind.THROUGHPUT else _workload)(options)
@@ -51,17 +51,40 @@ def _answer(options: argparse.Namespace) -> tuple[str, VerdictKind]:
     return answer, worst(result.verdict for result in results)
 
 
+def _all_gates(paths: Sequence[Path]) -> bool:
+    from analysis.gate.pipeline import is_gate  # noqa: PLC0415 - Spark
+    from analysis.run_directory import manifests  # noqa: PLC0415
+
+    return all(is_gate(manifest) for manifest, _ in manifests(paths))
+
+
 def _gate(options: argparse.Namespace) -> tuple[str, VerdictKind]:
-    """The verdict of gates; VALID stands for a candidate that passes."""
+    """The verdict of gates, or their reports; VALID stands for a candidate that passes."""
     from analysis.gate import console, pipeline  # noqa: PLC0415 - Spark
     from analysis.gate.results import PASSING, gate_json, worst_of  # noqa: PLC0415
 
     results = pipeline.judged(options.run, master=options.spark_master, partial=options.partial)
-    if options.json:
+    if options.verb == "report":
+        text = _gate_reports(results, options)
+    elif options.json:
         text = json.dumps(gate_json(results), indent=2, allow_nan=False)
     else:
         text = (console.markdown if options.markdown else console.text)(results)
     return text, VerdictKind.VALID if worst_of(results) in PASSING else VerdictKind.INVALID
+
+
+def _gate_reports(results: Sequence[Any], options: argparse.Namespace) -> str:
+    """Writes the report of each gate; returns the paths as text or as a JSON object. Raises DataError."""
+    from analysis.report import gate_page  # noqa: PLC0415 - matplotlib
+    from analysis.run_directory import manifests  # noqa: PLC0415
+
+    if options.output is not None and len(results) > 1:
+        raise DataError("--output: each gate has a report of its own; name one run")
+    found = zip(results, manifests([Path(result.path) for result in results]), strict=True)
+    paths = [gate_page.write(result, manifest, (), options.output) for result, (manifest, _) in found]
+    if options.json:
+        return json.dumps({"reports": list(map(str, paths))}, indent=2)
+    return "\n".join(f"report: {path}" for path in paths)
 
 
 #: By verb: the functions that analyse the runs, format the results as text, and as a JSON object.

@@ -87,7 +87,7 @@ def _load(options: Mapping[str, Any]) -> tuple[list[str], float]:
 def _connections(plan: Mapping[str, Any], y: float) -> Iterator[str]:
     handlers, drivers = len(plan.get("handlers", ())), len(plan.get("drivers", ()))
     destinations: Sequence[Mapping[str, Any]] = plan.get("destinations", ())
-    queues = sum(one["kind"] == "queue" for one in destinations)
+    queues = sum(destination["kind"] == "queue" for destination in destinations)
     middle = (_LOAD[1] + _BROKER[0]) / 2
     yield line([(_LOAD[1] + 8, y), (_BROKER[0] - 8, y)], Tone.INK, width=1.6)
     yield head(_LOAD[1] + 4, y, Tone.INK, to_the_left=True)

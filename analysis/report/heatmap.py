@@ -32,21 +32,21 @@ _LEFT, _TOP, _ROW = 210.0, 46.0, 13.0
 def grid(result: WorkloadResult, messages: Sequence[str]) -> tuple[str, str]:
     """An `<svg>` element and a sentence on the destinations that it omits; both empty if nothing was received."""
     found: dict[str, list[PeriodSlice]] = {}
-    for one in result.slices:
-        if one.message in messages:
-            found.setdefault(one.destination, []).append(one)
+    for part in result.slices:
+        if part.message in messages:
+            found.setdefault(part.destination, []).append(part)
     if not found:
         return "", ""
     rows = sorted(found.values(), key=_slowest_ms, reverse=True)
     shown = rows[:MOST_ROWS]
     bottom = _TOP + _ROW * len(shown)
     end_s = max(span.begin_s + span.seconds for span in result.spans)
-    scale = (WIDTH - _LEFT - 8) / max(end_s, max(one.begin_s for row in rows for one in row) + result.slice_s)
+    scale = (WIDTH - _LEFT - 8) / max(end_s, max(part.begin_s for row in rows for part in row) + result.slice_s)
     elements = [*_legend(), *_borders(result, scale, bottom)]
     for number, row in enumerate(shown):
         y = _TOP + _ROW * number
         elements.append(text(_LEFT - 8, y + _ROW - 3, _short(row[0].destination), size=10.5, anchor=Anchor.END))
-        elements += (_cell(one, _LEFT + one.begin_s * scale, y, result.slice_s, scale) for one in row)
+        elements += (_cell(part, _LEFT + part.begin_s * scale, y, result.slice_s, scale) for part in row)
     alt = (
         f"Grid of delivery times by destination and time; the slowest is {_short(rows[0][0].destination)} with "
         f"{_slowest_ms(rows[0]):,.1f} ms as its highest 90th percentile."
@@ -56,7 +56,7 @@ def grid(result: WorkloadResult, messages: Sequence[str]) -> tuple[str, str]:
 
 
 def _slowest_ms(row: Sequence[PeriodSlice]) -> float:
-    return max(one.p90_ms for one in row)
+    return max(part.p90_ms for part in row)
 
 
 def _legend() -> Iterator[str]:
@@ -76,11 +76,11 @@ def _borders(result: WorkloadResult, scale: float, bottom: float) -> Iterator[st
             yield text(x + 4, _TOP - 4, f"{span.period}, from {span.begin_s:,.0f} s", size=11, tone=Tone.SOFT)
 
 
-def _cell(one: PeriodSlice, x: float, y: float, slice_s: int, scale: float) -> str:
-    tone, shade = next((tone, shade) for limit_ms, tone, shade in _TONES if one.p90_ms <= limit_ms)
+def _cell(part: PeriodSlice, x: float, y: float, slice_s: int, scale: float) -> str:
+    tone, shade = next((tone, shade) for limit_ms, tone, shade in _TONES if part.p90_ms <= limit_ms)
     said = (
-        f"{_short(one.destination)}, {one.begin_s:,.0f} to {one.begin_s + slice_s:,.0f} s: "
-        f"p50 {one.p50_ms:,.1f} ms, p90 {one.p90_ms:,.1f} ms of {one.copies:,} copies"
+        f"{_short(part.destination)}, {part.begin_s:,.0f} to {part.begin_s + slice_s:,.0f} s: "
+        f"p50 {part.p50_ms:,.1f} ms, p90 {part.p90_ms:,.1f} ms of {part.copies:,} copies"
     )
     return cell(x + 0.5, y + 1, max(1.0, slice_s * scale - 1), _ROW - 2, tone, shade, said)
 

@@ -15,9 +15,9 @@ MOST_POINTS = 300
 _SECONDS = "s from the start of the load"
 
 _RATIOS: tuple[tuple[str, Callable[[InteractionResult], tuple[float, float]]], ...] = (
-    ("starts", lambda one: (one.started_per_s, one.planned_per_s)),
-    ("messages sent", lambda one: (one.sent, one.expected_sent)),
-    ("messages received", lambda one: (one.received, one.expected_received)),
+    ("starts", lambda entry: (entry.started_per_s, entry.planned_per_s)),
+    ("messages sent", lambda entry: (entry.sent, entry.expected_sent)),
+    ("messages received", lambda entry: (entry.received, entry.expected_received)),
 )
 
 
@@ -33,15 +33,15 @@ def rates(result: WorkloadResult) -> Picture | None:
                     label,
                     tuple(
                         PlotPoint(place + (shift - 1) * 0.22, Interval(achieved / planned))
-                        for place, one in enumerate(period.interactions)
-                        for achieved, planned in (of(one),)
+                        for place, entry in enumerate(period.interactions)
+                        for achieved, planned in (of(entry),)
                         if planned and achieved
                     ),
                 )
                 for shift, (label, of) in enumerate(_RATIOS)
             ),
             levels=(1 - INPUT_RATE.limit, 1 + INPUT_RATE.limit),
-            rows=tuple(f"interaction {one.number}" for one in period.interactions),
+            rows=tuple(f"interaction {entry.number}" for entry in period.interactions),
             ratios=True,
         )
         for period in result.periods
@@ -50,11 +50,11 @@ def rates(result: WorkloadResult) -> Picture | None:
     if not panels:
         return None
     nothing = tuple(
-        f"interaction {one.number}, {label} ({period.period})"
+        f"interaction {entry.number}, {label} ({period.period})"
         for period in result.periods
-        for one in period.interactions
+        for entry in period.interactions
         for label, of in _RATIOS
-        if not of(one)[0]
+        if not of(entry)[0]
     )
     return Picture(
         "rates",
@@ -141,14 +141,14 @@ def delivery(result: WorkloadResult, interaction: int, messages: Sequence[str]) 
 
 def capacity(results: Sequence[WorkloadResult]) -> Picture | None:
     """The broker's CPU and the slowest handler over BASE, one series per broker; None with fewer than two BASEs."""
-    shown = [one for one in results if one.measured is not None]
-    if len({one.base for one in shown}) < 2:
+    shown = [entry for entry in results if entry.measured is not None]
+    if len({entry.base for entry in shown}) < 2:
         return None
     panels = tuple(
         Panel(title, "BASE", label, series)
         for title, label, value in (
-            ("utilisation", "broker CPU in cores", lambda one: one.measured.broker_cpu),
-            ("slowest event handler", "p90 of delivery in ms", lambda one: one.p90_ms),
+            ("utilisation", "broker CPU in cores", lambda entry: entry.measured.broker_cpu),
+            ("slowest event handler", "p90 of delivery in ms", lambda entry: entry.p90_ms),
         )
         if (series := tuple(_against_base(shown, value)))
     )
@@ -159,18 +159,18 @@ def capacity(results: Sequence[WorkloadResult]) -> Picture | None:
         "period. Hollow: the audit failed.",
         "Utilisation and delivery time over BASE; the table has the numbers.",
         panels,
-        hollow=tuple(f"{one.key.cell}: {one.failed[0].rule.name}" for one in shown if one.failed),
+        hollow=tuple(f"{entry.key.cell}: {entry.failed[0].rule.name}" for entry in shown if entry.failed),
     )
 
 
 def _against_base(
     results: Sequence[WorkloadResult], value: Callable[[WorkloadResult], float | None]
 ) -> Iterable[Series]:
-    for broker in dict.fromkeys(one.key.broker for one in results):
+    for broker in dict.fromkeys(entry.key.broker for entry in results):
         points = [
-            PlotPoint(one.base, Interval(y), one.key.start, hollow=bool(one.failed))
-            for one in sorted(results, key=lambda one: (one.key.start, one.base))
-            if one.key.broker == broker and (y := value(one)) is not None
+            PlotPoint(entry.base, Interval(y), entry.key.start, hollow=bool(entry.failed))
+            for entry in sorted(results, key=lambda entry: (entry.key.start, entry.base))
+            if entry.key.broker == broker and (y := value(entry)) is not None
         ]
         if points:
             yield Series(broker, tuple(points), joined=True)
@@ -186,7 +186,7 @@ def _over_time(
     series = tuple(Series(name, line=line) for name, of in lines if (line := _line(seconds, of)))
     if not series:
         return None
-    highest = max(y for one in series for _, y in one.line)
+    highest = max(y for entry in series for _, y in entry.line)
     near = label.endswith("ms") and highest > DELIVERY_TIME.limit / 10
     return Panel(
         title,

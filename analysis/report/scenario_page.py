@@ -231,7 +231,7 @@ def _topology(result: WorkloadResult, model: Model) -> Iterator[tuple[str, str]]
     yield from model.facts
     kinds = [destination["kind"] for destination in result.plan["destinations"]]
     yield "destinations", f"{kinds.count('queue'):,} queues, {kinds.count('topic'):,} topics"
-    yield "subscriptions", f"{sum(len(one['subscriptions']) for one in result.plan['handlers']):,}"
+    yield "subscriptions", f"{sum(len(handler['subscriptions']) for handler in result.plan['handlers']):,}"
     yield "connections", f"{model.handlers:,} event handlers, {model.connections - model.handlers:,} drivers"
     yield "digest of the tables", result.workload.digest()
 

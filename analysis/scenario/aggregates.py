@@ -194,13 +194,13 @@ def _drivers(rows: Rows) -> Mapping[int, Starts]:
     found: dict[int, Starts] = {}
     for row in rows:
         if row["producer"] is not None:
-            one = Starts(row["starts"], row["first"], row["last"], row["last_planned_ns"])
-            other = found.get(row["producer"], Starts(0, one.first, one.last, one.last_planned_ns))
+            entry = Starts(row["starts"], row["first"], row["last"], row["last_planned_ns"])
+            other = found.get(row["producer"], Starts(0, entry.first, entry.last, entry.last_planned_ns))
             found[row["producer"]] = Starts(
-                one.n + other.n,
-                min(one.first, other.first),
-                max(one.last, other.last),
-                max(one.last_planned_ns, other.last_planned_ns),
+                entry.n + other.n,
+                min(entry.first, other.first),
+                max(entry.last, other.last),
+                max(entry.last_planned_ns, other.last_planned_ns),
             )
     return found
 

@@ -162,20 +162,20 @@ _COUNTS = (
 
 
 def _count(
-    material: AuditInput, one: InteractionCounts, period: Period, rule: Rule, observed: int, expected: float
+    material: AuditInput, entry: InteractionCounts, period: Period, rule: Rule, observed: int, expected: float
 ) -> AuditRow:
     """The row of a count. Counts are whole numbers, so the limits are rounded outwards to whole numbers.
 
     Drivers are staggered: a period has up to one execution more or less than its share. If the messages of a chain
     follow each other, an edge of the period may also cut an execution in two.
     """
-    scope = f"interaction {one.number}"
-    edges = 2 if rule is not limits.INPUT_RATE and len(_steps(material.cell, one.number)) > 1 else 1
+    scope = f"interaction {entry.number}"
+    edges = 2 if rule is not limits.INPUT_RATE and len(_steps(material.cell, entry.number)) > 1 else 1
     deviation = observed / expected - 1 if expected else None
-    if edges > rule.limit * one.expected_started:
-        rate = float(material.cell.model.interactions[one.number].started_per_s)
+    if edges > rule.limit * entry.expected_started:
+        rate = float(material.cell.model.interactions[entry.number].started_per_s)
         why = (
-            f"too short: {one.expected_started:.1f} executions are expected, and the {edges} that the edges of the "
+            f"too short: {entry.expected_started:.1f} executions are expected, and the {edges} that the edges of the "
             f"period may cut are more than {rule.limit:.0%}; judged from {edges / rule.limit / rate:.0f} s on"
         )
         return AuditRow(rule, scope, deviation, AuditVerdict.NOT_JUDGED, expected, why, period)
@@ -186,14 +186,14 @@ def _count(
     return AuditRow(rule, scope, deviation, AuditVerdict.FAIL, expected, why, period)
 
 
-def _pacing(one: InteractionCounts, period: Period) -> AuditRow:
-    scope = f"interaction {one.number}"
-    if not one.started:
+def _pacing(entry: InteractionCounts, period: Period) -> AuditRow:
+    scope = f"interaction {entry.number}"
+    if not entry.started:
         return AuditRow(limits.PACING, scope, None, AuditVerdict.NOT_JUDGED, why="nothing was started", period=period)
-    share = one.misses / one.started
+    share = entry.misses / entry.started
     if share <= limits.PACING.limit:
         return AuditRow(limits.PACING, scope, share, AuditVerdict.PASS, period=period)
-    why = f"{one.misses} of {one.started} starts were more than one mean gap late"
+    why = f"{entry.misses} of {entry.started} starts were more than one mean gap late"
     return AuditRow(limits.PACING, scope, share, AuditVerdict.FAIL, why=why, period=period)
 
 
@@ -339,7 +339,7 @@ def _steady(material: AuditInput, period: Period) -> Iterator[AuditRow]:
     received_per_s = (0 if overall is None else overall["n"]) / material.elapsed_s(period)
     for rule, found in (
         (limits.LEVEL, _level(material, received_per_s)),
-        (limits.BACKLOG, steady.backlog([one.backlog for one in _within(material, period)], received_per_s)),
+        (limits.BACKLOG, steady.backlog([entry.backlog for entry in _within(material, period)], received_per_s)),
     ):
         yield AuditRow(rule, "run", found.observed, found.verdict, why=found.why, period=period)
 
@@ -354,8 +354,8 @@ def _level(material: AuditInput, received_per_s: float) -> steady.CheckOutcome:
         if warm_s * (1 - limits.WARM_UP_SHARE) <= second.second <= warm_s - 1
     ]
     copies = {
-        number: (float(one.started_per_s), float(one.received))
-        for number, one in material.cell.model.interactions.items()
+        number: (float(entry.started_per_s), float(entry.received))
+        for number, entry in material.cell.model.interactions.items()
     }
     return steady.level(last, received_per_s, steady.granularity(copies, len(last), poisson=material.poisson))
 

@@ -247,7 +247,7 @@ def _configuration(result: WorkloadResult) -> dict[str, Any]:
 def _topology(result: WorkloadResult) -> dict[str, Any]:
     plan = result.plan
     destinations = plan["destinations"]
-    topics = {place for place, one in enumerate(destinations) if one["kind"] == DestinationKind.TOPIC}
+    topics = {place for place, destination in enumerate(destinations) if destination["kind"] == DestinationKind.TOPIC}
     subscriptions = [place for handler in plan["handlers"] for place in handler["subscriptions"]]
     return {
         **plan["topology"],

@@ -66,7 +66,10 @@ def sizes(cells: Sequence[CaseRecord]) -> pa.Table:
 
 def laws(cells: Sequence[CaseRecord]) -> Laws:
     return {
-        (cell.number, number): (one.period, tuple(limit for limit in one.size_class_bounds if limit < 2**64))
+        (cell.number, number): (
+            interaction_spec.period,
+            tuple(limit for limit in interaction_spec.size_class_bounds if limit < 2**64),
+        )
         for cell in cells
-        for number, one in cell.model.interactions.items()
+        for number, interaction_spec in cell.model.interactions.items()
     }

@@ -59,8 +59,8 @@ def _record(results: Sequence[WorkloadResult], more: Any) -> dict[str, Any]:
             for result in results
         ],
         "not_applicable": [
-            {("consumption" if key == "profile" else key): value or None for key, value in asdict(one).items()}
-            for one in dict.fromkeys(one for result in results for one in result.not_applicable)
+            {("consumption" if key == "profile" else key): value or None for key, value in asdict(entry).items()}
+            for entry in dict.fromkeys(entry for result in results for entry in result.not_applicable)
         ],
         "verdict": worst(result.verdict for result in results),
         "findings": [
@@ -69,7 +69,7 @@ def _record(results: Sequence[WorkloadResult], more: Any) -> dict[str, Any]:
             for finding in result.findings
         ],
         "runs": [
-            {"run": run, "path": str(path)} for run, path in dict.fromkeys((one.run, one.path) for one in results)
+            {"run": run, "path": str(path)} for run, path in dict.fromkeys((entry.run, entry.path) for entry in results)
         ],
     }
 

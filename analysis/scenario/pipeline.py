@@ -161,7 +161,7 @@ def _period(
 ) -> PeriodResult:
     cell, counted, row = material.cell, material.counts, material.periods[period]
     seconds = material.elapsed_s(period)
-    sent = sum(one["n"] for (at, _), one in counted.sent.items() if at is period)
+    sent = sum(entry["n"] for (at, _), entry in counted.sent.items() if at is period)
     overall = counted.overall.get(period)
     received, received_bytes = (0, 0) if overall is None else (overall["n"], overall["bytes"])
     cpu_ns = row["broker_cpu_ns"]
@@ -217,7 +217,7 @@ def _step(material: AuditInput, number: int, period: Period) -> StepResult:
     cell, counted = material.cell, material.counts
     step, row = cell.steps[number], counted.steps.get((period, number))
     sent = sum(
-        one["n"] for (at, to), one in counted.sent.items() if at is period and cell.destination_steps[to] == number
+        entry["n"] for (at, to), entry in counted.sent.items() if at is period and cell.destination_steps[to] == number
     )
     received, received_bytes = (0, 0) if row is None else (row["n"], row["bytes"])
     return StepResult(step.interaction, step.message, sent, received, received_bytes, times(row))

@@ -72,7 +72,7 @@ class Way:
     events: bool = False
     progress_limit_s: float = 10.0
     client: Client = Client.BULK
-    last_silence_s: float = 1.5
+    last_silence_s: float = 3.0
 
     @property
     def load(self) -> LoadSettings:

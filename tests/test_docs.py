@@ -229,6 +229,8 @@ def written_files(folder: Path) -> dict[tuple[str, str], str]:
         ("--freeform", "mine.toml"): str(topology),
         ("--credentials", "login.txt"): str(login),
         ("--ca-file", "authorities.pem"): str(authorities),
+        # pytest writes this one also where it only collects.
+        ("--junitxml", "gate.xml"): str(folder / "gate.xml"),
     }
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pyspark.errors import PySparkException
@@ -78,8 +78,12 @@ def session(master: str = DEFAULT_MASTER) -> Iterator[SparkSession]:
         spark = _start(master, Path(folder))
         try:
             yield spark
-        finally:
-            spark.stop()
+        except BaseException:
+            # A signal to the process group, as of `timeout`, ends the JVM too: its stop must not hide that.
+            with suppress(Exception):
+                spark.stop()
+            raise
+        spark.stop()
 
 
 def _start(master: str, folder: Path) -> SparkSession:

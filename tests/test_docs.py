@@ -8,6 +8,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import trustme
@@ -20,7 +21,10 @@ from fixtures.session.options import OPTIONS
 from tests.conftest import ROOT
 from tests.support.experiments import EXPERIMENTS
 from tests.support.sessions import command, side_by_side
+from workloads.scenario.execution import Execution
+from workloads.scenario.workload import NO_TEXT
 from workloads.specjms2007 import __main__ as workload_command
+from workloads.throughput.presets import PRESETS
 
 #: Of the README: lines, and characters of a line.
 MOST_LINES, MOST_COLUMNS = 150, 120
@@ -95,9 +99,10 @@ OF_PROVIDERS = [("all of these", name, option) for name, option in PROVIDER_OPTI
 def test_options_of_brokers(owner, name, option):
     """Each option of a broker or a provider has a row, with its default and its meaning."""
     shown = f"`{option.default}`" if option.default else "none"
-    (row,) = [line for line in BROKERS.splitlines() if line.startswith(f"| {quoted(owner)} | `{name}` |")]
+    rows = [line for line in BROKERS.splitlines() if line.startswith(f"| {quoted(owner)} | `{name}` |")]
 
-    assert row.startswith(f"| {quoted(owner)} | `{name}` | {shown} | {option.meaning}")
+    assert len(rows) == 1, f"docs/brokers.md has {len(rows)} rows for the option {name} of {owner}"
+    assert rows[0].startswith(f"| {quoted(owner)} | `{name}` | {shown} | {option.meaning}")
 
 
 def quoted(owner: str) -> str:
@@ -121,14 +126,17 @@ def test_options_of_the_session(name):
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_experiments(name):
     """Each experiment stands in the README's table with its question."""
-    assert any(f"`{name}`" in line.split(" | ")[0] for line in README.splitlines() if line.startswith("|"))
+    found = any(f"`{name}`" in line.split(" | ")[0] for line in README.splitlines() if line.startswith("|"))
+
+    assert found, f"the table of experiments in README.md has no row for {name}"
 
 
 @pytest.mark.parametrize("product", PRODUCTS, ids=lambda product: product.name)
 def test_brokers(product):
     """Each broker stands in the README with the providers that can run it, its default first, and in its own page."""
-    (row,) = [line for line in README.splitlines() if line.startswith(f"| `{product.name}`") and "default)" in line]
-    _, _, providers, _, _ = row.split("|")
+    rows = [line for line in README.splitlines() if line.startswith(f"| `{product.name}`") and "default)" in line]
+    assert len(rows) == 1, f"the table of brokers in README.md has {len(rows)} rows for {product.name}"
+    _, _, providers, _, _ = rows[0].split("|")
 
     assert f"`{product.providers[0]}` (default)" in providers
     assert all(f"`{provider}`" in providers for provider in product.providers)
@@ -190,7 +198,7 @@ def collected(tmp_path_factory):
             wanted[words].append(files.get((previous, word), word))
             previous = word
     for name, text in EXAMPLES.items():
-        if name.startswith(("microbench/", "workloads/")):
+        if "/test_" in name:
             path = folder / name
             path.parent.mkdir(parents=True)
             path.write_text(text, encoding="utf-8")
@@ -229,6 +237,8 @@ def written_files(folder: Path) -> dict[tuple[str, str], str]:
         ("--freeform", "mine.toml"): str(topology),
         ("--credentials", "login.txt"): str(login),
         ("--ca-file", "authorities.pem"): str(authorities),
+        # pytest writes this one also where it only collects.
+        ("--junitxml", "gate.xml"): str(folder / "gate.xml"),
     }
 
 
@@ -249,14 +259,57 @@ def test_examples_that_measure(name, collected):
     assert f"::{Path(name).stem}[" in output
 
 
+def imported(name: str, folder: Path) -> ModuleType:
+    """The module of an example."""
+    path = folder / "example.py"
+    path.write_text(EXAMPLES[name], encoding="utf-8")
+    found = importlib.util.spec_from_file_location("example", path)
+    module = importlib.util.module_from_spec(found)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "example", module)  # dataclasses ask for it
+        found.loader.exec_module(module)
+    return module
+
+
+def test_example_of_an_experiment(tmp_path):
+    """It has every grid: where one is missing, no experiment beside it can be measured with that grid."""
+    assert set(imported("microbench/test_properties.py", tmp_path).EXPERIMENT.grids) == set(PRESETS)
+
+
+def test_example_of_a_workload(tmp_path):
+    """What the load sends is what the audit expects: by message its destination, its size and its receivers."""
+    workload = imported("workloads/shop/__init__.py", tmp_path).WORKLOAD
+    (case,) = workload.cases.values()
+    model = case.model(3, NO_TEXT)
+    scenario = model.scenario
+    receivers = {number: handler for handler in scenario.handlers for number in handler.subscriptions}
+
+    assert workload.from_json(json.loads(json.dumps(model.to_json()))) == model
+    assert (len(scenario.handlers), scenario.connections) == (model.handlers, model.connections)
+    assert [step.message for step in model.steps] == list(scenario.steps)
+    assert len(scenario.drivers) == 3
+    for driver in scenario.drivers:
+        execution = Execution.of(driver.first_execution)
+        sent, sender = [driver.outgoing], driver.sender
+        for message in model.expected(execution):
+            (outgoing,) = sent
+            number = outgoing.destinations[driver.fields[0][outgoing.field]]
+            handler = receivers[number]
+
+            assert message == (model.addresses[number], sender, outgoing.body_bytes[0])
+            assert scenario.destinations[number] == model.destinations[number]
+            assert model.audience(message.address) == ((handler.number,),)
+            assert handler.step == message.address.step
+            assert [answer.outgoing.step for answer in handler.answers] == list(
+                model.replies(execution, handler.step, sender)
+            )
+            sent, sender = [answer.outgoing for answer in handler.answers], handler.sender
+        assert sent == []
+
+
 def test_example_of_a_broker(tmp_path):
     """It is a product, with a launch that needs nothing but what it is given."""
-    path = tmp_path / "toy.py"
-    path.write_text(EXAMPLES["fixtures/brokers/toy.py"], encoding="utf-8")
-    found = importlib.util.spec_from_file_location("toy", path)
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    product = module.PRODUCT
+    product = imported("fixtures/brokers/toy.py", tmp_path).PRODUCT
     options = {name: option.default for name, option in product.options.items()}
     launch = product.launch(
         BrokerSpec("toy", "toy", provider=Provider.HOME, options=options),

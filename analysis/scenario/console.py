@@ -8,7 +8,7 @@ from textwrap import fill
 from analysis.results import worst
 from analysis.scenario import tables
 from analysis.scenario.disclosure import withheld
-from analysis.scenario.results import Warnings, WorkloadResult, disclaimers
+from analysis.scenario.results import ONE_HOST, Warnings, WorkloadResult, disclaimers
 from analysis.table import WIDTH, ascii_text, render_text
 from analysis.text import cut, findings, headline, not_applicable, verdict_line
 from workloads.schema import Severity
@@ -114,7 +114,15 @@ def verdict(result: WorkloadResult) -> str:
             named = ", ".join(f"{number} for {name}" for name, number in backlog[:MOST_BACKLOGS])
             total = sum(result.backlog_by_destination.values())
             lines.append(f"backlog at the end of the measurement: {total} copies, {named}")
-    deviating = f"no, {len(result.deviations)} deviations" if len(result.deviations) > 1 else "no"
-    compliant = "yes, except for one host" if result.deviations else "yes"
-    lines.append(f"compliant: {compliant if result.compliant else deviating}")
+    lines.append(f"compliant: {_compliance(result)}")
     return "\n".join(lines)
+
+
+def _compliance(result: WorkloadResult) -> str:
+    """Whether the run complies with the rules; if not, why."""
+    number = len(result.deviations)
+    if result.compliant:
+        return "yes, except for one host" if number else "yes"
+    if set(result.deviations) <= {ONE_HOST}:
+        return "no, because the verdict is not valid"
+    return f"no, {number} deviation{'s' * (number > 1)}"

@@ -15,6 +15,7 @@ from analysis.scenario.reader import cells, open_runs
 from analysis.scenario.results import ONE_HOST
 from tests.support import scenario_results as wr
 from tests.support.scenario_runs import workload_run
+from workloads.status import VerdictKind
 from workloads.supply_chain.topology import vertical
 
 
@@ -67,3 +68,14 @@ def test_the_disclosure_says_where_the_server_was():
         (facts,) = result.manifest["brokers"].values()
         facts["provider"] = "url"
         assert disclosure(result)["sut"]["server_on_the_client_node"] is expected
+
+
+def test_a_result_that_does_not_comply_says_why():
+    """Where nothing deviates but the host, it is the verdict."""
+    alone = replace(wr.result(), deviations=(ONE_HOST,))
+    unverified = replace(alone, verdict=VerdictKind.UNVERIFIED)
+    shorter = replace(alone, deviations=("no repeated measurement (section 3.4)",))
+
+    assert verdict(unverified).endswith("compliant: no, because the verdict is not valid")
+    assert verdict(shorter).endswith("compliant: no, 1 deviation")
+    assert verdict(replace(shorter, deviations=(ONE_HOST, *shorter.deviations))).endswith("compliant: no, 2 deviations")

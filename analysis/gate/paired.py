@@ -123,14 +123,14 @@ def _cell_ratio(key: Key, pair: int, slices: Sequence[AdjacentSlices], full: Map
     full: pauses for full collections by role, as a share of the time outside pauses. They remove garbage of all cells.
     """
     quiet = [each for each in slices if each.quiet]
+    usable = _both_orders(quiet)
+    if not usable:  # contaminated, which the caller sees by what is left out
+        quiet = list(slices)
     first = [_log_ratio(each) for each in quiet if each.candidate_first]
     second = [_log_ratio(each) for each in quiet if not each.candidate_first]
     count = min(len(first), len(second))
     if not count:
-        raise DataError(
-            f"{' '.join(key)}, pair of lives {pair}: no usable slices of both orders; {len(slices) - len(quiet)} of "
-            f"{len(slices)} pairs of slices were left out because the other broker was busy"
-        )
+        raise DataError(f"{' '.join(key)}, pair of lives {pair}: fewer than two pairs of slices, one in either order")
     first, second = first[:count], second[:count]
     balanced = [(before + after) / 2 for before, after in zip(first, second, strict=True)]
     running = hodges_lehmann(balanced)
@@ -145,8 +145,12 @@ def _cell_ratio(key: Key, pair: int, slices: Sequence[AdjacentSlices], full: Map
         order_effect=(fmean(first) - fmean(second)) / 2,
         scatter=float(np.std(balanced, ddof=1)) * math.sqrt(2) if count > 1 else None,
         measured=len(slices),
-        left_out=len(slices) - 2 * count,
+        left_out=len(slices) - 2 * count if usable else len(slices),
     )
+
+
+def _both_orders(slices: Sequence[AdjacentSlices]) -> bool:
+    return {each.candidate_first for each in slices} == {False, True}
 
 
 def _running_s(window: Window) -> float:

@@ -181,10 +181,12 @@ def _order_effect(ratios: Sequence[CellRatio]) -> Interval:
 
 def _contaminated(ratios: Sequence[CellRatio]) -> Iterator[Finding]:
     measured, left_out = sum(ratio.measured for ratio in ratios), sum(ratio.left_out for ratio in ratios)
-    if left_out > LEFT_OUT.limit * measured:
+    lost = sum(ratio.left_out == ratio.measured for ratio in ratios)
+    if lost or left_out > LEFT_OUT.limit * measured:
+        none_left = f", in {lost} cells of a pair of lives all of them" if lost else ""
         yield Finding(
             what="the broker that was not under load was busy",
-            measured=f"{left_out} of {measured} pairs of adjacent slices had to be left out",
+            measured=f"{left_out} of {measured} pairs of adjacent slices had to be left out{none_left}",
             limit=f"{LEFT_OUT.limit:.0%} of the pairs of adjacent slices",
             advice="look for what keeps an idle broker busy: expiry, page-outs, background threads",
             consequence=VerdictKind.UNVERIFIED,

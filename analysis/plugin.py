@@ -106,7 +106,6 @@ def pytest_collection_modifyitems(
     measured = any(item.get_closest_marker(name) for item in items for name in MARKERS)
     families = getattr(config.pluginmanager.get_plugin(MEASUREMENT), "families", ())
     if measured and families:
-        _ask_for_analysis(config)
         items += [
             GateItem.from_parent(session, name=f"gate[{name}]", nodeid=f"gate[{name}]")
             for name in (CORRECTNESS, *families)
@@ -115,8 +114,11 @@ def pytest_collection_modifyitems(
         items.append(VerdictItem.from_parent(session, name="verdict[run]", nodeid="verdict[run]"))
 
 
-def _ask_for_analysis(config: pytest.Config) -> None:
-    if _flag(config, "no_analysis"):
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Refuses a gate without its verdict; here, since pytest calls this hook after an error of the one above as well,
+    and the measuring half begins in it."""
+    if any(isinstance(item, GateItem) for item in session.items) and _flag(session.config, "no_analysis"):
         raise pytest.UsageError("--no-analysis: a gate is its verdict; drop --baseline to record only")
 
 

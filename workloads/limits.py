@@ -105,8 +105,8 @@ IDLE_BROKER = Rule(
     "idle broker beside the load",
     0.03,
     "of a core, at most, by another live broker while a slice is measured",
-    "that CPU time is missing to the broker under load; measured: an idle ActiveMQ Classic with 1,300 connections takes "
-    "0.9 % all the time, which cancels in a ratio, and 5 to 28 % for moments in which its JVM compiles or collects",
+    "that CPU time is missing to the broker under load; measured: an idle ActiveMQ Classic with 1,300 connections "
+    "takes 0.9 % all the time, which cancels in a ratio, and 5 to 28 % where its JVM compiles or collects",
 )
 LEFT_OUT = Rule(
     "pairs of adjacent slices left out",

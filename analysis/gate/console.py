@@ -67,6 +67,8 @@ def reason(result: GateResult) -> str:
 
 def next_step(result: GateResult) -> str:
     """What to do now; empty where nothing is to be done."""
+    if result.rules.calibrate and not result.overriding:
+        return ""
     if result.verdict is GateVerdict.INCONCLUSIVE:
         if result.pairs < LOOKS[-1]:
             return f"more pairs of lives narrow the intervals: --pairs {2 * result.pairs}"
@@ -77,16 +79,20 @@ def next_step(result: GateResult) -> str:
 
 
 def _lines(result: GateResult) -> Iterator[str]:
-    yield from wrap(headline(result), WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    yield from _wrapped(headline(result), "  ")
     yield from (f"  {role}: {title}" for role, title in result.titles.items())
     yield from render_text(tables.families(result)).splitlines()[1:]
     yield f"verdict: {verdict(result)}"
     if why := reason(result):
-        yield from wrap(f"  because {why}", WIDTH, subsequent_indent="    ", break_on_hyphens=False)
+        yield from _wrapped(f"  because {why}", "    ")
     if result.rules.calibrate:
-        yield f"  {_calibrated(result)}"
+        yield from _wrapped(f"  {_calibrated(result)}", "    ")
     if step := next_step(result):
-        yield f"next: {step}"
+        yield from _wrapped(f"next: {step}", "  ")
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return wrap(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _calibrated(result: GateResult) -> str:

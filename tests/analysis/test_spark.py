@@ -1,6 +1,7 @@
 """The Spark session of an analysis, at its end."""
 
 import pytest
+from pyspark.sql import SparkSession
 
 from analysis import spark
 
@@ -15,7 +16,7 @@ class Gone:
 def test_what_ends_an_analysis_is_not_hidden_by_the_end_of_spark(monkeypatch):
     """A signal to all processes ends the JVM as well: the interruption is told, not that the JVM is gone."""
     monkeypatch.setattr(spark, "_start", lambda *_: Gone())
-    monkeypatch.setattr(spark.SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
 
     with pytest.raises(KeyboardInterrupt, match="SIGTERM"), spark.session():
         raise KeyboardInterrupt("SIGTERM")
@@ -23,7 +24,7 @@ def test_what_ends_an_analysis_is_not_hidden_by_the_end_of_spark(monkeypatch):
 
 def test_a_session_that_cannot_be_stopped_is_an_error(monkeypatch):
     monkeypatch.setattr(spark, "_start", lambda *_: Gone())
-    monkeypatch.setattr(spark.SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
 
     with pytest.raises(OSError, match="refused"), spark.session():
         pass

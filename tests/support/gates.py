@@ -13,11 +13,13 @@ from analysis.gate.verdict import FamilyVerdict, GateVerdict, MetricRow
 from analysis.results import Interval
 from tests.support import run_directories as rd
 from workloads.gate import CONFIRMING_PAIRS, LOOKS, GateRules, Policy, Role
-from workloads.schema import Window
+from workloads.schema import WARM_UP_LAYOUT, Window
 from workloads.status import WindowStatus
 
 #: (further filters, replication grade): separates the three costs.
 CELLS = ((0, 1), (0, 10), (640, 1), (640, 10))
+
+NAMES = [rd.cell_name(*cell) for cell in CELLS]
 
 #: Messages of each slice.
 MESSAGES = 1000
@@ -95,7 +97,7 @@ def by_role(cells: Mapping[tuple[str, str], Mapping[Role, Sequence[Window]]]) ->
 def gate_directory(
     ratio: Callable[[str, int], float], pairs: int = 5, *, options: Mapping[str, Any] | None = None, **measured: Any
 ) -> rd.RunDirectory:
-    """The run directory of a complete gate: two layouts of two rounds in each pair of lives.
+    """The run directory of a complete gate: a layout of two rounds in each pair of lives.
 
     ratio: of the candidate's time per message to the baseline's, of a cell in a pair of lives
     options: those that differ from a gate with `--pairs`
@@ -105,8 +107,10 @@ def gate_directory(
         CELLS,
         brokers=[role.value for role in Role],
         starts=pairs,
-        **{"layouts": 2, "rounds": 2, "anchors": 0, "messages": 2, "noise": 0.0, **measured},
+        **{"layouts": 1, "rounds": 2, "anchors": 0, "messages": 2, "noise": 0.0, **measured},
     )
+    for table, of_table in run.tables.items():  # without those of a warm-up, which a gate does not read
+        run.tables[table] = [row for row in of_table if row["layout"] != WARM_UP_LAYOUT]
     run.manifest["options"] |= {
         "starts": 1,
         "baseline": "activemq:5.18.3",
@@ -126,10 +130,11 @@ def gate_directory(
     for of_round in rounds.values():
         for index, before in enumerate(sorted(of_round, key=lambda row: row["position"])):
             after = candidates[_place(before)]
-            behind = (before["round"] + index) % 2
+            behind = (before["round"] + NAMES.index(before["cell"])) % 2
             before |= {"position": 2 * index + 1 - behind, "idle_broker_cpu_ns": 0}
             own = {name: after[name] for name in ("broker", "begin_ns")}
-            after |= before | own | {"position": 2 * index + behind}
+            end_ns = after["begin_ns"] + before["end_ns"] - before["begin_ns"]
+            after |= before | own | {"end_ns": end_ns, "position": 2 * index + behind}
             _stretch(after, ratio(before["cell"], before["start"]))
     return run
 

@@ -1,0 +1,120 @@
+"""What a calibration leaves for later gates: written by the analysis, read by the measuring half."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from analysis.errors import DataError
+from analysis.gate.calibration import calibrated, read
+from analysis.gate.verdict import GateVerdict, smallest_margin
+from fixtures.host.cpus import available_cpus
+from fixtures.session.calibrations import require_margin, smallest_margins
+from fixtures.session.options import ThroughputOptions
+from tests.support.gates import family, result
+from tests.support.sessions import Config
+from workloads.errors import WorkloadError
+from workloads.gate import ALL_CELLS, CALIBRATIONS
+
+CPUS = available_cpus()
+
+#: A calibration on the command line, and gates after it.
+CALIBRATE = {"baseline": "reference", "calibrate": True}
+GATE = {"baseline": "reference", "broker": ["reference:t_tx=1us"]}
+
+NOISY = family("t_tx", GateVerdict.PASS)
+UNKNOWN = family("t_rcv", GateVerdict.INCONCLUSIVE, None)
+
+
+def options(given):
+    """As the manifest has them."""
+    return json.loads(json.dumps(ThroughputOptions(Config(given, {})).settings().options))
+
+
+def store(folder, run="first", scatter=NOISY.scatter, given=CALIBRATE):
+    """A calibration with this scatter between pairs of lives."""
+    done = result(
+        GateVerdict.PASS,
+        replace(NOISY, scatter=scatter),
+        UNKNOWN,
+        run=run,
+        baseline="reference",
+        cells=tuple(replace(cell, cell=f"{name} c1") for cell in result(GateVerdict.PASS).cells for name in ("b", "a")),
+        slice_scatter=0.07,
+    )
+    calibrated(done, {"options": options(given)}, folder)
+
+
+def test_a_gate_reads_what_a_calibration_wrote(tmp_path):
+    """The smallest margin of every family with a ratio, for the same baseline, cells, rounds and CPUs."""
+    store(tmp_path)
+
+    assert smallest_margins(tmp_path, options(GATE), {"a", "b"}) == {"t_tx": smallest_margin(NOISY.scatter)}
+    (entry,) = read(tmp_path / CALIBRATIONS)
+    assert (entry["run"], entry["pairs"], entry["slice_scatter"]) == ("first", 8, 0.07)
+    assert entry["scatter"] == {"t_tx": NOISY.scatter, "t_rcv": None}
+
+
+@pytest.mark.parametrize(
+    ("given", "experiments"),
+    [
+        ({**GATE, "baseline": "reference:t_tx=1us", "broker": ["reference"]}, {"a", "b"}),
+        (GATE, {"a"}),
+        ({**GATE, "layouts": 7}, {"a", "b"}),
+        ({**GATE, "rounds": 4}, {"a", "b"}),
+        ({**GATE, "slice_seconds": 0.3}, {"a", "b"}),
+        ({**GATE, "broker_cpus": str(CPUS[0]), "load_cpus": str(CPUS[-1])}, {"a", "b"}),
+    ],
+)
+def test_a_calibration_of_something_else_does_not_count(tmp_path, given, experiments):
+    """Another baseline, other cells, layouts, rounds, slices or CPUs have a noise of their own."""
+    store(tmp_path)
+
+    assert smallest_margins(tmp_path, options(given), experiments) == {}
+
+
+def test_the_last_calibration_counts(tmp_path):
+    """A second one is added behind the first; the same run analysed again replaces itself."""
+    store(tmp_path, "first", 0.01)
+    store(tmp_path, "second", 0.02)
+    store(tmp_path, "second", 0.03)
+
+    assert [entry["run"] for entry in read(tmp_path / CALIBRATIONS)] == ["first", "second"]
+    assert smallest_margins(tmp_path, options(GATE), {"a", "b"}) == {"t_tx": smallest_margin(0.03)}
+    assert list(tmp_path.iterdir()) == [tmp_path / CALIBRATIONS]
+
+
+@pytest.mark.parametrize("margin", [0.0101, 0.0449, 0.0451])
+def test_a_margin_below_the_noise_is_refused(margin):
+    """Only families that decide count; the margin that the refusal names is one that is accepted."""
+    smallest = {"t_tx": 0.04512, ALL_CELLS: 0.02, "t_rcv": 0.3}
+    with pytest.raises(
+        WorkloadError, match=r"below the noise.*allows 4\.6% for t_tx.*--margin 4\.6% or more"
+    ) as refused:
+        require_margin(margin, smallest, {"t_tx", ALL_CELLS})
+
+    assert "--ignore-calibration" in str(refused.value)
+    require_margin(0.046, smallest, {"t_tx", ALL_CELLS})
+    require_margin(0.02, smallest, {ALL_CELLS})
+    require_margin(margin, {}, {"t_tx", ALL_CELLS})
+
+
+@pytest.mark.parametrize("text", ["no JSON", "[{}]", "[1]", "1", '{"run": 1}'])
+def test_a_file_that_is_none_is_refused(tmp_path, text):
+    """By both halves, with what to do."""
+    (tmp_path / CALIBRATIONS).write_text(text)
+
+    with pytest.raises(
+        WorkloadError, match=r"calibrations\.json: cannot be read \(.*\); delete it, and calibrate again"
+    ):
+        smallest_margins(tmp_path, options(GATE), {"a"})
+    with pytest.raises(DataError, match=r"calibrations\.json: cannot be read \(.*\); delete it, and calibrate again"):
+        read(tmp_path / CALIBRATIONS)
+
+
+def test_the_smallest_margin_lets_an_unchanged_broker_pass():
+    """2 % of scatter per start allow a margin of 3.1 %."""
+    assert smallest_margin(math.sqrt(2) * 0.02) == pytest.approx(0.0306, abs=1e-4)

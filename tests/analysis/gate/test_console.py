@@ -1,0 +1,242 @@
+"""What a gate shows: its screen within 15 lines of 100 columns, Markdown, the JSON object, and which item fails why."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from analysis.gate import console
+from analysis.gate.items import failure
+from analysis.gate.results import RoleActivity, gate_json, worst_of
+from analysis.gate.verdict import GateVerdict
+from analysis.results import Finding
+from tests.support.gates import family, result, rules
+from workloads.gate import ALL_CELLS, CORRECTNESS, LOOKS, SCENARIO_FAMILIES, Policy, Role
+from workloads.status import VerdictKind
+from workloads.throughput.families import COSTS
+
+FAMILIES = (*COSTS, ALL_CELLS)
+
+LOST = Finding(
+    what="copies lost by candidate",
+    measured="97 in candidate start 1 replication f0000-r001, candidate start 2 replication f0000-r001, candidate "
+    "start 3 replication f0000-r001, candidate start 4 replication f0000-r001 and 26 more cells",
+    limit="0",
+    advice="no other result of this run may be used; `python -m analysis audit` lists the cells, the broker's log is "
+    "in the run directory",
+    consequence=VerdictKind.INVALID,
+)
+BUSY = Finding(
+    what="the broker that was not under load was busy",
+    measured="70 of 120 pairs of adjacent slices had to be left out",
+    limit="33% of the pairs of adjacent slices",
+    advice="look for what keeps an idle broker busy: expiry, page-outs, background threads",
+    consequence=VerdictKind.UNVERIFIED,
+)
+
+
+def of_all(verdict, ratio=1.2, names=FAMILIES, **changes):
+    """A gate all of whose families have this verdict."""
+    return result(verdict, *(family(name, verdict, ratio) for name in names), **changes)
+
+
+#: By what they say.
+RESULTS = {
+    "pass": of_all(GateVerdict.PASS, 1.0),
+    "faster": of_all(GateVerdict.FASTER, 0.8),
+    "regressed": of_all(GateVerdict.REGRESSED, 2.345),
+    "inconclusive": of_all(GateVerdict.INCONCLUSIVE, 1.04, pairs=LOOKS[-1]),
+    "inconclusive, few pairs": of_all(GateVerdict.INCONCLUSIVE, 1.04, pairs=5),
+    "not above 0": of_all(GateVerdict.INCONCLUSIVE, None),
+    "failed": of_all(GateVerdict.PASS, 1.0, overriding=GateVerdict.FAILED, findings=(LOST, LOST, BUSY)),
+    "contaminated": of_all(GateVerdict.REGRESSED, 2.0, overriding=GateVerdict.CONTAMINATED, findings=(BUSY,)),
+    "calibration": of_all(
+        GateVerdict.INCONCLUSIVE, 1.01, rules=rules(calibrate=True, looks=(8,), confirming=0), broker="activemq:5.18.3"
+    ),
+    "workload": of_all(GateVerdict.INCONCLUSIVE, 1.04, SCENARIO_FAMILIES, what="specjms2007 vertical-b0020", pairs=5),
+    "long names": of_all(
+        GateVerdict.INCONCLUSIVE,
+        1.04,
+        baseline="reference:t_rcv=300us,t_fltr=15us,t_tx=100us,noise=2%",
+        broker="reference:t_rcv=300us,t_fltr=15us,t_tx=200us,noise=2%",
+        what="20 cells of and_filters, or_filters, replication",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_the_screen_is_short(name):
+    """At most 15 lines of 100 columns, whatever the verdict."""
+    lines = console.text([RESULTS[name]]).splitlines()
+
+    assert len(lines) <= 15
+    assert max(map(len, lines)) <= 100
+    assert not any(line != line.rstrip() for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("pass", ["verdict: pass - the candidate is not slower by the margin"]),
+        ("faster", ["verdict: faster - ", "because t_rcv -20.0%; t_fltr -20.0%"]),
+        ("regressed", ["verdict: regressed - the candidate is slower", "because t_rcv +134.5%;", "next: the report"]),
+        ("inconclusive", ["because t_tx -0.2% to +8.2%, margin 5.0%;", "next: a larger --margin, or a quieter host"]),
+        ("inconclusive, few pairs", ["next: more pairs of lives narrow the intervals: --pairs 10"]),
+        ("not above 0", ["not above 0"]),
+        (
+            "failed",
+            ["verdict: failed - messages were lost", "because copies lost by candidate: 97 in", "next: no other"],
+        ),
+        ("contaminated", ["verdict: contaminated - the conditions", "70 of 120 pairs", "next: look for what keeps"]),
+        ("calibration", ["Calibration: activemq:5.18.3 against itself", "smallest margin", "t_tx 3.0%"]),
+        ("workload", ["CPU per message", "delivery p90", "because CPU per message -0.2% to +8.2%, margin 5.0%;"]),
+    ],
+)
+def test_the_screen_says_why(name, parts):
+    """The verdict with its meaning, what it rests on, and what to do now; both brokers, and every family."""
+    text = console.text([RESULTS[name]])
+    joined = " ".join(text.split())
+
+    for part in (*parts, "baseline: ActiveMQ Classic 5.18.3, jars", "candidate: ActiveMQ Classic 6.1.7, jars"):
+        assert " ".join(part.split()) in joined
+    for found in RESULTS[name].families:
+        assert any(line.startswith(f"{found.family} ") for line in text.splitlines())
+
+
+def test_a_calibration_asks_for_nothing():
+    """More pairs of lives are no advice, since the smallest margin follows from their scatter; a fault has its own."""
+    wrong = replace(RESULTS["calibration"], overriding=GateVerdict.FAILED, findings=(LOST,))
+
+    assert "next:" not in console.text([RESULTS["calibration"]])
+    assert "next: no other result" in console.text([wrong])
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_brokers_by_url_are_these_processes(name):
+    """Every headline, verdict and failure says so, on the screen and in Markdown; otherwise nothing does."""
+    of_processes = replace(RESULTS[name], of_processes=True)
+    shown = console.text([of_processes])
+    head, *_ = " ".join(shown.split()).split(" baseline:")
+
+    assert "of these processes" in head
+    assert "of these processes" in console.markdown([of_processes]).splitlines()[0]
+    verdicts = [line for line in shown.splitlines() if line.startswith("verdict: ")]
+    assert all("of these processes" in line for line in verdicts)
+    for item in FAMILIES:
+        why = failure(of_processes, item, strict=True) if name != "workload" else ""
+        assert not why or "of these processes" in why
+    assert "these processes" not in console.text([RESULTS[name]]) + console.markdown([RESULTS[name]])
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_markdown(name):
+    """A heading, the verdict in bold, a table with a row per family, both brokers."""
+    activity = {role: RoleActivity(0.021, 0.004) for role in Role}
+    lines = console.markdown([replace(RESULTS[name], activity=activity)]).splitlines()
+
+    assert lines[0] == f"### {console.headline(RESULTS[name])}"
+    assert lines[2].startswith(f"**{RESULTS[name].verdict}**: ")
+    assert sum(line.startswith("|") for line in lines) == 2 + len(RESULTS[name].families)
+    assert "baseline: ActiveMQ Classic 5.18.3, jars; candidate: ActiveMQ Classic 6.1.7, jars" in lines
+    assert sum("pauses for garbage collection" in line and "2.1% of the time" in line for line in lines) == 2
+
+
+# JSON
+
+
+def test_json_has_its_keys():
+    """As the method says: the names of both brokers, families and cells with ratio and interval, the verdict."""
+    record = json.loads(json.dumps(gate_json([RESULTS["regressed"]]), allow_nan=False))
+
+    assert {key: record[key] for key in ("schema", "baseline", "broker", "pairs", "margin", "verdict")} == {
+        "schema": 1,
+        "baseline": "activemq:5.18.3",
+        "broker": "activemq:6.1.7",
+        "pairs": 8,
+        "margin": 0.05,
+        "verdict": "regressed",
+    }
+    assert [found["family"] for found in record["families"]] == list(FAMILIES)
+    for found in record["families"]:
+        assert (found["ratio"], found["smallest_detectable"], found["verdict"]) == (2.345, 0.062, "regressed")
+        assert found["ci95"] == pytest.approx([0.96 * 2.345, 1.04 * 2.345])
+    (cell,) = record["cells"]
+    assert {key: cell[key] for key in ("cell", "ratio", "ci95")} == {
+        "cell": "replication f0000-r001",
+        "ratio": 1.2,
+        "ci95": [1.15, 1.25],
+    }
+
+
+def test_json_of_a_cost_that_is_not_above_0():
+    """Its ratio is null, and so is all that follows from it."""
+    (found, *_) = gate_json([RESULTS["not above 0"]])["families"]
+
+    assert {found[key] for key in ("ratio", "ci95", "smallest_detectable", "robust_ratio", "scatter_of_pairs")} == {
+        None
+    }
+    assert found["verdict"] == "inconclusive"
+
+
+def test_several_gates():
+    """A list of records; the worst verdict is that of all."""
+    record = gate_json([RESULTS["pass"], RESULTS["failed"], RESULTS["regressed"]])
+
+    assert [gate["verdict"] for gate in record["gates"]] == ["pass", "failed", "regressed"]
+    assert record["schema"] == 1
+    assert worst_of([RESULTS["pass"], RESULTS["regressed"]]) is GateVerdict.REGRESSED
+    assert worst_of([RESULTS["regressed"], RESULTS["contaminated"], RESULTS["failed"]]) is GateVerdict.FAILED
+
+
+# Items
+
+
+def failing(shown, *, strict=False, names=FAMILIES):
+    return [item for item in (CORRECTNESS, *names) if failure(shown, item, strict=strict)]
+
+
+@pytest.mark.parametrize(
+    ("name", "items", "strict"),
+    [
+        ("pass", [], []),
+        ("faster", [], []),
+        ("regressed", FAMILIES, FAMILIES),
+        ("inconclusive", [], ["t_tx", ALL_CELLS]),
+        ("not above 0", [], ["t_tx", ALL_CELLS]),
+        ("failed", [CORRECTNESS], [CORRECTNESS]),
+        ("contaminated", [CORRECTNESS], [CORRECTNESS]),
+        ("calibration", [], []),
+    ],
+)
+def test_which_items_fail(name, items, strict):
+    """A shown regression always, what could not be decided only where that was asked for; faults before all else."""
+    shown = RESULTS[name]
+
+    assert failing(shown) == list(items)
+    assert failing(shown, strict=True) == list(strict)
+    policy = replace(shown.rules, policy=Policy.NON_INFERIORITY)
+    assert failing(replace(shown, rules=policy)) == list(strict)
+
+
+def test_a_failure_has_its_numbers():
+    """Brokers, change, interval, margin and pairs; of a fault what was measured and its limit."""
+    assert failure(RESULTS["regressed"], "t_tx", strict=False) == (
+        "regressed: t_tx of activemq:6.1.7 against activemq:5.18.3: +134.5%, 95 % interval +125.1% to +143.9%; margin "
+        "5.0%, over 8 pairs"
+    )
+    assert "the cost is not above 0" in failure(RESULTS["not above 0"], "t_tx", strict=True)
+    lost = failure(RESULTS["failed"], CORRECTNESS, strict=False)
+    assert lost.startswith(
+        "failed: messages were lost, duplicated, reordered or misdelivered\ncopies lost by candidate"
+    )
+    assert "(limit: 0)" in lost
+
+
+def test_a_family_that_was_not_judged_fails():
+    """An item whose family is missing in the result is never a pass."""
+    only = result(GateVerdict.PASS, family(ALL_CELLS, GateVerdict.PASS, 1.0))
+
+    assert failing(only) == list(COSTS)
+    assert failure(only, "t_tx", strict=False) == "t_tx: was to be judged, and was not measured"

@@ -1,0 +1,360 @@
+"""From the run directory of a gate to the exit code of pytest and of `python -m analysis gate`: faults come first."""
+
+from __future__ import annotations
+
+import json
+import math
+from importlib import import_module
+
+import pytest
+
+from analysis.errors import DataError
+from analysis.gate import history, pipeline
+from analysis.gate.verdict import GateVerdict
+from tests.support import run_directories as rd
+from tests.support.gates import gate_directory
+from workloads.gate import ALL_CELLS, CALIBRATIONS, CORRECTNESS, Role
+from workloads.limits import IDLE_BROKER, LEFT_OUT
+from workloads.schema import BY_URL
+from workloads.throughput.families import COSTS
+
+pytest_plugins = ["pytester"]
+
+# A session inside this process forgets what it has imported, and a module of C is loaded once: these are here before.
+main = import_module("analysis.__main__").main
+import_module("analysis.report.gate_page")
+
+FAMILIES = (*COSTS, ALL_CELLS)
+ITEMS = [f"gate[{name}]" for name in (CORRECTNESS, *FAMILIES)]
+
+
+def changed(cell, factors):
+    """The ratio of a cell's cost with these factors to the one without."""
+    further, copies = int(cell[1:5]), int(cell[-3:])
+    costs = [cost * number for cost, number in zip(rd.TIMES, (1, further + copies, copies), strict=True)]
+    return sum(cost * factor for cost, factor in zip(costs, factors, strict=True)) / sum(costs)
+
+
+def steady(cell, pair, factors=(1.0, 1.0, 1.0)):
+    """Pairs of lives that differ by a tenth of a per cent."""
+    return changed(cell, factors) * (1 + 0.001 * (pair % 3 - 1))
+
+
+def slower(cell, pair):
+    """Each copy costs twice as much."""
+    return steady(cell, pair, (1.0, 1.0, 2.0))
+
+
+def _passing():
+    return gate_directory(steady)
+
+
+def _regressed():
+    return gate_directory(slower)
+
+
+def _faster():
+    run = gate_directory(lambda cell, pair: 0.8 * steady(cell, pair))
+    run.manifest["brokers"][Role.BASELINE]["provider"] = BY_URL
+    return run
+
+
+def _inconclusive():
+    return gate_directory(lambda cell, pair: math.exp(0.2 * (pair % 3 - 1)))
+
+
+def _calibration():
+    return gate_directory(steady, options={"calibrate": True})
+
+
+def _lossy():
+    run = gate_directory(lambda cell, pair: 0.5 * steady(cell, pair))
+    run.rows("deliveries", broker=Role.BASELINE)[0]["last_seq"] -= 1
+    return run
+
+
+def _busy():
+    """One busy slice of four leaves out half of them, more than may be."""
+    assert LEFT_OUT.limit < 0.5
+    run = gate_directory(steady, rounds=4)
+    for row in run.rows("windows", broker=Role.CANDIDATE, round=1):
+        row["idle_broker_cpu_ns"] = round(1.1 * IDLE_BROKER.limit * (row["end_ns"] - row["begin_ns"]))
+    return run
+
+
+#: Runs that have a verdict.
+JUDGED = {
+    "passing": _passing,
+    "regressed": _regressed,
+    "faster": _faster,
+    "inconclusive": _inconclusive,
+    "calibration": _calibration,
+    "lossy": _lossy,
+    "busy": _busy,
+}
+
+
+def _without_cell():
+    """A cell of the candidate is nowhere in the last pair of lives, as if it had never been planned there."""
+    run = gate_directory(steady)
+    place = {"broker": "candidate", "start": 5, "experiment": "replication", "cell": "f0640-r010"}
+    run.manifest["schedule"].remove(place)
+    for table, rows in run.tables.items():
+        run.tables[table] = [row for row in rows if not place.items() <= row.items()]
+    for row in run.rows("layouts", broker=Role.CANDIDATE, start=5):
+        row["cells"] -= 1
+    return run
+
+
+def _without_pair():
+    return gate_directory(steady, options={"looks": [6]})
+
+
+def _no_gate():
+    run = gate_directory(steady, 1)
+    del run.manifest["options"]["baseline"]
+    return run
+
+
+#: Runs that have none, and what is said instead.
+REFUSED = {
+    "candidate lacks a cell": (_without_cell, "the candidate lacks the cell replication f0640-r010 in pair of lives 5"),
+    "too few pairs": (_without_pair, "the gate ended after 5 pairs of lives and needs 1 more"),
+    "no gate": (_no_gate, "not a regression gate; `pytest microbench"),
+}
+
+
+@pytest.fixture(scope="module")
+def gates(tmp_path_factory):
+    """All run directories."""
+    folder = tmp_path_factory.mktemp("gates")
+    for name, made in JUDGED.items():
+        made().write(folder / name)
+    for name, (made, _) in REFUSED.items():
+        made().write(folder / name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def results(gates, spark):
+    """Those with a verdict, by name: Spark is asked once for all."""
+    paths = [gates / name for name in JUDGED]
+    return dict(zip(JUDGED, pipeline.judged(paths, master="local[2]"), strict=True))
+
+
+# Results
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict", "regressed"),
+    [
+        ("passing", "pass", set()),
+        ("regressed", "regressed", {"t_tx", ALL_CELLS}),
+        ("faster", "faster", set()),
+        ("inconclusive", "inconclusive", set()),
+        ("calibration", "pass", set()),
+        ("lossy", "failed", set()),
+        ("busy", "contaminated", set()),
+    ],
+)
+def test_the_verdict_of_a_run(results, name, verdict, regressed):
+    """Of a directory as a gate records it: faults and conditions before all ratios, a slower cost by its name."""
+    found = results[name]
+
+    assert found.verdict is GateVerdict(verdict)
+    assert {each.family for each in found.families if each.verdict is GateVerdict.REGRESSED} == regressed
+    assert [each.family for each in found.families] == list(FAMILIES)
+    assert (found.pairs, len(found.cells)) == (5, 4)
+    assert found.of_processes == (name == "faster")
+
+
+def test_ratios_are_exact(results):
+    """Twice the cost of a copy, in the family, in every cell and pair; nothing else has changed."""
+    found = results["regressed"]
+    ratios = {each.family: each.ratio.estimate for each in found.families}
+
+    assert ratios["t_tx"] == pytest.approx(2, rel=0.002)
+    assert [ratios["t_rcv"], ratios["t_fltr"]] == pytest.approx([1, 1], abs=0.005)
+    for cell in found.cells:
+        name = cell.cell.split()[1]
+        assert cell.by_pair == pytest.approx([slower(name, pair) for pair in range(1, 6)], rel=1e-3)
+    assert found.order_effect.estimate == pytest.approx(1, abs=0.001)
+    assert found.activity[Role.CANDIDATE].gc_pauses == pytest.approx(0.02, abs=0.001)
+
+
+def test_who_lost_a_message_is_named(results):
+    """One copy is enough, also of the baseline, and however much faster the candidate is."""
+    (finding,) = results["lossy"].findings
+
+    assert (finding.what, finding.limit) == ("copies lost by baseline", "0")
+    assert finding.measured.startswith("1 in replication f0000-r001 (start 1)")
+
+
+def test_a_calibration_is_stored(gates, results):
+    """Beside the run directories, where the next gate looks for it; gates store nothing."""
+    (entry,) = json.loads((gates / CALIBRATIONS).read_text())
+
+    assert results["calibration"].rules.calibrate
+    assert (entry["run"], entry["pairs"], entry["experiments"]) == ("calibration", 5, ["replication"])
+    assert set(entry["smallest_margin"]) == set(FAMILIES)
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_run_without_a_verdict_is_refused(gates, name):
+    """With the reason; nothing that is missing leads to a pass."""
+    with pytest.raises(DataError, match=REFUSED[name][1]):
+        pipeline.judged([gates / name], master="local[2]")
+
+
+# Items
+
+
+#: A measured item, and the measuring half in place of the real one.
+MEASUREMENT = """
+    import pathlib, pytest
+
+    class Measurement:
+        run_directory = {folder}
+        families = {families}
+
+    def pytest_configure(config):
+        config.addinivalue_line("markers", "experiment(name): measured")
+        config.addinivalue_line("markers", "workload(name): performed")
+        config.pluginmanager.register(Measurement(), "measurement")
+"""
+SUITE = "import pytest\n@pytest.mark.experiment('replication')\ndef test_measures():\n    pass\n"
+
+
+@pytest.fixture
+def judged_already(results, monkeypatch):
+    """Tests that differ in what is made of a result do not ask Spark again."""
+
+    def judged(paths, **_):
+        (path,) = paths
+        if path.name not in JUDGED:
+            raise DataError(REFUSED[path.name][1])
+        return (results[path.name],)
+
+    monkeypatch.setattr(pipeline, "judged", judged)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+
+
+@pytest.fixture
+def session(pytester, gates, judged_already):
+    """pytest on a gate with the run directory of this name."""
+
+    def run(name, *arguments):
+        pytester.makeini("[pytest]\naddopts = --strict-markers --strict-config\nfilterwarnings = error\n")
+        folder = "None" if name is None else f"pathlib.Path({str(gates / name)!r})"
+        pytester.makeconftest(MEASUREMENT.format(folder=folder, families=FAMILIES))
+        pytester.makepyfile(test_suite=SUITE)
+        return pytester.runpytest_inprocess("-p", "analysis.plugin", "-p", "no:xdist", "-v", *arguments)
+
+    return run
+
+
+def ended(result):
+    """Names of the items of the gate by how they ended."""
+    lines = [line for line in result.outlines if line.startswith("gate[") and line.rstrip().endswith("%]")]
+    return {how: [line.rpartition(f" {how}")[0] for line in lines if f" {how}" in line] for how in ("PASSED", "FAILED")}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "failed"),
+    [
+        ("passing", [], []),
+        ("passing", ["--strict"], []),
+        ("faster", ["--strict"], []),
+        ("regressed", [], ["gate[t_tx]", "gate[all cells]"]),
+        ("inconclusive", [], []),
+        ("inconclusive", ["--strict"], ["gate[t_tx]", "gate[all cells]"]),
+        ("inconclusive", ["--strict-verdict"], ["gate[t_tx]", "gate[all cells]"]),
+        ("calibration", [], []),
+        ("lossy", [], ["gate[correctness]"]),
+        ("busy", [], ["gate[correctness]"]),
+        ("candidate lacks a cell", [], ITEMS),
+        (None, [], ITEMS),
+    ],
+)
+def test_the_exit_code(session, name, arguments, failed):
+    """0 for pass, faster and, unless --strict, inconclusive; 1 for all else, with an item per family that fails."""
+    result = session(name, *arguments)
+
+    assert result.ret == (pytest.ExitCode.TESTS_FAILED if failed else pytest.ExitCode.OK)
+    found = ended(result)
+    assert found["FAILED"] == list(failed)
+    assert found["PASSED"] == [item for item in ITEMS if item not in failed]
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_the_screen_and_the_report(session, gates):
+    """What was measured, the verdict, the report and the run directory close the session."""
+    result = session("regressed")
+
+    result.stdout.fnmatch_lines(
+        [
+            "*regressed: t_tx of activemq:6.1.7 against activemq:5.18.3: +100.*",
+            "*what was measured*",
+            "Gate: activemq:6.1.7 against activemq:5.18.3, 4 cells of replication, 5 pairs of lives",
+            "verdict: regressed - *",
+            f"report: {gates / 'regressed' / 'report.html'}",
+            f"run directory: {gates / 'regressed'}",
+        ]
+    )
+    assert "<svg" in (gates / "regressed" / "report.html").read_text(encoding="utf-8")
+
+
+def test_history_and_summary(session, pytester, monkeypatch):
+    """Each gate adds a line to the file of --history, and its Markdown to the page that the CI system names."""
+    page, file = pytester.path / "summary.md", pytester.path / "gates.jsonl"
+    page.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
+    for name in ("passing", "regressed"):
+        session(name, "--history", str(file))
+
+    assert [entry["run"] for entry in history.read(file)] == ["passing", "regressed"]
+    assert page.read_text().startswith("before\n### Gate: activemq:6.1.7 against")
+    assert page.read_text().count("### Gate: ") == 2
+
+
+def test_a_history_that_cannot_be_read_fails_one_item(session, pytester):
+    """The gate is judged and appended once; the other items have their verdicts, and the screen is shown."""
+    file = pytester.path / "gates.jsonl"
+    file.write_text("something else\n")
+    result = session("passing", "--history", str(file))
+
+    assert ended(result)["FAILED"] == ["gate[correctness]"]
+    assert len(file.read_text().splitlines()) == 2
+    result.stdout.fnmatch_lines(["*gates.jsonl, line 1: not a line of a gate's history*", "verdict: pass*"])
+
+
+def test_a_gate_cannot_be_only_recorded(session):
+    """--no-analysis is refused, since a gate is its verdict."""
+    result = session("passing", "--no-analysis")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--no-analysis: a gate is its verdict; drop --baseline to record only*"])
+
+
+def test_verdict_and_directory_are_in_the_junit_report(session, pytester, gates):
+    """Every family is a test case, for whoever reads reports only."""
+    session("regressed", "--junitxml=report.xml")
+
+    report = (pytester.path / "report.xml").read_text()
+    assert all(f'name="{item}"' in report for item in ITEMS)
+    assert report.count('<property name="verdict" value="regressed"') == len(ITEMS)
+    assert f'<property name="run_directory" value="{gates / "regressed"}"' in report
+
+
+@pytest.mark.usefixtures("judged_already")
+def test_the_verb(gates, capsys):
+    """`python -m analysis gate`: text, JSON and Markdown of the same; --strict has the exit code."""
+    path = str(gates / "regressed")
+
+    assert main(["gate", path, "--json", "--strict"]) == 1
+    assert json.loads(capsys.readouterr().out)["verdict"] == "regressed"
+    assert main(["gate", path, "--markdown"]) == 0
+    assert capsys.readouterr().out.startswith("### Gate: ")
+    assert main(["gate", str(gates / "no gate")]) == 2
+    assert "not a regression gate" in capsys.readouterr().err

@@ -49,14 +49,14 @@ def store(material: AuditInput) -> str:
 def deviations(material: AuditInput) -> tuple[str, ...]:
     """The deviations from the run rules of the workload, each with its section."""
     run = conduct(material)
-    rows = (str(row).format(run=run) for row in material.cell.workload.deviations if row.applies(run))
-    return (*rows, *material.cell.model.deviations)
+    return tuple(str(row).format(run=run) for row in material.cell.workload.deviations if row.applies(run))
 
 
 def conduct(material: AuditInput) -> Conduct:
     """How the run of a cell was conducted."""
     cell, broker = material.cell, material.cell.broker
     return Conduct(
+        published=cell.model.published,
         one_host=on_one_host(cell.key.broker, {"provider": broker.provider}),
         by_url=broker.provider == BY_URL,
         reference=_REFERENCE in {broker.provider, (broker.product or "").lower()[: len(_REFERENCE)]},

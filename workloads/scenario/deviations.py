@@ -16,6 +16,8 @@ from workloads.scenario.periods import Period
 class Conduct:
     """The facts of a run of one cell on which run rules may depend."""
 
+    #: Whether the model is one as published, see `workloads.scenario.workload.Model`.
+    published: bool
     #: Whether clients and server ran on one host.
     one_host: bool
     #: Whether the broker was given by its URL.

@@ -132,8 +132,8 @@ class Model(Protocol):
         """The reason why the model has no figure; empty if it has one."""
 
     @property
-    def deviations(self) -> tuple[str, ...]:
-        """Deviations of the model from the workload's run rules, each with its section."""
+    def published(self) -> bool:
+        """Whether it is a whole model as published, of which nothing is left out or defined by the user."""
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
@@ -199,7 +199,7 @@ class Workload:
     from_json: Callable[[Any], Model]
     #: SHA-256 of its tables: runs with the same digest had the same model.
     digest: Callable[[], str]
-    #: The rules by which a run is compliant; deviations of its model are those of `Model.deviations`.
+    #: The rules by which a run is compliant.
     deviations: tuple[Deviation, ...]
     #: Items that a full disclosure omits: section of the rules, the required item, and the reason.
     not_applicable: tuple[tuple[str, str, str], ...]

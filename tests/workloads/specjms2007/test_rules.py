@@ -17,9 +17,9 @@ from workloads.specjms2007.rules import DEVIATIONS
 LENGTHS = {Period.WARM_UP: 600.0, Period.MEASUREMENT: 1800.0, Period.REPEAT: 1800.0, Period.KILLED: 0.0}
 BOTH = frozenset((DestinationKind.QUEUE, DestinationKind.TOPIC))
 KEPT = Conduct(
-    one_host=False, by_url=False, reference=False, store="sync=always: synced", synced=True, atomic=True, killed=False,
-    lengths_s=LENGTHS, consumption=Consumption.STRICT, transactions=Transactions.FULL, arrivals=ArrivalProcess.CONSTANT,
-    transacted=True, persistent=BOTH, crash_marked=BOTH,
+    published=True, one_host=False, by_url=False, reference=False, store="sync=always: synced", synced=True,
+    atomic=True, killed=False, lengths_s=LENGTHS, consumption=Consumption.STRICT, transactions=Transactions.FULL,
+    arrivals=ArrivalProcess.CONSTANT, transacted=True, persistent=BOTH, crash_marked=BOTH,
 )  # fmt: skip
 
 
@@ -80,6 +80,10 @@ def test_a_run_that_keeps_the_rules_has_no_deviation():
             "the broker was given by its URL: its host, configuration and store are not known (section 6.1)",
         ),
         ({"reference": True}, "the suite's own test broker is not a product (section 2.4)"),
+        (
+            {"published": False},
+            "neither of the two controlled topologies with all seven interactions (section 1.6)",
+        ),
         ({"arrivals": ArrivalProcess.POISSON}, "starts are drawn at random, not paced (section 3.6.1)"),
     ],
 )

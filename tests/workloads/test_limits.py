@@ -24,7 +24,7 @@ LIMITS = {
     "ROUGH": 0.15,
     "CARRY_OVER": 0.01,
     "ROBUST_MEAN": 0.02,
-    "IDLE_BROKER": 0.01,
+    "IDLE_BROKER": 0.03,
     "BACKLOG": 0.20,
     "CAPACITY_DROP": 0.10,
 }

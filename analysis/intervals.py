@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
@@ -37,6 +37,12 @@ def mean_interval(values: Sequence[float]) -> Interval:
     if len(array) == 1:
         return Interval(float(array[0]))
     return around(array.mean(), array.std(ddof=1) / np.sqrt(len(array)), len(array) - 1)
+
+
+def mapped(interval: Interval, function: Callable[[float], float]) -> Interval:
+    """The interval of an increasing function of a number."""
+    low, high = (None if end is None else float(function(end)) for end in (interval.low, interval.high))
+    return Interval(float(function(interval.estimate)), low, high)
 
 
 def jackknife_covariance(replicates: Matrix) -> Matrix:

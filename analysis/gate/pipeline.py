@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
@@ -16,13 +16,12 @@ from analysis.gate.paired import CellRatio, Key
 from analysis.gate.planner import PairWindows, ratios_of, rows_of
 from analysis.gate.results import CellComparison, GateResult, RoleActivity
 from analysis.gate.verdict import GateVerdict, Judgement, judge
-from analysis.intervals import mean_interval
+from analysis.intervals import mapped, mean_interval
 from analysis.results import CellKey, Finding, Interval
 from analysis.run_directory import LATEST, frames, kind_of, manifests
 from analysis.spark import session
 from analysis.structure import OpenRecord, read
 from analysis.throughput import aggregate, audit
-from analysis.throughput.cell_ratios import mapped
 from analysis.throughput.reader import ThroughputRecord, counted, open_runs
 from workloads.gate import GateRules, Policy, Role
 from workloads.limits import LEFT_OUT
@@ -162,10 +161,7 @@ def _cells(ratios: Sequence[CellRatio]) -> tuple[CellComparison, ...]:
     by_cell: dict[Key, list[float]] = {}
     for ratio in sorted(ratios, key=lambda ratio: ratio.pair):
         by_cell.setdefault(ratio.key, []).append(ratio.log_ratio)
-    return tuple(
-        CellComparison(" ".join(key), mapped(mean_interval(logs), math.exp), tuple(map(math.exp, logs)))
-        for key, logs in sorted(by_cell.items())
-    )
+    return tuple(CellComparison.of(" ".join(key), logs) for key, logs in sorted(by_cell.items()))
 
 
 def _what(cells: Sequence[CellComparison], experiments: set[str]) -> str:
@@ -193,17 +189,6 @@ def _contaminated(ratios: Sequence[CellRatio]) -> Iterator[Finding]:
         )
 
 
-def _activity(pairs: Iterator[Mapping[Key, Sequence[Window]]]) -> RoleActivity:
+def _activity(pairs: Iterable[Mapping[Key, Sequence[Window]]]) -> RoleActivity:
     windows = [window for pair in pairs for of_cell in pair.values() for window in of_cell]
-    pauses = [
-        window.gc_pause_ns + (window.full_gc_pause_ns or 0) for window in windows if window.gc_pause_ns is not None
-    ]
-    compiler = [
-        (window.compiler_cpu_ns, window.broker_cpu_ns)
-        for window in windows
-        if window.compiler_cpu_ns is not None and window.broker_cpu_ns
-    ]
-    return RoleActivity(
-        sum(pauses) / sum(window.end_ns - window.begin_ns for window in windows) if pauses else None,
-        sum(part for part, _ in compiler) / sum(whole for _, whole in compiler) if compiler else None,
-    )
+    return RoleActivity(aggregate.gc_share(windows), aggregate.compiler_share(windows))

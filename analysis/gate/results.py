@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from analysis.gate.verdict import FamilyVerdict, GateVerdict, worst
+from analysis.intervals import mapped, mean_interval
 from analysis.results import Finding, Interval
 from workloads.gate import GateRules, Role
 
@@ -27,6 +29,11 @@ class CellComparison:
     ratio: Interval
     #: The same in each pair of lives.
     by_pair: tuple[float, ...]
+
+    @classmethod
+    def of(cls, cell: str, log_ratios: Sequence[float]) -> Self:
+        """From the logarithms of the ratios, one per pair of lives."""
+        return cls(cell, mapped(mean_interval(log_ratios), math.exp), tuple(map(math.exp, log_ratios)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,9 @@ from pathlib import Path
 from analysis.errors import DataError
 from analysis.gate.results import CellComparison, GateResult
 from analysis.gate.verdict import GateVerdict, MetricRow, judge
-from analysis.intervals import mean_interval
 from analysis.results import Finding
 from analysis.scenario import pipeline
 from analysis.scenario.results import HandlerResult, PeriodResult, WorkloadResult
-from analysis.throughput.cell_ratios import mapped
 from workloads.gate import SCENARIO_FAMILIES, GateRules, Role
 from workloads.scenario.periods import Period
 from workloads.schema import BY_URL
@@ -62,7 +60,7 @@ def judged(path: Path, rules: GateRules, *, master: str, partial: bool) -> GateR
         rules=rules,
         families=judgement.families,
         cells=tuple(
-            CellComparison(f"{cell}, {family}", mapped(mean_interval(logs), math.exp), tuple(map(math.exp, logs)))
+            CellComparison.of(f"{cell}, {family}", logs)
             for (cell, family), values in by_cell.items()
             if len(logs := [value for value in values if value is not None]) == len(values)
         ),

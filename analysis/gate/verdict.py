@@ -23,7 +23,7 @@ from enum import StrEnum
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from analysis.intervals import mean_interval
+from analysis.intervals import mapped, mean_interval
 from analysis.results import Interval
 from workloads.gate import DECIDING, LOOKS, GateRules
 
@@ -283,12 +283,7 @@ def _family(
     known = [value for value in values if value is not None]
     if len(known) < len(values):  # what was decided before stays decided
         return FamilyVerdict(name, None, None, margin, verdict)
-    interval = mean_interval(known)
-    ratio = Interval(
-        math.exp(interval.estimate),
-        None if interval.low is None else math.exp(interval.low),
-        None if interval.high is None else math.exp(interval.high),
-    )
+    ratio = mapped(mean_interval(known), math.exp)
     if len(known) < 2:
         return FamilyVerdict(name, ratio, None, margin, verdict)
     scatter = float(np.std(known, ddof=1))

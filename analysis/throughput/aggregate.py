@@ -136,8 +136,8 @@ def round_levels(
                     begin_s=(min(window.begin_ns for window in slices) - begin_ns) / 1e9,
                     level=level,
                     disturbed=level >= DISTURBED_LEVEL.limit,
-                    gc_share=_gc_share(slices),
-                    compiler_share=_compiler_share(slices),
+                    gc_share=gc_share(slices),
+                    compiler_share=compiler_share(slices),
                 )
             )
     return tuple(sorted(levels, key=lambda level: (level.broker, level.start, level.begin_s)))
@@ -316,8 +316,8 @@ def _numbers(windows: Sequence[Window], cpus: int | None, workers: int) -> dict[
     load_cpu_s = sum(window.load_cpu_ns for window in windows) / 1e9
     return {
         "broker_cpu": broker_cpu_ns / 1e9 / elapsed_s / cpus if cpus and broker_cpu_ns is not None else None,
-        "gc_share": _gc_share(windows),
-        "compiler_share": _compiler_share(windows),
+        "gc_share": gc_share(windows),
+        "compiler_share": compiler_share(windows),
         "load_cpu": load_cpu_s / elapsed_s / workers,
         "load_us_per_delivery": load_cpu_s * 1e6 / dispatched,
     }
@@ -330,7 +330,8 @@ def _total(values: Iterable[int | None]) -> int | None:
     return sum(known) if every and len(known) == len(every) else None
 
 
-def _gc_share(windows: Sequence[Window]) -> float | None:
+def gc_share(windows: Sequence[Window]) -> float | None:
+    """Share of the measured time in pauses for garbage collection; None without a log of them."""
     young = _total(window.gc_pause_ns for window in windows)
     full = _total(window.full_gc_pause_ns for window in windows)
     if young is None or full is None:
@@ -338,7 +339,8 @@ def _gc_share(windows: Sequence[Window]) -> float | None:
     return (young + full) / sum(window.end_ns - window.begin_ns for window in windows)
 
 
-def _compiler_share(windows: Sequence[Window]) -> float | None:
+def compiler_share(windows: Sequence[Window]) -> float | None:
+    """Share of the broker's CPU time used by the compiler of its JVM; None where it is unknown."""
     compiler = _total(window.compiler_cpu_ns for window in windows)
     whole = _total(window.broker_cpu_ns for window in windows)
     return compiler / whole if compiler is not None and whole else None

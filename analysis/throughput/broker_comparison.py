@@ -26,9 +26,9 @@ import numpy as np
 from scipy.stats import t as student
 
 from analysis.errors import DataError
-from analysis.intervals import Vector, around, jackknife_covariance, t_quantile, welch_degrees
+from analysis.intervals import Vector, around, jackknife_covariance, mapped, t_quantile, welch_degrees
 from analysis.results import BrokerComparison, CellSummary, FitResult, Interval, NotApplicable, Ratio, Scope
-from analysis.throughput.cell_ratios import NO_INTERVAL, OfStart, combined, mapped, processing
+from analysis.throughput.cell_ratios import NO_INTERVAL, OfStart, combined, processing
 from analysis.throughput.fit import STARTS_AS_UNIT
 from workloads.status import CellStatus, VerdictKind
 

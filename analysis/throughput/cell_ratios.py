@@ -14,7 +14,7 @@ from math import exp
 import numpy as np
 
 from analysis.errors import DataError
-from analysis.intervals import Vector, mean_interval, stratified
+from analysis.intervals import Vector, mapped, mean_interval, stratified
 from analysis.results import CellSummary, FitResult, Interval
 from analysis.throughput.fit import STARTS_AS_UNIT
 from workloads.limits import LAYOUTS
@@ -257,12 +257,6 @@ def ends(interval: Interval, place: object) -> tuple[float, float]:
     if interval.low is None or interval.high is None:
         raise DataError(f"{place}: {NO_INTERVAL}")
     return interval.low, interval.high
-
-
-def mapped(interval: Interval, function: Callable[[float], float]) -> Interval:
-    """The interval of an increasing function of a number."""
-    low, high = (None if end is None else float(function(end)) for end in (interval.low, interval.high))
-    return Interval(float(function(interval.estimate)), low, high)
 
 
 def dispatched_share(cell: CellSummary) -> OfStart:

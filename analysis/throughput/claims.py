@@ -16,7 +16,7 @@ from math import exp, inf, log
 import numpy as np
 
 from analysis.errors import DataError
-from analysis.intervals import Vector, around, mean_interval
+from analysis.intervals import Vector, around, mapped, mean_interval
 from analysis.results import CellSummary, Claim, ClaimVerdict, FitResult, Interval, NotApplicable, reasons
 from analysis.throughput.cell_ratios import (
     CellSet,
@@ -26,7 +26,6 @@ from analysis.throughput.cell_ratios import (
     broker_cpu,
     dispatched_share,
     ends,
-    mapped,
     processing,
     settings,
 )

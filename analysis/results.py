@@ -234,7 +234,7 @@ class Grade(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Deviation:
+class CellDeviation:
     """The deviation of a cell from the plane."""
 
     cell: str
@@ -248,7 +248,7 @@ class Description:
 
     grade: Grade
     #: the cells that determined the grade, largest deviation first; only the largest where all are good
-    worst: tuple[Deviation, ...]
+    worst: tuple[CellDeviation, ...]
     #: root mean square of all cells' relative deviations
     rms: float
 

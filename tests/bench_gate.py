@@ -18,7 +18,7 @@ import numpy as np
 
 from analysis.gate.paired import Key, cell_ratios, metric_rows
 from analysis.gate.verdict import GateVerdict, Judgement, judge
-from workloads.gate import ALL_CELLS, CONFIRMING_PAIRS, LOOKS, GateRules, Policy, Role
+from workloads.gate import ALL_CELLS, CONFIRMING_PAIRS, LOOKS, GateRole, GateRules, Policy
 from workloads.schedule import pair_orders
 from workloads.schema import Window
 from workloads.status import WindowStatus
@@ -58,12 +58,15 @@ JVM = Noise(0.07, 0.015, 0.015)
 
 def pair(
     generator: np.random.Generator, noise: Noise, change: Mapping[str, float], number: int, order_effect: float
-) -> dict[Role, dict[Key, list[Window]]]:
+) -> dict[GateRole, dict[Key, list[Window]]]:
     """The counted slices of a pair of lives."""
-    costs = {Role.BASELINE: BASELINE, Role.CANDIDATE: {name: BASELINE[name] * change.get(name, 1) for name in BASELINE}}
-    level = {role: exp(generator.normal(0, noise.starts)) for role in Role}
-    of_cell = {(role, key): exp(generator.normal(0, noise.cells)) for role in Role for key in CELLS}
-    found: dict[Role, dict[Key, list[Window]]] = {role: {key: [] for key in CELLS} for role in Role}
+    costs = {
+        GateRole.BASELINE: BASELINE,
+        GateRole.CANDIDATE: {name: BASELINE[name] * change.get(name, 1) for name in BASELINE},
+    }
+    level = {role: exp(generator.normal(0, noise.starts)) for role in GateRole}
+    of_cell = {(role, key): exp(generator.normal(0, noise.cells)) for role in GateRole for key in CELLS}
+    found: dict[GateRole, dict[Key, list[Window]]] = {role: {key: [] for key in CELLS} for role in GateRole}
     orders = pair_orders(len(CELLS), f"{number} {generator.integers(1 << 30)}")
     at_s = 0.0
     spells = _spells(generator)
@@ -75,7 +78,7 @@ def pair(
             for index in generator.permutation(len(CELLS)):
                 key = list(CELLS)[index]
                 n_fltr, copies = CELLS[key]
-                for place, role in enumerate(list(Role)[:: -1 if reversals[index] else 1]):
+                for place, role in enumerate(list(GateRole)[:: -1 if reversals[index] else 1]):
                     cost = costs[role]
                     b = cost["t_rcv"] + n_fltr * cost["t_fltr"] + copies * cost["t_tx"]
                     b *= level[role] * of_cell[role, key] * exp(generator.normal(0, noise.slices))

@@ -12,7 +12,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 
-class Role(StrEnum):
+class GateRole(StrEnum):
     """The role of a broker in a gate; its name in every record."""
 
     BASELINE = "baseline"

@@ -23,7 +23,7 @@ import numpy as np
 from analysis.errors import DataError
 from analysis.gate.verdict import MetricRow, hodges_lehmann
 from analysis.throughput.linear_model import identifiable, iterated_wls, regressors
-from workloads.gate import ALL_CELLS, Role
+from workloads.gate import ALL_CELLS, GateRole
 from workloads.limits import IDLE_BROKER
 from workloads.schema import Window
 from workloads.throughput.families import COSTS
@@ -79,7 +79,7 @@ class CellRatio:
     left_out: int
 
 
-def cell_ratios(windows: Mapping[Role, Mapping[Key, Sequence[Window]]], pair: int) -> tuple[CellRatio, ...]:
+def cell_ratios(windows: Mapping[GateRole, Mapping[Key, Sequence[Window]]], pair: int) -> tuple[CellRatio, ...]:
     """The ratios of all cells in a pair of lives.
 
     windows: counted slices by role and cell
@@ -87,13 +87,13 @@ def cell_ratios(windows: Mapping[Role, Mapping[Key, Sequence[Window]]], pair: in
 
     Raises DataError where a cell has no usable slices of each order, or a broker received nothing.
     """
-    cells = sorted(set[Key]().union(*(windows[role] for role in Role)))
-    for role in Role:
+    cells = sorted(set[Key]().union(*(windows[role] for role in GateRole)))
+    for role in GateRole:
         if missing := [key for key in cells if not windows[role].get(key)]:
             raise DataError(f"{' '.join(missing[0])}, pair of lives {pair}: the {role} has no slice of it")
-    full = {role: _full_share(window for of_cell in windows[role].values() for window in of_cell) for role in Role}
+    full = {role: _full_share(window for of_cell in windows[role].values() for window in of_cell) for role in GateRole}
     return tuple(
-        _cell_ratio(key, pair, _adjacent(key, windows[Role.BASELINE][key], windows[Role.CANDIDATE][key]), full)
+        _cell_ratio(key, pair, _adjacent(key, windows[GateRole.BASELINE][key], windows[GateRole.CANDIDATE][key]), full)
         for key in cells
     )
 
@@ -107,7 +107,7 @@ def _adjacent(key: Key, baseline: Iterable[Window], candidate: Iterable[Window])
     for slices in found:
         if abs(slices.baseline.position - slices.candidate.position) != 1:
             raise DataError(f"{' '.join(key)}: the slices of the two brokers in a round are not adjacent")
-        for role, window in ((Role.BASELINE, slices.baseline), (Role.CANDIDATE, slices.candidate)):
+        for role, window in ((GateRole.BASELINE, slices.baseline), (GateRole.CANDIDATE, slices.candidate)):
             if not window.received:
                 raise DataError(f"{' '.join(key)}: the {role} received no message in a slice")
     return found
@@ -117,7 +117,7 @@ def _by_round(windows: Iterable[Window]) -> dict[tuple[int, int, int], Window]:
     return {(window.layout, window.block, window.round): window for window in windows}
 
 
-def _cell_ratio(key: Key, pair: int, slices: Sequence[AdjacentSlices], full: Mapping[Role, float]) -> CellRatio:
+def _cell_ratio(key: Key, pair: int, slices: Sequence[AdjacentSlices], full: Mapping[GateRole, float]) -> CellRatio:
     """The ratio of a cell in a pair of lives.
 
     full: pauses for full collections by role, as a share of the time outside pauses. They remove garbage of all cells.
@@ -135,8 +135,8 @@ def _cell_ratio(key: Key, pair: int, slices: Sequence[AdjacentSlices], full: Map
     balanced = [(before + after) / 2 for before, after in zip(first, second, strict=True)]
     running = hodges_lehmann(balanced)
     baseline_s = median(_running_s(each.baseline) / each.baseline.received for each in quiet)
-    before = baseline_s * (1 + full[Role.BASELINE]) + _young_s(each.baseline for each in quiet)
-    after = baseline_s * math.exp(running) * (1 + full[Role.CANDIDATE]) + _young_s(each.candidate for each in quiet)
+    before = baseline_s * (1 + full[GateRole.BASELINE]) + _young_s(each.baseline for each in quiet)
+    after = baseline_s * math.exp(running) * (1 + full[GateRole.CANDIDATE]) + _young_s(each.candidate for each in quiet)
     return CellRatio(
         key=key,
         pair=pair,

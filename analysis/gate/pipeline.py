@@ -23,7 +23,7 @@ from analysis.spark import session
 from analysis.structure import OpenRecord, read
 from analysis.throughput import aggregate, audit
 from analysis.throughput.reader import ThroughputRecord, counted, open_runs
-from workloads.gate import GateRules, Policy, Role
+from workloads.gate import GateRole, GateRules, Policy
 from workloads.limits import LEFT_OUT
 from workloads.schema import BY_URL, PREPARATION, RunKind, Window
 from workloads.status import VerdictKind
@@ -107,7 +107,7 @@ def _judged(
         path=str(run.path),
         baseline=asked.baseline,
         broker=asked.broker[0],
-        titles={role: brokers[role].title for role in Role},
+        titles={role: brokers[role].title for role in GateRole},
         what=_what(cells, {key.experiment for key in windows if key.experiment not in PREPARATION}),
         pairs=len(pairs),
         rules=rules,
@@ -116,10 +116,10 @@ def _judged(
         findings=(*wrong, *contaminated),
         judged=judgement.verdict,
         overriding=GateVerdict.FAILED if wrong else GateVerdict.CONTAMINATED if contaminated else None,
-        of_processes=any(brokers[role].provider == BY_URL for role in Role),
+        of_processes=any(brokers[role].provider == BY_URL for role in GateRole),
         order_effect=_order_effect(ratios),
         slice_scatter=median(scatter) if scatter else None,
-        activity={role: _activity(pair[role] for pair in pairs) for role in Role},
+        activity={role: _activity(pair[role] for pair in pairs) for role in GateRole},
     )
     if rules.calibrate and result.overriding is None:
         calibrated(result, run.facts, run.path.parent)
@@ -128,11 +128,11 @@ def _judged(
 
 def _pairs(run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]]) -> list[PairWindows]:
     """The counted slices of each pair of lives. Raises DataError where a pair lacks a broker or a cell."""
-    found: dict[int, dict[Role, dict[Key, Sequence[Window]]]] = {}
+    found: dict[int, dict[GateRole, dict[Key, Sequence[Window]]]] = {}
     for key, of_cell in windows.items():
         if key.experiment not in PREPARATION:
-            roles = found.setdefault(key.start, {role: {} for role in Role})
-            roles[Role(key.broker)][key.experiment, key.cell] = counted(of_cell)
+            roles = found.setdefault(key.start, {role: {} for role in GateRole})
+            roles[GateRole(key.broker)][key.experiment, key.cell] = counted(of_cell)
     numbers = sorted(found)
     if numbers != list(range(1, len(numbers) + 1)):
         raise DataError(f"{run.path}: pairs of lives are numbered from 1 without a gap, got {numbers}")
@@ -140,7 +140,7 @@ def _pairs(run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]]) -
         raise DataError(f"{run.path}: no pair of lives was measured: measure again")
     cells = {key for roles in found.values() for of_role in roles.values() for key in of_role}
     for number in numbers:
-        for role in Role:
+        for role in GateRole:
             if missing := sorted(cells - set(found[number][role])):
                 raise DataError(
                     f"{run.path}: the {role} lacks the cell {' '.join(missing[0])} in pair of lives {number}: "

@@ -12,12 +12,12 @@ from analysis.errors import DataError
 from analysis.gate.paired import CellRatio, Key, cell_ratios, metric_rows
 from analysis.gate.verdict import MetricRow, judge
 from workloads.errors import WorkloadError
-from workloads.gate import GateRules, Role
+from workloads.gate import GateRole, GateRules
 from workloads.schema import Window
 from workloads.throughput.families import families
 
 #: Counted slices of a pair of lives, by role and cell.
-PairWindows = Mapping[Role, Mapping[Key, Sequence[Window]]]
+PairWindows = Mapping[GateRole, Mapping[Key, Sequence[Window]]]
 
 
 def pairs_needed(

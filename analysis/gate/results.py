@@ -10,7 +10,7 @@ from typing import Any, Self
 from analysis.gate.verdict import FamilyVerdict, GateVerdict, worst
 from analysis.intervals import mapped, mean_interval
 from analysis.results import Finding, Interval
-from workloads.gate import GateRules, Role
+from workloads.gate import GateRole, GateRules
 
 #: Raised when a key of the JSON object or its meaning changes.
 GATE_SCHEMA = 1
@@ -59,7 +59,7 @@ class GateResult:
     #: The candidate as the user named it.
     broker: str
     #: Product, version and provider by role.
-    titles: Mapping[Role, str]
+    titles: Mapping[GateRole, str]
     #: What was compared, as in "6 cells of replication".
     what: str
     #: Pairs of lives measured.
@@ -83,7 +83,7 @@ class GateResult:
     #: Standard deviation of the ratio of two adjacent slices; None where unknown.
     slice_scatter: float | None = None
     #: By role.
-    activity: Mapping[Role, RoleActivity] | None = None
+    activity: Mapping[GateRole, RoleActivity] | None = None
 
     @property
     def verdict(self) -> GateVerdict:

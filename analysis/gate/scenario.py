@@ -16,7 +16,7 @@ from analysis.gate.verdict import GateVerdict, MetricRow, judge
 from analysis.results import Finding
 from analysis.scenario import pipeline
 from analysis.scenario.results import HandlerResult, PeriodResult, WorkloadResult
-from workloads.gate import SCENARIO_FAMILIES, GateRules, Role
+from workloads.gate import SCENARIO_FAMILIES, GateRole, GateRules
 from workloads.scenario.periods import Period
 from workloads.schema import BY_URL
 from workloads.status import VerdictKind
@@ -24,7 +24,7 @@ from workloads.status import VerdictKind
 CPU, MEDIAN, P90 = SCENARIO_FAMILIES
 
 #: Cells of a pair of lives: by cell, the result of each role.
-PairResults = Mapping[str, Mapping[Role, WorkloadResult]]
+PairResults = Mapping[str, Mapping[GateRole, WorkloadResult]]
 
 
 def judged(path: Path, rules: GateRules, *, master: str, partial: bool) -> GateResult:
@@ -48,13 +48,13 @@ def judged(path: Path, rules: GateRules, *, master: str, partial: bool) -> GateR
         )
     failed = tuple(_failed(results))
     manifest = results[0].manifest
-    titles = {Role(result.key.broker): result.broker_title for result in results}
+    titles = {GateRole(result.key.broker): result.broker_title for result in results}
     return GateResult(
         run=results[0].run,
         path=str(results[0].path),
         baseline=manifest["options"]["baseline"],
         broker=manifest["options"]["broker"][0],
-        titles={role: titles[role] for role in Role},
+        titles={role: titles[role] for role in GateRole},
         what=", ".join(sorted(pairs[0])),
         pairs=len(pairs),
         rules=rules,
@@ -67,25 +67,25 @@ def judged(path: Path, rules: GateRules, *, master: str, partial: bool) -> GateR
         findings=failed,
         judged=judgement.verdict,
         overriding=GateVerdict.FAILED if failed else None,
-        of_processes=any(manifest["brokers"][role].get("provider") == BY_URL for role in Role),
+        of_processes=any(manifest["brokers"][role].get("provider") == BY_URL for role in GateRole),
     )
 
 
 def _pairs(results: Sequence[WorkloadResult], path: Path) -> list[PairResults]:
-    found: dict[int, dict[str, dict[Role, WorkloadResult]]] = {}
+    found: dict[int, dict[str, dict[GateRole, WorkloadResult]]] = {}
     for result in results:
         of_cell = found.setdefault(result.key.start, {}).setdefault(f"{result.key.experiment} {result.key.cell}", {})
-        of_cell[Role(result.key.broker)] = result
+        of_cell[GateRole(result.key.broker)] = result
     cells = {cell for pair in found.values() for cell in pair}
     for number, pair in sorted(found.items()):
         for cell in sorted(cells):
-            if len(pair.get(cell, {})) < len(Role):
+            if len(pair.get(cell, {})) < len(GateRole):
                 raise DataError(f"{path}: pair of lives {number} lacks {cell} of one broker: measure again")
     return [found[number] for number in sorted(found)]
 
 
-def _log_ratio(family: str, roles: Mapping[Role, WorkloadResult]) -> float | None:
-    before, after = (_measured(roles[role]) for role in Role)
+def _log_ratio(family: str, roles: Mapping[GateRole, WorkloadResult]) -> float | None:
+    before, after = (_measured(roles[role]) for role in GateRole)
     if family == CPU:
         values = [_cpu_per_message(period) for period in (before, after)]
         return None if not all(values) else math.log((values[1] or 1) / (values[0] or 1))

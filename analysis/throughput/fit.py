@@ -25,11 +25,11 @@ from statsmodels.regression.linear_model import WLS
 from analysis.errors import DataError
 from analysis.intervals import Matrix, Vector, around, jackknife_covariance, mean_interval
 from analysis.results import (
+    CellDeviation,
     CellKey,
     CellSummary,
     Constrained,
     Description,
-    Deviation,
     Excluded,
     Finding,
     FitResult,
@@ -598,7 +598,7 @@ def _description(points: Sequence[FittedCell]) -> Description:
     decided = [point for point in ordered if _surely(point) > limit] if limit else ordered[:1]
     return Description(
         grade=grade,
-        worst=tuple(Deviation(point.cell, point.deviation) for point in decided),
+        worst=tuple(CellDeviation(point.cell, point.deviation) for point in decided),
         rms=float(np.sqrt(np.mean([point.deviation.estimate**2 for point in points]))),
     )
 

@@ -7,8 +7,8 @@ import pytest
 
 from analysis.results import (
     JSON_SCHEMA,
+    CellDeviation,
     Description,
-    Deviation,
     Grade,
     HalfWidth,
     Interval,
@@ -89,7 +89,7 @@ def test_a_cell_that_is_not_applicable_has_the_same_keys():
 def test_a_fit_is_described():
     """Grade, deciding cells with their intervals, rms; precision per parameter."""
     result = study_runs.small()
-    found = Description(Grade.ROUGH, (Deviation("f2560-r001", Interval(0.1, 0.08, 0.12)),), 0.031)
+    found = Description(Grade.ROUGH, (CellDeviation("f2560-r001", Interval(0.1, 0.08, 0.12)),), 0.031)
     precision = {"t_rcv": HalfWidth(0.065, 0.15, holds=True), "t_fltr": HalfWidth(None, 0.15, holds=False)}
     model = replace(result.fits[0], description=found, precision=precision)
     (fit,) = written(fit_json([replace(result, fits=(model,))]))["fits"]

@@ -12,7 +12,7 @@ from analysis.gate.results import CellComparison, GateResult
 from analysis.gate.verdict import FamilyVerdict, GateVerdict, MetricRow
 from analysis.results import Interval
 from tests.support import run_directories as rd
-from workloads.gate import CONFIRMING_PAIRS, LOOKS, GateRules, Policy, Role
+from workloads.gate import CONFIRMING_PAIRS, LOOKS, GateRole, GateRules, Policy
 from workloads.schema import WARM_UP_LAYOUT, Window
 from workloads.status import WindowStatus
 
@@ -74,24 +74,24 @@ def window(
 
 def adjacent(
     times: Sequence[tuple[float, float]], *, place: int = 0, second: float = 1.0
-) -> dict[Role, tuple[Window, ...]]:
+) -> dict[GateRole, tuple[Window, ...]]:
     """The slices of a cell, a round each; in odd rounds the baseline comes first.
 
     times: s per message of the baseline and of the candidate, by round
     place: of the cell in every round
     second: how many times as long the second of two adjacent slices takes
     """
-    slices: dict[Role, list[Window]] = {role: [] for role in Role}
+    slices: dict[GateRole, list[Window]] = {role: [] for role in GateRole}
     for number, of_round in enumerate(times, 1):
-        for index, (role, time_s) in enumerate(zip(Role, of_round, strict=True)):
+        for index, (role, time_s) in enumerate(zip(GateRole, of_round, strict=True)):
             behind = index if number % 2 else 1 - index
             slices[role].append(window(number, 2 * place + behind, time_s * (second if behind else 1.0)))
     return {role: tuple(of_role) for role, of_role in slices.items()}
 
 
-def by_role(cells: Mapping[tuple[str, str], Mapping[Role, Sequence[Window]]]) -> dict[Role, dict[Any, Any]]:
+def by_role(cells: Mapping[tuple[str, str], Mapping[GateRole, Sequence[Window]]]) -> dict[GateRole, dict[Any, Any]]:
     """The slices of several cells as a pair of lives has them."""
-    return {role: {key: of_cell[role] for key, of_cell in cells.items()} for role in Role}
+    return {role: {key: of_cell[role] for key, of_cell in cells.items()} for role in GateRole}
 
 
 def gate_directory(
@@ -105,7 +105,7 @@ def gate_directory(
     """
     run = rd.measured_run(
         CELLS,
-        brokers=[role.value for role in Role],
+        brokers=[role.value for role in GateRole],
         starts=pairs,
         **{"layouts": 1, "rounds": 2, "anchors": 0, "messages": 2, "noise": 0.0, **measured},
     )
@@ -124,9 +124,9 @@ def gate_directory(
         **(options or {}),
     }
     rounds: dict[tuple[int, ...], list[dict[str, Any]]] = {}
-    for row in run.rows("windows", broker=Role.BASELINE):
+    for row in run.rows("windows", broker=GateRole.BASELINE):
         rounds.setdefault(tuple(row[key] for key in ("start", "layout", "block", "round")), []).append(row)
-    candidates = {_place(row): row for row in run.rows("windows", broker=Role.CANDIDATE)}
+    candidates = {_place(row): row for row in run.rows("windows", broker=GateRole.CANDIDATE)}
     for of_round in rounds.values():
         for index, before in enumerate(sorted(of_round, key=lambda row: row["position"])):
             after = candidates[_place(before)]
@@ -163,7 +163,10 @@ def result(judged: GateVerdict, *families: FamilyVerdict, **changes: Any) -> Gat
         "path": "results/20260101T000000000Z-replication-gate",
         "baseline": "activemq:5.18.3",
         "broker": "activemq:6.1.7",
-        "titles": {Role.BASELINE: "ActiveMQ Classic 5.18.3, jars", Role.CANDIDATE: "ActiveMQ Classic 6.1.7, jars"},
+        "titles": {
+            GateRole.BASELINE: "ActiveMQ Classic 5.18.3, jars",
+            GateRole.CANDIDATE: "ActiveMQ Classic 6.1.7, jars",
+        },
         "what": "6 cells of replication",
         "pairs": 8,
         "rules": rules(),

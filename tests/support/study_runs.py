@@ -11,13 +11,13 @@ import numpy as np
 from analysis.results import (
     AuditResult,
     CellAudit,
+    CellDeviation,
     CellKey,
     CellSummary,
     Claim,
     ClaimVerdict,
     Constrained,
     Description,
-    Deviation,
     Excluded,
     Finding,
     FitResult,
@@ -230,7 +230,7 @@ def fitted(cells, **changes):
         "constrained": Constrained(dict(zip(NAMES, times, strict=True)), 3.4e-5),
         "leave_one_out": LeaveOneOut(0.008, 0.031, "f4960-r040"),
         "variation": Variation(0.034, 0.011, 0.018 if len(starts) > 1 else None),
-        "description": Description(Grade.GOOD, (Deviation(largest[0].cell, largest[0].deviation),), 0.013),
+        "description": Description(Grade.GOOD, (CellDeviation(largest[0].cell, largest[0].deviation),), 0.013),
         "precision": {name: HalfWidth(width, 0.15, holds=True) for name, width in widths.items()},
         "layouts": LAYOUTS * len(starts),
     }

@@ -13,7 +13,7 @@ from analysis.gate.results import RoleActivity, gate_json, worst_of
 from analysis.gate.verdict import GateVerdict
 from analysis.results import Finding
 from tests.support.gates import family, result, rules
-from workloads.gate import ALL_CELLS, CORRECTNESS, LOOKS, SCENARIO_FAMILIES, Policy, Role
+from workloads.gate import ALL_CELLS, CORRECTNESS, LOOKS, SCENARIO_FAMILIES, GateRole, Policy
 from workloads.status import VerdictKind
 from workloads.throughput.families import COSTS
 
@@ -133,7 +133,7 @@ def test_brokers_by_url_are_these_processes(name):
 @pytest.mark.parametrize("name", RESULTS)
 def test_markdown(name):
     """A heading, the verdict in bold, a table with a row per family, both brokers."""
-    activity = {role: RoleActivity(0.021, 0.004) for role in Role}
+    activity = {role: RoleActivity(0.021, 0.004) for role in GateRole}
     lines = console.markdown([replace(RESULTS[name], activity=activity)]).splitlines()
 
     assert lines[0] == f"### {console.headline(RESULTS[name])}"

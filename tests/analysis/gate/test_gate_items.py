@@ -13,7 +13,7 @@ from analysis.gate import history, pipeline
 from analysis.gate.verdict import GateVerdict
 from tests.support import run_directories as rd
 from tests.support.gates import gate_directory
-from workloads.gate import ALL_CELLS, CALIBRATIONS, CORRECTNESS, Role
+from workloads.gate import ALL_CELLS, CALIBRATIONS, CORRECTNESS, GateRole
 from workloads.limits import IDLE_BROKER, LEFT_OUT
 from workloads.schema import BY_URL
 from workloads.throughput.families import COSTS
@@ -55,7 +55,7 @@ def _regressed():
 
 def _faster():
     run = gate_directory(lambda cell, pair: 0.8 * steady(cell, pair))
-    run.manifest["brokers"][Role.BASELINE]["provider"] = BY_URL
+    run.manifest["brokers"][GateRole.BASELINE]["provider"] = BY_URL
     return run
 
 
@@ -69,7 +69,7 @@ def _calibration():
 
 def _lossy():
     run = gate_directory(lambda cell, pair: 0.5 * steady(cell, pair))
-    run.rows("deliveries", broker=Role.BASELINE)[0]["last_seq"] -= 1
+    run.rows("deliveries", broker=GateRole.BASELINE)[0]["last_seq"] -= 1
     return run
 
 
@@ -77,7 +77,7 @@ def _busy():
     """One busy slice of four leaves out half of them, more than may be."""
     assert LEFT_OUT.limit < 0.5
     run = gate_directory(steady, rounds=4)
-    for row in run.rows("windows", broker=Role.CANDIDATE, round=1):
+    for row in run.rows("windows", broker=GateRole.CANDIDATE, round=1):
         row["idle_broker_cpu_ns"] = round(1.1 * IDLE_BROKER.limit * (row["end_ns"] - row["begin_ns"]))
     return run
 
@@ -101,7 +101,7 @@ def _without_cell():
     run.manifest["schedule"].remove(place)
     for table, rows in run.tables.items():
         run.tables[table] = [row for row in rows if not place.items() <= row.items()]
-    for row in run.rows("layouts", broker=Role.CANDIDATE, start=5):
+    for row in run.rows("layouts", broker=GateRole.CANDIDATE, start=5):
         row["cells"] -= 1
     return run
 
@@ -179,7 +179,7 @@ def test_ratios_are_exact(results):
         name = cell.cell.split()[1]
         assert cell.by_pair == pytest.approx([slower(name, pair) for pair in range(1, 6)], rel=1e-3)
     assert found.order_effect.estimate == pytest.approx(1, abs=0.001)
-    assert found.activity[Role.CANDIDATE].gc_pauses == pytest.approx(0.02, abs=0.001)
+    assert found.activity[GateRole.CANDIDATE].gc_pauses == pytest.approx(0.02, abs=0.001)
 
 
 def test_who_lost_a_message_is_named(results):

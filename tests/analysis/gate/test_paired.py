@@ -18,7 +18,7 @@ from tests.bench_gate import CELLS as PLANE
 from tests.bench_gate import gate as simulated
 from tests.bench_gate import pair as simulated_pair
 from tests.support.gates import MESSAGES, adjacent, by_role
-from workloads.gate import ALL_CELLS, Role
+from workloads.gate import ALL_CELLS, GateRole
 from workloads.limits import IDLE_BROKER
 from workloads.throughput.families import COSTS
 
@@ -77,7 +77,7 @@ def test_the_order_changes_nothing(rounds, second, effect):
 def test_exchanged_roles_mirror_a_ratio(rounds):
     """Candidate / baseline is the inverse of baseline / candidate."""
     slices = adjacent(rounds)
-    exchanged = dict(zip(Role, reversed(slices.values()), strict=True))
+    exchanged = dict(zip(GateRole, reversed(slices.values()), strict=True))
 
     assert ratio(exchanged).log_ratio == pytest.approx(-ratio(slices).log_ratio, abs=1e-9)
 
@@ -89,10 +89,10 @@ def test_young_collections_are_a_mean_by_hand():
     """Pauses of 40 ms in one of four slices of 0.1 s are 10 us of each message's 110 us, whatever the order."""
     slices = adjacent([(1e-4, 1e-4)] * 4)
     for place in range(4):
-        disturbed = [*slices[Role.CANDIDATE]]
+        disturbed = [*slices[GateRole.CANDIDATE]]
         longer = replace(disturbed[place], end_ns=disturbed[place].end_ns + 40_000_000, gc_pause_ns=40_000_000)
         disturbed[place] = longer
-        found = ratio({**slices, Role.CANDIDATE: tuple(disturbed)})
+        found = ratio({**slices, GateRole.CANDIDATE: tuple(disturbed)})
         assert found.log_ratio == pytest.approx(math.log(1.1), abs=1e-6)
         assert found.order_effect == pytest.approx(0, abs=1e-6)
 
@@ -100,9 +100,9 @@ def test_young_collections_are_a_mean_by_hand():
 def test_full_collections_are_shared_by_all_cells_by_hand():
     """One of 40 ms while a cell ran belongs to the garbage of all: to 0.4 s and 0.4 s outside pauses, 5 % of each."""
     quiet = adjacent([(1e-4, 1e-4)] * 4)
-    paused = [*adjacent([(1e-4, 1e-4)] * 4, place=1)[Role.CANDIDATE]]
+    paused = [*adjacent([(1e-4, 1e-4)] * 4, place=1)[GateRole.CANDIDATE]]
     paused[2] = replace(paused[2], end_ns=paused[2].end_ns + 40_000_000, full_gc_pause_ns=40_000_000)
-    other = {**adjacent([(1e-4, 1e-4)] * 4, place=1), Role.CANDIDATE: tuple(paused)}
+    other = {**adjacent([(1e-4, 1e-4)] * 4, place=1), GateRole.CANDIDATE: tuple(paused)}
 
     found = cell_ratios(by_role({KEY: quiet, OTHER: other}), 1)
 
@@ -110,7 +110,7 @@ def test_full_collections_are_shared_by_all_cells_by_hand():
     mirrored = cell_ratios(
         by_role(
             {
-                key: dict(zip(Role, reversed(of_cell.values()), strict=True))
+                key: dict(zip(GateRole, reversed(of_cell.values()), strict=True))
                 for key, of_cell in {KEY: quiet, OTHER: other}.items()
             }
         ),
@@ -123,7 +123,7 @@ def test_full_collections_are_shared_by_all_cells_by_hand():
 # What is left out, and what is refused
 
 
-def busy(slices, places, role=Role.CANDIDATE):
+def busy(slices, places, role=GateRole.CANDIDATE):
     """The same with the other broker busier than the limit beside these slices."""
     share = IDLE_BROKER.limit * 1.01
     changed = [
@@ -135,7 +135,7 @@ def busy(slices, places, role=Role.CANDIDATE):
     return {**slices, role: tuple(changed)}
 
 
-@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize("role", GateRole)
 def test_slices_beside_a_busy_broker_are_left_out(role):
     """Each with one of the other order, so that the orders stay balanced; a share at the limit is idle."""
     slices = adjacent([(1e-4, 1.2e-4), (1e-4, 1.4e-4)] * 3, second=1.1)
@@ -180,7 +180,7 @@ def _apart(role):
     return {**slices, role: (replace(slices[role][0], position=7), *slices[role][1:])}
 
 
-@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize("role", GateRole)
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
@@ -195,7 +195,7 @@ def test_slices_that_cannot_be_compared_are_refused(role, broken, message):
         ratio(broken(role))
 
 
-@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize("role", GateRole)
 @pytest.mark.parametrize("left", [(), (KEY,)])
 def test_a_missing_cell_is_refused(role, left):
     """Of either broker, whether it has other cells or none."""

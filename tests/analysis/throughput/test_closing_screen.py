@@ -9,8 +9,8 @@ from analysis.results import (
     AuditResult,
     BrokerComparison,
     CellAudit,
+    CellDeviation,
     Description,
-    Deviation,
     Finding,
     Grade,
     HalfWidth,
@@ -40,7 +40,7 @@ def screen(result, **changes):
 
 def described(grade, low, high):
     result = study_runs.small()
-    found = Description(grade, (Deviation("f2560-r010", Interval((low + high) / 2, low, high)),), 0.04)
+    found = Description(grade, (CellDeviation("f2560-r010", Interval((low + high) / 2, low, high)),), 0.04)
     return replace(result, fits=(replace(result.fits[0], description=found),))
 
 

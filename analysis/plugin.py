@@ -30,8 +30,8 @@ GROUP = "brokerbench"
 #: The name under which the measuring half is registered.
 MEASUREMENT = "measurement"
 
-#: The name under which the measuring half finds the plugin that computes the number of layouts for a precision.
-PLANNER = "layouts-planner"
+#: The name under which the measuring half finds the plugin that says how much must be measured.
+PLANNER = "planner"
 
 #: Markers of the items that measure: throughput study and business workloads.
 MARKERS = ("experiment", "workload")
@@ -45,43 +45,31 @@ _TEXT = pytest.StashKey[str]()
 _PACKED = pytest.StashKey[Path]()
 
 
-#: The name under which the measuring half finds the plugin that says how many pairs of lives a gate needs.
-GATE_PLANNER = "gate-planner"
-
 _GATE = pytest.StashKey[Any]()
 
 
-class GatePlanner:
-    """Says how many pairs of lives a gate needs; called by the measuring half."""
+class Planner:
+    """Says how much must be measured; called by the measuring half. What computes it is imported on the first call."""
+
+    def layouts_needed(self, *args: Any, **kwargs: Any) -> int:
+        """The number of layouts for `--precision`, as in `analysis.throughput.planner`."""
+        from analysis.throughput import planner  # noqa: PLC0415 - numpy and scipy, in no other session
+
+        return planner.layouts_needed(*args, **kwargs)
 
     def pairs_needed(self, *args: Any, **kwargs: Any) -> tuple[int, str]:
-        """As in `analysis.gate.planner`, which is imported on the first call."""
+        """The number of further pairs of lives of a gate, as in `analysis.gate.planner`."""
         from analysis.gate import planner  # noqa: PLC0415 - numpy and scipy, in no other session
 
         return planner.pairs_needed(*args, **kwargs)
 
 
-class LayoutsPlanner:
-    """Computes the number of layouts for `--precision`; called by the measuring half."""
-
-    def layouts_needed(self, *args: Any, **kwargs: Any) -> int:
-        """As in `analysis.throughput.planner`, which is imported on the first call."""
-        from analysis.throughput import planner  # noqa: PLC0415 - numpy and scipy, in no other session
-
-        return planner.layouts_needed(*args, **kwargs)
-
-
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(LayoutsPlanner(), PLANNER)
-    config.pluginmanager.register(GatePlanner(), GATE_PLANNER)
-
-
-class GateError(Exception):
-    """A family of a gate does not let the candidate through; the message says why."""
+    config.pluginmanager.register(Planner(), PLANNER)
 
 
 class VerdictError(Exception):
-    """The verdict is not `valid`, which --strict turns into a failure; the message has the reasons."""
+    """A verdict that fails its item; the message has the reasons."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -141,19 +129,23 @@ class RunVerdict:
     failed: bool = False
 
 
-class VerdictItem(pytest.Item):
-    """Analyses the run directory of this session; fails where it cannot be read, where the audit of a workload failed,
-    and with --strict on its verdict."""
+class RunItem(pytest.Item):
+    """An item about the run of this session, after the last broker has stopped."""
 
-    def runtest(self) -> None:
-        folder = getattr(self.config.pluginmanager.get_plugin(MEASUREMENT), "run_directory", None)
-        if folder is None:
-            pytest.skip("nothing was measured")
-        judged = _judged(folder, self.config.stash)
-        self.user_properties += [("verdict", str(judged.verdict)), ("run_directory", str(folder))]
-        strict = _flag(self.config, "strict_verdict") or _flag(self.config, "strict")
-        if judged.failed or (strict and judged.verdict != VerdictKind.VALID):
-            raise VerdictError(_reasons(judged, folder))
+    @property
+    def folder(self) -> Path | None:
+        """The finished run directory; None if nothing was measured."""
+        found: Path | None = getattr(self.config.pluginmanager.get_plugin(MEASUREMENT), "run_directory", None)
+        return found
+
+    @property
+    def strict(self) -> bool:
+        """Whether a verdict that is no failure by itself fails the item."""
+        return _flag(self.config, "strict_verdict") or _flag(self.config, "strict")
+
+    def note(self, verdict: object, folder: Path) -> None:
+        """Adds the verdict and the run directory to the item's properties, for JUnit."""
+        self.user_properties += [("verdict", str(verdict)), ("run_directory", str(folder))]
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """A refusal or a verdict is shown by its message, without a traceback."""
@@ -165,35 +157,39 @@ class VerdictItem(pytest.Item):
         return self.path, None, self.name
 
 
-class GateItem(pytest.Item):
+class VerdictItem(RunItem):
+    """Analyses the run directory of this session; fails where it cannot be read, where the audit of a workload failed,
+    and with --strict on its verdict."""
+
+    def runtest(self) -> None:
+        folder = self.folder
+        if folder is None:
+            pytest.skip("nothing was measured")
+        judged = _judged(folder, self.config.stash)
+        self.note(judged.verdict, folder)
+        if judged.failed or (self.strict and judged.verdict != VerdictKind.VALID):
+            raise VerdictError(_reasons(judged, folder))
+
+
+class GateItem(RunItem):
     """The judgement of a family of a gate, or of the correctness of all deliveries.
 
-    The first of these items analyses the run, after the last broker has stopped.
+    The first of these items analyses the run.
     """
 
     def runtest(self) -> None:
-        folder = getattr(self.config.pluginmanager.get_plugin(MEASUREMENT), "run_directory", None)
+        folder = self.folder
         if folder is None:
-            raise GateError("no pair of lives was measured: a gate that measured nothing has not passed")
+            raise VerdictError("no pair of lives was measured: a gate that measured nothing has not passed")
         if _GATE not in self.config.stash:
             _gate(folder, self.config)
         result = self.config.stash[_GATE]
-        family = self.name.removeprefix("gate[").removesuffix("]")
-        strict = _flag(self.config, "strict_verdict") or _flag(self.config, "strict")
-        self.user_properties += [("verdict", str(result.verdict)), ("run_directory", str(folder))]
+        self.note(result.verdict, folder)
         from analysis.gate import items  # noqa: PLC0415 - imported with the analysis
 
-        if why := items.failure(result, family, strict=strict):
-            raise GateError(why)
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """A refusal or a verdict is shown by its message, without a traceback."""
-        if isinstance(excinfo.value, (DataError, GateError)):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
-
-    def reportinfo(self) -> tuple[Path, None, str]:
-        return self.path, None, self.name
+        family = self.name.removeprefix("gate[").removesuffix("]")
+        if why := items.failure(result, family, strict=self.strict):
+            raise VerdictError(why)
 
 
 def _flag(config: pytest.Config, name: str) -> bool:

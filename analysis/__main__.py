@@ -15,76 +15,43 @@ from typing import Any, TypeAlias
 
 from analysis import archive
 from analysis.errors import DataError
-from analysis.results import RunResult, audit_json, fit_json, summary_json, worst
+from analysis.results import RunResult, audit_json, fit_json, summary_json
 from workloads.schema import RunKind
 from workloads.status import VerdictKind
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Returns the exit code: 0 computed, with any verdict; 1 with --strict if the verdict is not `valid`; 2 refused."""
+    """Returns the exit code: 0 computed, with any verdict; 1 with --strict if a verdict is not `valid`, of a gate not
+    `pass` or `faster`; 2 refused."""
     options = _parser().parse_args(arguments)
     try:
-        text, kind = _answer(options)
+        text, accepted = _answer(options)
     except DataError as error:
         sys.stderr.write(f"analysis: {error}\n")
         return 2
     sys.stdout.write(text + "\n")
-    return int(options.strict and kind != VerdictKind.VALID)
+    return int(options.strict and not accepted)
 
 
-def _answer(options: argparse.Namespace) -> tuple[str, VerdictKind]:
-    """The text or JSON object that was asked for, and the verdict."""
+def _answer(options: argparse.Namespace) -> tuple[str, bool]:
+    """The text or JSON object that was asked for, and whether --strict accepts every verdict."""
     from analysis import run_directory  # noqa: PLC0415 - Spark and statsmodels: not for --help and usage errors
+    from analysis.gate.pipeline import is_gate  # noqa: PLC0415
+    from analysis.gate.results import PASSING  # noqa: PLC0415
 
-    if options.verb == "gate" or (options.verb == "report" and _all_gates(options.run)):
-        return _gate(options)
     kind = run_directory.kind_of(options.run)
     verbs = (_throughput if kind is RunKind.THROUGHPUT else _workload)(options)
-    if options.verb not in verbs:
+    if options.verb not in (*verbs, "gate"):
         raise DataError(
             f"{options.verb}: a run of a business workload has no model of broker times; its verbs are "
             f"{', '.join(verbs)}"
         )
+    if options.verb == "gate" or all(is_gate(manifest) for manifest, _ in run_directory.manifests(options.run)):
+        verbs = {**verbs, **_gate(options)}
     analyse, text, record = verbs[options.verb]
     results = analyse(options.run, master=options.spark_master, partial=options.partial)
     answer = json.dumps(record(results), indent=2, allow_nan=False) if options.json else text(results)
-    return answer, worst(result.verdict for result in results)
-
-
-def _all_gates(paths: Sequence[Path]) -> bool:
-    from analysis.gate.pipeline import is_gate  # noqa: PLC0415 - Spark
-    from analysis.run_directory import manifests  # noqa: PLC0415
-
-    return all(is_gate(manifest) for manifest, _ in manifests(paths))
-
-
-def _gate(options: argparse.Namespace) -> tuple[str, VerdictKind]:
-    """The verdict of gates, or their reports; VALID stands for a candidate that passes."""
-    from analysis.gate import console, pipeline  # noqa: PLC0415 - Spark
-    from analysis.gate.results import PASSING, gate_json, worst_of  # noqa: PLC0415
-
-    results = pipeline.judged(options.run, master=options.spark_master, partial=options.partial)
-    if options.verb == "report":
-        text = _gate_reports(results, options)
-    elif options.json:
-        text = json.dumps(gate_json(results), indent=2, allow_nan=False)
-    else:
-        text = (console.markdown if options.markdown else console.text)(results)
-    return text, VerdictKind.VALID if worst_of(results) in PASSING else VerdictKind.INVALID
-
-
-def _gate_reports(results: Sequence[Any], options: argparse.Namespace) -> str:
-    """Writes the report of each gate; returns the paths as text or as a JSON object. Raises DataError."""
-    from analysis.report import gate_page  # noqa: PLC0415 - matplotlib
-    from analysis.run_directory import manifests  # noqa: PLC0415
-
-    if options.output is not None and len(results) > 1:
-        raise DataError("--output: each gate has a report of its own; name one run")
-    found = zip(results, manifests([Path(result.path) for result in results]), strict=True)
-    paths = [gate_page.write(result, manifest, (), options.output) for result, (manifest, _) in found]
-    if options.json:
-        return json.dumps({"reports": list(map(str, paths))}, indent=2)
-    return "\n".join(f"report: {path}" for path in paths)
+    return answer, all(result.verdict in {VerdictKind.VALID, *PASSING} for result in results)
 
 
 #: By verb: the functions that analyse the runs, format the results as text, and as a JSON object.
@@ -123,6 +90,37 @@ def _workload(options: argparse.Namespace) -> Verbs:
             lambda results: _pages(results, options)[1],
         ),
     }
+
+
+def _gate(options: argparse.Namespace) -> Verbs:
+    """The verbs of a gate that differ from those of its kind of run."""
+    from analysis.gate import console, pipeline, results  # noqa: PLC0415
+
+    return {
+        "gate": (
+            pipeline.judged,
+            console.markdown if options.verb == "gate" and options.markdown else console.text,
+            results.gate_json,
+        ),
+        "report": (
+            pipeline.judged,
+            lambda gates: _gate_pages(gates, options)[0],
+            lambda gates: _gate_pages(gates, options)[1],
+        ),
+    }
+
+
+def _gate_pages(results: Sequence[Any], options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+    """Writes the report of each gate; returns the paths as text and as a JSON object. Raises DataError."""
+    from analysis.report import gate_page  # noqa: PLC0415 - matplotlib
+    from analysis.run_directory import manifests  # noqa: PLC0415
+
+    if options.output is not None and len(results) > 1:
+        raise DataError("--output: each gate has a report of its own; name one run")
+    found = zip(results, manifests([Path(result.path) for result in results]), strict=True)
+    paths = [gate_page.write(result, manifest, (), options.output) for result, (manifest, _) in found]
+    text = "\n".join(f"report: {path}" for path in paths)
+    return _with_archives(text, {"reports": list(map(str, paths))}, results, options)
 
 
 def _pages(results: Sequence[Any], options: argparse.Namespace) -> tuple[str, dict[str, Any]]:

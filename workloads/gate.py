@@ -1,4 +1,4 @@
-"""The words of a regression gate: roles of the two brokers, families, looks and policies. Data only.
+"""The words of a regression gate: roles of the two brokers, families, looks and policies. Data, and no effects.
 
 A gate compares two brokers, both running at the same time. Its unit is the *pair of lives*: one start of each broker.
 After a planned number of pairs (a *look*) each family is judged; see `analysis.gate.verdict` for the rules.
@@ -6,10 +6,11 @@ After a planned number of pairs (a *look*) each family is judged; see `analysis.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Any
 
 
 class GateRole(StrEnum):
@@ -58,6 +59,16 @@ CALIBRATION_PAIRS = 8
 #: newest last, each with the CALIBRATION_KEYS that identify it and `smallest_margin` by family.
 CALIBRATIONS = "calibrations.json"
 CALIBRATION_KEYS = ("baseline", "experiments", "layouts", "rounds", "slice_seconds", "broker_cpus")
+
+
+def calibration_key(options: Mapping[str, Any], experiments: Iterable[str]) -> dict[str, Any]:
+    """What identifies a calibration: the CALIBRATION_KEYS with their values.
+
+    options: those of the run, as in its manifest
+    experiments: names of the measured experiments
+    """
+    return {key: sorted(experiments) if key == "experiments" else options[key] for key in CALIBRATION_KEYS}
+
 
 #: Relative change from which a candidate counts as slower, unless the user sets another.
 MARGIN = 0.05

@@ -15,7 +15,7 @@ from analysis.atomic import written_whole
 from analysis.errors import DataError
 from analysis.gate.results import GateResult
 from analysis.gate.verdict import smallest_margin
-from workloads.gate import CALIBRATION_KEYS, CALIBRATIONS
+from workloads.gate import CALIBRATIONS, calibration_key
 
 
 def calibrated(result: GateResult, manifest: Mapping[str, Any], results: Path) -> None:
@@ -29,7 +29,7 @@ def calibrated(result: GateResult, manifest: Mapping[str, Any], results: Path) -
     entries = [entry for entry in read(path) if entry["run"] != result.run]
     entries.append(
         {
-            **identity(manifest["options"], {cell.cell.split()[0] for cell in result.cells}),
+            **calibration_key(manifest["options"], {cell.cell.split()[0] for cell in result.cells}),
             "run": result.run,
             "pairs": result.pairs,
             "slice_scatter": result.slice_scatter,
@@ -43,11 +43,6 @@ def calibrated(result: GateResult, manifest: Mapping[str, Any], results: Path) -
     )
     with written_whole(path) as file:
         file.write((json.dumps(entries, indent=1) + "\n").encode())
-
-
-def identity(options: Mapping[str, Any], experiments: set[str]) -> dict[str, Any]:
-    """What a calibration holds for."""
-    return {key: sorted(experiments) if key == "experiments" else options[key] for key in CALIBRATION_KEYS}
 
 
 def read(path: Path) -> list[dict[str, Any]]:

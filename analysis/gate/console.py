@@ -111,8 +111,9 @@ def _markdown(result: GateResult) -> Iterator[str]:
     yield str(tabulate([row.values for row in shown.rows], titles, tablefmt="github", disable_numparse=True))
     yield ""
     yield "; ".join(f"{role}: {title}" for role, title in result.titles.items())
+    yield ""
     for role, activity in (result.activity or {}).items():
         if activity.gc_pauses is not None:
-            yield f"; pauses for garbage collection, {role}: {activity.gc_pauses:.1%} of the time"
+            yield f"* pauses for garbage collection, {role}: {activity.gc_pauses:.1%} of the time"
     if result.rules.policy is Policy.NON_INFERIORITY:
-        yield "; policy non-inferiority: only a candidate that was shown not to be slower passes"
+        yield "* policy non-inferiority: only a candidate that was shown not to be slower passes"

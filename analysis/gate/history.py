@@ -11,26 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import DataError
-from analysis.gate.results import GATE_SCHEMA, GateResult
+from analysis.gate.results import GATE_SCHEMA, GateResult, record
 
 
 def append(path: Path, result: GateResult) -> None:
     """Appends a gate. Raises DataError if the file cannot be written."""
+    found = record(result)
     line = {
-        "schema": GATE_SCHEMA,
-        "run": result.run,
-        "baseline": result.baseline,
-        "broker": result.broker,
+        **{key: found[key] for key in ("schema", "run", "baseline", "broker", "pairs", "verdict")},
         "what": result.what,
-        "pairs": result.pairs,
-        "verdict": result.verdict.value,
         "families": {
-            family.family: {
-                "ratio": None if family.ratio is None else family.ratio.estimate,
-                "ci95": None if family.ratio is None else family.ratio.ci95,
-                "verdict": family.verdict.value,
-            }
-            for family in result.families
+            family["family"]: {key: family[key] for key in ("ratio", "ci95", "verdict")} for family in found["families"]
         },
     }
     try:

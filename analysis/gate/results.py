@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from analysis.gate.verdict import FamilyVerdict, GateVerdict, worst
+from analysis.gate.verdict import FamilyVerdict, GateVerdict
 from analysis.intervals import mapped, mean_interval
 from analysis.results import Finding, Interval
 from workloads.gate import GateRole, GateRules
@@ -93,11 +93,12 @@ class GateResult:
 
 def gate_json(results: Sequence[GateResult]) -> dict[str, Any]:
     """The results as one JSON object: of a single gate its record, of several a list of them."""
-    records = [_record(result) for result in results]
+    records = [record(result) for result in results]
     return records[0] if len(records) == 1 else {"schema": GATE_SCHEMA, "gates": records}
 
 
-def _record(result: GateResult) -> dict[str, Any]:
+def record(result: GateResult) -> dict[str, Any]:
+    """The JSON object of a gate."""
     return {
         "schema": GATE_SCHEMA,
         "run": result.run,
@@ -134,8 +135,3 @@ def _record(result: GateResult) -> dict[str, Any]:
         ],
         "verdict": result.verdict.value,
     }
-
-
-def worst_of(results: Sequence[GateResult]) -> GateVerdict:
-    """The verdict of several gates."""
-    return worst(result.verdict for result in results)

@@ -22,6 +22,9 @@ _TONES = {GateVerdict.INCONCLUSIVE: "unverified", **dict.fromkeys(PASSING, "vali
 
 _ANCHOR = "gate"
 
+#: Cells drawn over the pairs of lives, one per colour; the table has all.
+MOST_DRAWN = 7
+
 
 @dataclass(frozen=True, slots=True)
 class GateChapter:
@@ -114,12 +117,13 @@ def _pairs(result: GateResult) -> Picture:
             tuple(PlotPoint(number, Interval(100 * (ratio - 1))) for number, ratio in enumerate(cell.by_pair, start=1)),
             joined=True,
         )
-        for cell in result.cells[:7]
+        for cell in result.cells[:MOST_DRAWN]
     )
+    rest = f" Of {len(result.cells)} cells the first {MOST_DRAWN}." if len(result.cells) > MOST_DRAWN else ""
     return Picture(
         "pairs",
         "Change of each cell in each pair of lives",
-        "A broker's start differs from the next by some per cent in all cells; a single bad start stands out here.",
+        f"A broker's start differs from the next by some per cent in all cells; a bad start stands out here.{rest}",
         "Line plot of the changes of the cells over pairs of lives.",
         (Panel("", "pair of lives", "change in %", series, levels=(0.0,), even=True),),
         low=True,

@@ -9,8 +9,8 @@ import pytest
 
 from analysis.gate import console
 from analysis.gate.items import failure
-from analysis.gate.results import RoleActivity, gate_json, worst_of
-from analysis.gate.verdict import GateVerdict
+from analysis.gate.results import RoleActivity, gate_json
+from analysis.gate.verdict import GateVerdict, worst
 from analysis.results import Finding
 from tests.support.gates import family, result, rules
 from workloads.gate import ALL_CELLS, CORRECTNESS, LOOKS, SCENARIO_FAMILIES, GateRole, Policy
@@ -186,8 +186,8 @@ def test_several_gates():
 
     assert [gate["verdict"] for gate in record["gates"]] == ["pass", "failed", "regressed"]
     assert record["schema"] == 1
-    assert worst_of([RESULTS["pass"], RESULTS["regressed"]]) is GateVerdict.REGRESSED
-    assert worst_of([RESULTS["regressed"], RESULTS["contaminated"], RESULTS["failed"]]) is GateVerdict.FAILED
+    assert worst(RESULTS[name].verdict for name in ("pass", "regressed")) is GateVerdict.REGRESSED
+    assert worst(RESULTS[name].verdict for name in ("regressed", "contaminated", "failed")) is GateVerdict.FAILED
 
 
 # Items

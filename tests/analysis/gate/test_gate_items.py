@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+import tarfile
 from importlib import import_module
 
 import pytest
@@ -358,3 +360,18 @@ def test_the_verb(gates, capsys):
     assert capsys.readouterr().out.startswith("### Gate: ")
     assert main(["gate", str(gates / "no gate")]) == 2
     assert "not a regression gate" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_report_of_a_gate(gates, tmp_path, capsys):
+    """`python -m analysis report` writes the page of a gate, and packs its run where --archive asks for it."""
+    folder = tmp_path / "gate"
+    shutil.copytree(gates / "regressed", folder)
+
+    assert main(["report", str(folder), "--json", "--archive", "--strict"]) == 1
+    record = json.loads(capsys.readouterr().out)
+
+    assert record == {"reports": [f"{folder}/report.html"], "archives": [f"{folder}.tar.gz"]}
+    assert "Gate: " in (folder / "report.html").read_text(encoding="utf-8")
+    with tarfile.open(f"{folder}.tar.gz") as packed:
+        assert "gate/report.html" in packed.getnames()

@@ -65,8 +65,11 @@ settings.register_profile(
 )
 settings.load_profile("busy")
 
-# Spark's JVM lives for a minute here: what its second compiler would gain is less than what that takes.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# Spark's JVM lives for a minute here, and its tables are small: what compiling would gain,
+# by the JVM's second compiler or by Spark of a class per stage, is less than what that takes.
+os.environ.setdefault(
+    "SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.sql.codegen.wholeStage=false"
+)
 
 
 #: Parameters of tests and their further values; `make test` has the first ones, `make test-brokers` these.

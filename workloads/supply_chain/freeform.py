@@ -37,6 +37,7 @@ from fractions import Fraction
 from typing import Any
 
 from workloads.errors import WorkloadError
+from workloads.messaging import DestinationKind
 from workloads.supply_chain.interactions import INTERACTIONS, DeliveryOptions, MessageType, Role
 from workloads.supply_chain.sizes import SIZE_DISTRIBUTIONS, SizeDistribution
 from workloads.supply_chain.topology import Interaction, Topology
@@ -216,7 +217,8 @@ def _size_distribution(interaction: _TomlTable, number: int) -> SizeDistribution
 
 
 def _mode(messages: _TomlTable, step: MessageType) -> DeliveryOptions:
-    table = messages.table(step.message, "persistent", "transacted", *(("durable",) if step.receiver.plural else ()))
+    durable = ("durable",) if step.kind is DestinationKind.TOPIC else ()
+    table = messages.table(step.message, "persistent", "transacted", *durable)
     return DeliveryOptions(
         table.boolean("persistent", step.mode.persistent),
         table.boolean("transacted", step.mode.transacted),

@@ -277,14 +277,14 @@ def test_example_of_an_experiment(tmp_path):
 
 
 def test_example_of_a_workload(tmp_path):
-    """What the load sends is what the audit expects: by message its destination, its size and its receivers."""
+    """What the load sends is what the audit expects: by message its address, its size and its receivers."""
     workload = imported("workloads/shop/__init__.py", tmp_path).WORKLOAD
     (case,) = workload.cases.values()
     model = case.model(3, NO_TEXT)
     scenario = model.scenario
-    receivers = {number: handler for handler in scenario.handlers for number in handler.subscriptions}
+    receivers = {number: handler for handler in scenario.handlers for number in handler.addresses}
 
-    assert workload.from_json(json.loads(json.dumps(model.to_json()))) == model
+    assert workload.from_json(json.loads(json.dumps(model.to_json())), model.configuration) == model
     assert (len(scenario.handlers), scenario.connections) == (model.handlers, model.connections)
     assert [step.message for step in model.steps] == list(scenario.steps)
     assert len(scenario.drivers) == 3
@@ -293,11 +293,11 @@ def test_example_of_a_workload(tmp_path):
         sent, sender = [driver.outgoing], driver.sender
         for message in model.expected(execution):
             (outgoing,) = sent
-            number = outgoing.destinations[driver.fields[0][outgoing.field]]
+            number = outgoing.addresses[driver.fields[0][outgoing.field]]
             handler = receivers[number]
 
             assert message == (model.addresses[number], sender, outgoing.body_bytes[0])
-            assert scenario.destinations[number] == model.destinations[number]
+            assert scenario.addresses[number].label == f"{handler.place} {scenario.steps[handler.step]}"
             assert model.audience(message.address) == ((handler.number,),)
             assert handler.step == message.address.step
             assert [answer.outgoing.step for answer in handler.answers] == list(

@@ -36,6 +36,7 @@ from fractions import Fraction
 from typing import Any
 
 from workloads.errors import WorkloadError
+from workloads.messaging import DestinationKind
 from workloads.supply_chain.interactions import INTERACTIONS, DeliveryOptions, MessageType, Role
 from workloads.supply_chain.sizes import SIZE_DISTRIBUTIONS, SizeDistribution
 from workloads.supply_chain.toml_table import TomlTable, parse_toml
@@ -181,7 +182,8 @@ def _size_distribution(interaction: _FreeformTable, number: int) -> SizeDistribu
 
 
 def _mode(messages: _FreeformTable, step: MessageType) -> DeliveryOptions:
-    table = messages.table(step.message, "persistent", "transacted", *(("durable",) if step.receiver.plural else ()))
+    durable = ("durable",) if step.kind is DestinationKind.TOPIC else ()
+    table = messages.table(step.message, "persistent", "transacted", *durable)
     return DeliveryOptions(
         table.boolean("persistent", step.mode.persistent),
         table.boolean("transacted", step.mode.transacted),

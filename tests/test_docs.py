@@ -21,6 +21,7 @@ from fixtures.session.options import OPTIONS
 from tests.conftest import ROOT
 from tests.support.experiments import EXPERIMENTS
 from tests.support.sessions import command, side_by_side
+from workloads.jms2009ps import __main__ as configuration_command
 from workloads.scenario.execution import Execution
 from workloads.scenario.workload import NO_TEXT
 from workloads.specjms2007 import __main__ as workload_command
@@ -38,7 +39,11 @@ INDENTED = re.compile(r"(?:^ {4}.*\n)+", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 #: By the first words of a command line, which part of the suite it is for.
-PARSERS = {"analysis": analysis_command._parser, "workloads.specjms2007": workload_command._parser}
+PARSERS = {
+    "analysis": analysis_command._parser,
+    "workloads.specjms2007": workload_command._parser,
+    "workloads.jms2009ps": configuration_command._parser,
+}
 
 #: Collects by one command line after the other in one process, as starting one takes longer than what it does here.
 COLLECT = """
@@ -113,7 +118,7 @@ def quoted(owner: str) -> str:
 def test_options_of_the_session(name):
     """Each option of a measurement has a row, with its default, its meaning and its choices."""
     option = OPTIONS[name]
-    default = " ".join(option.default) if option.repeated else option.default
+    default = " ".join(option.default) if option.repeated and option.default else option.default
     shown = "-" if default is None or isinstance(default, bool) else f"`{default}`"
     (row,) = [line for line in ALL_OPTIONS.splitlines() if re.match(rf"\| `--{name}`[ :]", line)]
     named, default_shown, meaning = row.strip("| ").split(" | ")

@@ -24,7 +24,8 @@ def test_a_workload_is_whole(name):
     assert "vertical" in workload.figure_name("vertical")
     for key, case in workload.cases.items():
         assert (case.name, case.workload) == (key, name)
-        own = NO_TEXT if case.file is None else Text(case.file.name, case.file.read_text(encoding="utf-8"))
+        file = None if case.files is None else case.files.default
+        own = NO_TEXT if file is None else Text(file.name, file.read_text(encoding="utf-8"))
         model = case.model(1, own)
         written = json.loads(json.dumps([model.to_json(), model.configuration]))
         assert workload.from_json(*written) == model

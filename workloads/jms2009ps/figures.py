@@ -21,8 +21,8 @@ from workloads.jms2009ps.targets import FilteredSubscription, Target, bare_name,
 from workloads.messaging import Destination, DestinationKind
 from workloads.scenario.model import DESTINATION_PREFIX
 from workloads.selectors import And, Or, Selector
-from workloads.supply_chain.characterization import by_interaction, by_location, percent, total
-from workloads.supply_chain.interactions import DestinationGroup, MessageType, Participant
+from workloads.supply_chain.characterization import by_group, by_interaction, by_location, percent, total
+from workloads.supply_chain.interactions import MessageType, Participant
 from workloads.supply_chain.topology import Topology
 
 
@@ -63,8 +63,6 @@ class Figures:
     filters: FilterLoad
     sent_per_s: Fraction
     received_per_s: Fraction
-    event_handlers: int
-    drivers: int
 
     def of_kind(self, kind: DestinationKind) -> tuple[DestinationLoad, ...]:
         return tuple(row for row in self.destinations if row.destination.kind is kind)
@@ -96,11 +94,6 @@ def count(configuration: Configuration, topology: Topology) -> Figures:
         filters,
         volume.sent_per_s,
         volume.received_per_s,
-        sum(
-            topology.locations[step.receiver.role] * consumers_per_subscription(configuration, step)
-            for step in topology.steps
-        ),
-        topology.drivers,
     )
 
 
@@ -119,15 +112,8 @@ def consumers_of(configuration: Configuration, topology: Topology) -> dict[Desti
         for location in topology.at(step.receiver.role):
             for subscription in subscriptions(configuration, topology, step, location):
                 consumers = found.setdefault(subscription.destination, [])
-                consumers += [Subscribed(subscription, step.mode.durable)] * consumers_per_subscription(
-                    configuration, step
-                )
+                consumers += [Subscribed(subscription, step.mode.durable)] * topology.handlers_of(step)
     return found
-
-
-def consumers_per_subscription(configuration: Configuration, step: MessageType) -> int:
-    """Event handlers of a message at a location."""
-    return configuration.handlers_per_queue if configuration.parameters[step.message].queue else 1
 
 
 def sent_per_s_by_address(topology: Topology) -> dict[str, tuple[Fraction, ...]]:
@@ -181,24 +167,6 @@ def evaluate(selector: Selector, properties: Mapping[str, str]) -> tuple[bool, i
     return not decisive, compared
 
 
-#: Table 3 of Sachs et al. 2009: publish/subscribe (a, b) or point-to-point (c, d), persistent (b, d) or not (a, c).
-_GROUPS: Mapping[tuple[DestinationKind, bool], DestinationGroup] = {
-    (DestinationKind.TOPIC, False): DestinationGroup.A,
-    (DestinationKind.TOPIC, True): DestinationGroup.B,
-    (DestinationKind.QUEUE, False): DestinationGroup.C,
-    (DestinationKind.QUEUE, True): DestinationGroup.D,
-}
-
-
-def message_mix_percent(configuration: Configuration, topology: Topology) -> dict[str, float]:
-    """Shares of the messages received, by group, in percent."""
-    received_per_s = dict.fromkeys(DestinationGroup, Fraction())
-    for row in by_interaction(topology):
-        parameters = configuration.parameters[row.step.message]
-        received_per_s[_GROUPS[parameters.kind, parameters.persistent]] += row.volume.received_per_s
-    return {group.value: share for group, share in percent(received_per_s).items()}
-
-
 def figures_json(configuration: Configuration, base: int) -> dict[str, Any]:
     """All computed values of a configuration at a BASE, as plain JSON.
 
@@ -230,14 +198,16 @@ def figures_json(configuration: Configuration, base: int) -> dict[str, Any]:
         "unmatched_durable_per_s": float(filters.unmatched_durable_per_s),
         "sent_per_s": float(sent_per_s),
         "received_per_s": float(found.received_per_s),
-        "message_mix_percent": message_mix_percent(configuration, topology),
+        "message_mix_percent": percent(
+            {group.value: volume.received_per_s for group, volume in by_group(by_interaction(topology)).items()}
+        ),
         "busiest_topic": {
             "name": bare_name(busiest.destination),
             "messages_percent": float(100 * busiest.sent_per_s / sent_per_s),
         },
-        "event_handlers": found.event_handlers,
-        "drivers": found.drivers,
-        "connections": found.event_handlers + found.drivers,
+        "event_handlers": topology.handlers,
+        "drivers": topology.drivers,
+        "connections": topology.connections,
         "destination_prefix": f"{DESTINATION_PREFIX}.",
         "destinations": [
             {

@@ -223,9 +223,7 @@ class Configuration:
                 interaction,
                 script=replace(
                     interaction.script,
-                    steps=tuple(
-                        replace(step, mode=self.parameters[step.message].delivery) for step in interaction.script.steps
-                    ),
+                    steps=tuple(_configured(step, self.parameters[step.message]) for step in interaction.script.steps),
                 ),
             )
             for number, interaction in topology.interactions.items()
@@ -235,6 +233,11 @@ class Configuration:
     def parameters_json(self) -> dict[str, dict[str, Any]]:
         """All values as plain JSON, by message and name; null where a message has no such parameter."""
         return {message: asdict(parameters) for message, parameters in self.parameters.items()}
+
+
+def _configured(step: MessageType, parameters: MessageParameters) -> MessageType:
+    kind = None if parameters.kind is step.kind else parameters.kind
+    return replace(step, mode=parameters.delivery, configured_kind=kind)
 
 
 def changed(parameters: Mapping[str, MessageParameters], **values: Any) -> dict[str, MessageParameters]:

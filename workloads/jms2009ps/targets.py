@@ -46,7 +46,7 @@ MOST_SELECTOR = 8000
 
 
 @dataclass(frozen=True, slots=True)
-class _Topics:
+class TopicNaming:
     """The topics of a target destination."""
 
     #: Format string of the name; uses `location`, `role`, `message` and `interaction`.
@@ -55,13 +55,14 @@ class _Topics:
     terms: tuple[str, ...]
 
 
-_TOPICS: Mapping[TargetDestination, _Topics] = {
-    TargetDestination.LOCATION_ID_AND_MESSAGE_TYPE: _Topics("{location}_{message}T", ()),
-    TargetDestination.MESSAGE_TYPE: _Topics("{role}_{message}T", (TARGET_LOCATION_ID,)),
-    TargetDestination.INTERACTION: _Topics("Interaction{interaction}_T", (TARGET_LOCATION_ID, MESSAGE_TYPE)),
-    TargetDestination.LOCATION_TYPE: _Topics("{role}_T", (TARGET_LOCATION_ID, MESSAGE_TYPE)),
-    TargetDestination.LOCATION_ID: _Topics("{location}_T", (MESSAGE_TYPE,)),
-    TargetDestination.CENTRAL: _Topics("T", (LOCATION_TYPE, TARGET_LOCATION_ID, MESSAGE_TYPE)),
+#: By target destination.
+TOPICS: Mapping[TargetDestination, TopicNaming] = {
+    TargetDestination.LOCATION_ID_AND_MESSAGE_TYPE: TopicNaming("{location}_{message}T", ()),
+    TargetDestination.MESSAGE_TYPE: TopicNaming("{role}_{message}T", (TARGET_LOCATION_ID,)),
+    TargetDestination.INTERACTION: TopicNaming("Interaction{interaction}_T", (TARGET_LOCATION_ID, MESSAGE_TYPE)),
+    TargetDestination.LOCATION_TYPE: TopicNaming("{role}_T", (TARGET_LOCATION_ID, MESSAGE_TYPE)),
+    TargetDestination.LOCATION_ID: TopicNaming("{location}_T", (MESSAGE_TYPE,)),
+    TargetDestination.CENTRAL: TopicNaming("T", (LOCATION_TYPE, TARGET_LOCATION_ID, MESSAGE_TYPE)),
 }
 
 #: Format string of a queue's name.
@@ -144,7 +145,7 @@ def bare_name(destination: Destination) -> str:
 
 
 def _target(step: MessageType, parameters: MessageParameters, location: Location) -> Target:
-    terms = () if parameters.kind is DestinationKind.QUEUE else _TOPICS[parameters.target_destination].terms
+    terms = () if parameters.kind is DestinationKind.QUEUE else TOPICS[parameters.target_destination].terms
     values = {LOCATION_TYPE: location.role.value, TARGET_LOCATION_ID: str(location), MESSAGE_TYPE: step.message}
     return Target(
         _destination(step, parameters, str(location), location.role), tuple((name, values[name]) for name in terms)
@@ -155,7 +156,7 @@ def _destination(
     step: MessageType, parameters: MessageParameters, location: str, role: Role = LOGICAL_HEADQUARTERS.role
 ) -> Destination:
     queue = parameters.kind is DestinationKind.QUEUE
-    form = _QUEUE if queue else _TOPICS[parameters.target_destination].name
+    form = _QUEUE if queue else TOPICS[parameters.target_destination].name
     name = form.format(
         location=location,
         role=role,

@@ -169,6 +169,22 @@ class Text:
 NO_TEXT = Text("", "")
 
 
+def _nothing(_: Text) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFiles:
+    """The files that a case reads: its own, or those that the user names, each of which is a cell."""
+
+    #: Name of the session's option for the user's.
+    option: str
+    #: Read unless the user names one.
+    default: Path
+    #: What a text appends to the name of the case in the id of its cell. Raises WorkloadError for an invalid text.
+    suffix: Callable[[Text], str] = _nothing
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """A part of a workload that can be run, with its name."""
@@ -178,14 +194,15 @@ class Case:
     name: str
     #: Builds the model from a BASE and the text of the case's file.
     model: Callable[[int, Text], Model]
-    #: Default file that describes the topology; None if the case reads no file.
-    file: Path | None = None
+    #: None if the case reads no file.
+    files: CaseFiles | None = None
     #: Whether the broker is killed under load.
     killed: bool = False
 
-    def cell(self, base: int) -> str:
-        """The id of the case at a BASE."""
-        return f"{self.name}-b{base:04d}"
+    def cell(self, base: int, own: Text = NO_TEXT) -> str:
+        """The id of the case at a BASE with this text. Raises WorkloadError for an invalid text."""
+        suffix = "" if self.files is None else self.files.suffix(own)
+        return f"{self.name}{suffix}-b{base:04d}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,9 +207,7 @@ def test_counts_by_formula(configuration, base):
     assert sum(row.filters for row in queues) == 0
     assert sum(row.sent_per_s for row in found.destinations) == found.sent_per_s
     assert sum(row.filters * row.sent_per_s for row in found.destinations) == found.filters.evaluated_per_s
-    assert found.event_handlers == sum(row.subscriptions for row in queues) + sum(
-        places[message] for message in on_topic
-    )
+    assert topology.handlers == sum(row.subscriptions for row in queues) + sum(places[message] for message in on_topic)
 
 
 @settings(deadline=None, max_examples=30)

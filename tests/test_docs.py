@@ -74,9 +74,9 @@ COMMANDS = list(dict.fromkeys(words for text in TEXTS.values() for words in comm
 OF_PYTEST = [words for words in COMMANDS if Path(words[0]).name == "pytest"]
 
 
-def block_of(name: str, language: str) -> str:
-    """The only code block of a language in a document."""
-    (block,) = [text for kind, text in FENCED.findall(TEXTS[name]) if kind == language]
+def block_of(name: str, language: str, *, having: str = "") -> str:
+    """The only code block of a language in a document that has these words."""
+    (block,) = [text for kind, text in FENCED.findall(TEXTS[name]) if kind == language and having in text]
     return block
 
 
@@ -231,15 +231,19 @@ def collect(folder: Path, number: int, lines: list[list[str]]) -> list[tuple[int
 
 def written_files(folder: Path) -> dict[tuple[str, str], str]:
     """The files that the documents name, with the texts that these have for them: by option and name, the path."""
-    grid, topology, login, authorities = (folder / name for name in ("grid.toml", "own.toml", "login.txt", "ca.pem"))
+    grid, topology, configuration, login, authorities = (
+        folder / name for name in ("grid.toml", "mine.toml", "own.toml", "login.txt", "ca.pem")
+    )
     grid.write_text(block_of("docs/options.md", "toml"), encoding="utf-8")
-    topology.write_text(block_of("docs/workloads.md", "toml"), encoding="utf-8")
+    topology.write_text(block_of("docs/workloads.md", "toml", having="[locations]"), encoding="utf-8")
+    configuration.write_text(block_of("docs/workloads.md", "toml", having="scenario = "), encoding="utf-8")
     login.touch(mode=0o600)
     login.write_text("user:secret\n", encoding="utf-8")
     trustme.CA().cert_pem.write_to_path(authorities)
     return {
         ("--grid", "mine.toml"): str(grid),
         ("--freeform", "mine.toml"): str(topology),
+        ("--configuration", "own.toml"): str(configuration),
         ("--credentials", "login.txt"): str(login),
         ("--ca-file", "authorities.pem"): str(authorities),
         # pytest writes this one also where it only collects.

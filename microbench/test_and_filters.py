@@ -11,8 +11,8 @@ n = 20 on and only one for n = 2, which contradicts "half of the components".
 import pytest
 
 from workloads.messaging import Destination, DestinationKind
+from workloads.selectors import Equals, Selector, all_of
 from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
-from workloads.throughput.selectors import Equals, Selector, all_of
 
 PUBLISHERS = 20
 SUBSCRIBERS = 10

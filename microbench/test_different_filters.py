@@ -8,8 +8,8 @@ import pytest
 
 from microbench.test_replication import PUBLISHERS, variant_grids
 from workloads.messaging import Destination, DestinationKind
+from workloads.selectors import Equals
 from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template
-from workloads.throughput.selectors import Equals
 
 LABEL = "unequal{further:04d}-r{replication:03d}"
 

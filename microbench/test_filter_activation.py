@@ -7,8 +7,8 @@ import pytest
 
 from microbench.ids import FILTERS, message
 from workloads.messaging import Destination, DestinationKind
+from workloads.selectors import Equals
 from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, factorial
-from workloads.throughput.selectors import Equals
 
 PUBLISHERS = 20
 

@@ -10,8 +10,8 @@ import pytest
 from microbench.ids import FILTERS, message
 from workloads.errors import WorkloadError
 from workloads.messaging import Destination, DestinationKind
+from workloads.selectors import Equals, Or, Selector
 from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, factorial
-from workloads.throughput.selectors import Equals, Or, Selector
 
 PUBLISHERS = 20
 OR_SUBSCRIBERS = 5

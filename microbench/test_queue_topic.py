@@ -8,8 +8,8 @@ therefore equal, and the cost of the topic's filters is part of its result.
 import pytest
 
 from workloads.messaging import Destination, DestinationKind
+from workloads.selectors import Equals
 from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
-from workloads.throughput.selectors import Equals
 
 PUBLISHERS = 20
 

@@ -7,8 +7,8 @@ filter for #1 and get none. t_rcv, t_fltr and t_tx are fitted to these cells.
 import pytest
 
 from workloads.messaging import Destination, DestinationKind
+from workloads.selectors import Equals
 from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
-from workloads.throughput.selectors import Equals
 
 PUBLISHERS = 20  # section 4.5
 

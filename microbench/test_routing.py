@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import pytest
 
 from workloads.messaging import Destination, DestinationKind
+from workloads.selectors import Equals, Like, Selector
 from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
-from workloads.throughput.selectors import Equals, Like, Selector
 
 PUBLISHERS = 20
 

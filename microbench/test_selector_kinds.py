@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import pytest
 
 from workloads.messaging import Destination, DestinationKind
+from workloads.selectors import And, Between, Equals, In, IsNull, Like, Or, Selector
 from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
-from workloads.throughput.selectors import And, Between, Equals, In, IsNull, Like, Or, Selector
 
 PUBLISHERS = 20
 

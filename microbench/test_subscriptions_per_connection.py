@@ -7,8 +7,8 @@ are evenly spaced, so that with up to ten connections each has an equal share of
 import pytest
 
 from workloads.messaging import Destination, DestinationKind
+from workloads.selectors import Equals
 from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
-from workloads.throughput.selectors import Equals
 
 PUBLISHERS = 20
 SUBSCRIPTIONS = 100

@@ -21,6 +21,7 @@ from fixtures.session.options import OPTIONS
 from tests.conftest import ROOT
 from tests.support.experiments import EXPERIMENTS
 from tests.support.sessions import command, side_by_side
+from workloads.jms2009ps import __main__ as configuration_command
 from workloads.scenario.execution import Execution
 from workloads.scenario.workload import NO_TEXT
 from workloads.specjms2007 import __main__ as workload_command
@@ -38,7 +39,11 @@ INDENTED = re.compile(r"(?:^ {4}.*\n)+", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 #: By the first words of a command line, which part of the suite it is for.
-PARSERS = {"analysis": analysis_command._parser, "workloads.specjms2007": workload_command._parser}
+PARSERS = {
+    "analysis": analysis_command._parser,
+    "workloads.specjms2007": workload_command._parser,
+    "workloads.jms2009ps": configuration_command._parser,
+}
 
 #: Collects by one command line after the other in one process, as starting one takes longer than what it does here.
 COLLECT = """
@@ -69,9 +74,9 @@ COMMANDS = list(dict.fromkeys(words for text in TEXTS.values() for words in comm
 OF_PYTEST = [words for words in COMMANDS if Path(words[0]).name == "pytest"]
 
 
-def block_of(name: str, language: str) -> str:
-    """The only code block of a language in a document."""
-    (block,) = [text for kind, text in FENCED.findall(TEXTS[name]) if kind == language]
+def block_of(name: str, language: str, *, having: str = "") -> str:
+    """The only code block of a language in a document that has these words."""
+    (block,) = [text for kind, text in FENCED.findall(TEXTS[name]) if kind == language and having in text]
     return block
 
 
@@ -113,7 +118,7 @@ def quoted(owner: str) -> str:
 def test_options_of_the_session(name):
     """Each option of a measurement has a row, with its default, its meaning and its choices."""
     option = OPTIONS[name]
-    default = " ".join(option.default) if option.repeated else option.default
+    default = " ".join(option.default) if option.repeated and option.default else option.default
     shown = "-" if default is None or isinstance(default, bool) else f"`{default}`"
     (row,) = [line for line in ALL_OPTIONS.splitlines() if re.match(rf"\| `--{name}`[ :]", line)]
     named, default_shown, meaning = row.strip("| ").split(" | ")
@@ -226,15 +231,19 @@ def collect(folder: Path, number: int, lines: list[list[str]]) -> list[tuple[int
 
 def written_files(folder: Path) -> dict[tuple[str, str], str]:
     """The files that the documents name, with the texts that these have for them: by option and name, the path."""
-    grid, topology, login, authorities = (folder / name for name in ("grid.toml", "own.toml", "login.txt", "ca.pem"))
+    grid, topology, configuration, login, authorities = (
+        folder / name for name in ("grid.toml", "mine.toml", "own.toml", "login.txt", "ca.pem")
+    )
     grid.write_text(block_of("docs/options.md", "toml"), encoding="utf-8")
-    topology.write_text(block_of("docs/workloads.md", "toml"), encoding="utf-8")
+    topology.write_text(block_of("docs/workloads.md", "toml", having="[locations]"), encoding="utf-8")
+    configuration.write_text(block_of("docs/workloads.md", "toml", having="scenario = "), encoding="utf-8")
     login.touch(mode=0o600)
     login.write_text("user:secret\n", encoding="utf-8")
     trustme.CA().cert_pem.write_to_path(authorities)
     return {
         ("--grid", "mine.toml"): str(grid),
         ("--freeform", "mine.toml"): str(topology),
+        ("--configuration", "own.toml"): str(configuration),
         ("--credentials", "login.txt"): str(login),
         ("--ca-file", "authorities.pem"): str(authorities),
         # pytest writes this one also where it only collects.
@@ -277,14 +286,14 @@ def test_example_of_an_experiment(tmp_path):
 
 
 def test_example_of_a_workload(tmp_path):
-    """What the load sends is what the audit expects: by message its destination, its size and its receivers."""
+    """What the load sends is what the audit expects: by message its address, its size and its receivers."""
     workload = imported("workloads/shop/__init__.py", tmp_path).WORKLOAD
     (case,) = workload.cases.values()
     model = case.model(3, NO_TEXT)
     scenario = model.scenario
-    receivers = {number: handler for handler in scenario.handlers for number in handler.subscriptions}
+    receivers = {number: handler for handler in scenario.handlers for number in handler.addresses}
 
-    assert workload.from_json(json.loads(json.dumps(model.to_json()))) == model
+    assert workload.from_json(json.loads(json.dumps(model.to_json())), model.configuration) == model
     assert (len(scenario.handlers), scenario.connections) == (model.handlers, model.connections)
     assert [step.message for step in model.steps] == list(scenario.steps)
     assert len(scenario.drivers) == 3
@@ -293,11 +302,11 @@ def test_example_of_a_workload(tmp_path):
         sent, sender = [driver.outgoing], driver.sender
         for message in model.expected(execution):
             (outgoing,) = sent
-            number = outgoing.destinations[driver.fields[0][outgoing.field]]
+            number = outgoing.addresses[driver.fields[0][outgoing.field]]
             handler = receivers[number]
 
             assert message == (model.addresses[number], sender, outgoing.body_bytes[0])
-            assert scenario.destinations[number] == model.destinations[number]
+            assert scenario.addresses[number].label == f"{handler.place} {scenario.steps[handler.step]}"
             assert model.audience(message.address) == ((handler.number,),)
             assert handler.step == message.address.step
             assert [answer.outgoing.step for answer in handler.answers] == list(

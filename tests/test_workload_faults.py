@@ -148,8 +148,8 @@ class Seen:
         kind = "handler" if row["producer"] < len(self.plan["handlers"]) else "driver"
         return f"message {row['position']} of the {kind} {self.producer(row['producer'])}, {execution(row)}"
 
-    def consumers(self, destination):
-        return [one["number"] for one in self.plan["handlers"] if destination in one["subscriptions"]]
+    def consumers(self, address):
+        return [one["number"] for one in self.plan["handlers"] if address in one["addresses"]]
 
 
 def execution(row):
@@ -168,7 +168,7 @@ def identity(row):
 def lost(seen):
     got = set(map(identity, seen.rows("received")))
     (row,) = (row for row in seen.rows("sent") if identity(row) not in got)
-    (handler,) = seen.consumers(row["destination"])
+    (handler,) = seen.consumers(row["address"])
     return seen.producer(handler), seen.message(row)
 
 
@@ -179,8 +179,8 @@ def came_twice(seen):
 
 
 def strayed(seen):
-    destinations = {identity(row): row["destination"] for row in seen.rows("sent")}
-    (row,) = (row for row in seen.rows("received") if row["handler"] not in seen.consumers(destinations[identity(row)]))
+    addresses = {identity(row): row["address"] for row in seen.rows("sent")}
+    (row,) = (row for row in seen.rows("received") if row["handler"] not in seen.consumers(addresses[identity(row)]))
     return seen.producer(row["handler"]), seen.message(row)
 
 

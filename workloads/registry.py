@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from workloads.jms2009ps import WORKLOAD as JMS2009PS
 from workloads.scenario.workload import Workload
 from workloads.specjms2007 import WORKLOAD as SPECJMS2007
 
 #: The workloads by name, as in key `workload` of the records.
-WORKLOADS: Mapping[str, Workload] = {workload.name: workload for workload in (SPECJMS2007,)}
+WORKLOADS: Mapping[str, Workload] = {workload.name: workload for workload in (SPECJMS2007, JMS2009PS)}

@@ -39,7 +39,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 #: Raised when a column, a key or the meaning of one changes; the analysis refuses other versions.
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 #: Offset of the positions of a cell's second part, after its broker was killed, from those of the first.
 PART_POSITIONS = 10**9
@@ -250,7 +250,7 @@ SENT = (
     Column("position", ColumnType.INT64, "index of the message among the producer's, from 0, in the order of writing"),
     Column("execution", ColumnType.INT64, "id of the chain that the message belongs to"),
     Column("step", ColumnType.INT32, "which message of the workload, numbered in plan.json"),
-    Column("destination", ColumnType.INT32, "numbered in plan.json"),
+    Column("address", ColumnType.INT32, "message type and party that receives it, numbered in plan.json"),
     Column("planned_ns", ColumnType.INT64, "instant planned for its driver; null for a reply", nullable=True),
     Column("sent_ns", ColumnType.INT64, "instant before its first byte was written"),
     Column(

@@ -1,4 +1,4 @@
-"""Delivery times of an interaction's destinations over the run: a row for each destination, a cell for each slice.
+"""Delivery times of an interaction's addresses over the run: a row for each address, a cell for each slice.
 
 Each decade has a shade, which is the same in every picture, so that two pictures can be compared; values above the
 limit of the rules have a separate colour. A tooltip shows the values of a cell.
@@ -13,7 +13,7 @@ from analysis.report.svg import WIDTH, Anchor, Tone, cell, line, svg, text
 from analysis.scenario.results import PeriodSlice, WorkloadResult
 from workloads.scenario.limits import DELIVERY_TIME
 
-#: Maximum number of rows, for the slowest destinations; the others are in the tables, by event handler.
+#: Maximum number of rows, for the slowest addresses; the others are in the tables, by event handler.
 MOST_ROWS = 40
 
 #: Upper limit in ms, tone and shade; the last but one is the limit of the rules.
@@ -30,11 +30,11 @@ _LEFT, _TOP, _ROW = 210.0, 46.0, 13.0
 
 
 def grid(result: WorkloadResult, messages: Sequence[str]) -> tuple[str, str]:
-    """An `<svg>` element and a sentence on the destinations that it omits; both empty if nothing was received."""
+    """An `<svg>` element and a sentence on the addresses that it omits; both empty if nothing was received."""
     found: dict[str, list[PeriodSlice]] = {}
     for part in result.slices:
         if part.message in messages:
-            found.setdefault(part.destination, []).append(part)
+            found.setdefault(part.address, []).append(part)
     if not found:
         return "", ""
     rows = sorted(found.values(), key=_slowest_ms, reverse=True)
@@ -45,13 +45,13 @@ def grid(result: WorkloadResult, messages: Sequence[str]) -> tuple[str, str]:
     elements = [*_legend(), *_borders(result, scale, bottom)]
     for number, row in enumerate(shown):
         y = _TOP + _ROW * number
-        elements.append(text(_LEFT - 8, y + _ROW - 3, _short(row[0].destination), size=10.5, anchor=Anchor.END))
+        elements.append(text(_LEFT - 8, y + _ROW - 3, row[0].address, size=10.5, anchor=Anchor.END))
         elements += (_cell(part, _LEFT + part.begin_s * scale, y, result.slice_s, scale) for part in row)
     alt = (
-        f"Grid of delivery times by destination and time; the slowest is {_short(rows[0][0].destination)} with "
+        f"Grid of delivery times by address and time; the slowest is {rows[0][0].address} with "
         f"{_slowest_ms(rows[0]):,.1f} ms as its highest 90th percentile."
     )
-    said = f"The {len(shown)} slowest of {len(rows)} destinations." if len(rows) > len(shown) else ""
+    said = f"The {len(shown)} slowest of {len(rows)} addresses." if len(rows) > len(shown) else ""
     return svg(alt, bottom + 6, elements), said
 
 
@@ -79,12 +79,7 @@ def _borders(result: WorkloadResult, scale: float, bottom: float) -> Iterator[st
 def _cell(part: PeriodSlice, x: float, y: float, slice_s: int, scale: float) -> str:
     tone, shade = next((tone, shade) for limit_ms, tone, shade in _TONES if part.p90_ms <= limit_ms)
     said = (
-        f"{_short(part.destination)}, {part.begin_s:,.0f} to {part.begin_s + slice_s:,.0f} s: "
+        f"{part.address}, {part.begin_s:,.0f} to {part.begin_s + slice_s:,.0f} s: "
         f"p50 {part.p50_ms:,.1f} ms, p90 {part.p90_ms:,.1f} ms of {part.copies:,} copies"
     )
     return cell(x + 0.5, y + 1, max(1.0, slice_s * scale - 1), _ROW - 2, tone, shade, said)
-
-
-def _short(destination: str) -> str:
-    """The place and the message, without the prefix that all names share."""
-    return " ".join(destination.rsplit(".", 2)[-2:])

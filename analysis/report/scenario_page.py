@@ -44,9 +44,9 @@ class InteractionShown:
     flow: str
     #: Delivery times of its messages over time.
     delivery: Figure | None
-    #: The same by destination, as SVG.
+    #: The same by address, as SVG.
     grid: str
-    #: A sentence on the destinations that the grid omits.
+    #: A sentence on the addresses that the grid omits.
     left_out: str
     #: Its messages with their delivery times; None if nothing was measured.
     steps: Table | None

@@ -27,7 +27,7 @@ _ACCURACY = 10_000
 _RANKS = (0.5, 0.9, 0.99)
 _NS_PER_MS = 1e6
 
-#: Maximum number of time slices of a run, for the percentiles of each destination over time.
+#: Maximum number of time slices of a run, for the percentiles of each address over time.
 SLICES = 40
 
 #: Marks instants outside all periods.
@@ -72,9 +72,9 @@ class Counts:
     lateness: Mapping[Period, DeliveryTimes]
     #: Starts planned in a period, by (period, driver); Poisson arrivals only.
     drawn: Mapping[tuple[Period, int], int]
-    #: Messages sent, by (period, destination).
+    #: Messages sent, by (period, address).
     sent: Mapping[tuple[Period | None, int], Row]
-    #: Copies received, by (period, destination, audience).
+    #: Copies received, by (period, address, audience).
     heard: Mapping[tuple[Period | None, int, int], Row]
     #: Copies received in a period, with delivery times.
     overall: Mapping[Period, Row]
@@ -88,15 +88,15 @@ class Counts:
     disorder: Mapping[int, Row]
     #: By (period, interaction); the period is that of an execution's start.
     executions: Mapping[tuple[Period | None, int], Row]
-    #: Messages in doubt that do not count as sent, by (period, destination); only those with any.
+    #: Messages in doubt that do not count as sent, by (period, address); only those with any.
     in_doubt: Mapping[tuple[Period | None, int], int]
-    #: Copies not received, by (destination, audience); only those with any.
+    #: Copies not received, by (address, audience); only those with any.
     lost: Mapping[tuple[int, int], Row]
     #: Messages sent, by second and step.
     seconds_sent: Rows
     #: Copies received, by second and by (second, step).
     seconds_heard: Rows
-    #: Copies received, by (slice, destination).
+    #: Copies received, by (slice, address).
     slices: Rows
     #: Length of a slice, in whole seconds.
     slice_s: int
@@ -156,7 +156,7 @@ def _exact(cells: Sequence[CaseRecord]) -> bool:
 
 
 def _of_cell(cell: CaseRecord, tables: Mapping[str, Rows], lost: Rows, slice_s: int) -> Counts:
-    sent = [row for row in tables["sent"] if row["destination"] is not None]
+    sent = [row for row in tables["sent"] if row["address"] is not None]
     took = tables["times"]
     in_period = [row for row in took if row["period"] not in {None, _NO_PERIOD}]
     return Counts(
@@ -168,16 +168,16 @@ def _of_cell(cell: CaseRecord, tables: Mapping[str, Rows], lost: Rows, slice_s: 
             if row["producer"] is None and row["period"] not in {None, _NO_PERIOD}
         },
         drawn={(Period(row["period"]), row["producer"]): row["n"] for row in tables["drawn"]},
-        sent={(_period(row), row["destination"]): row for row in sent},
-        heard={(_period(row), row["destination"], row["audience"]): row for row in tables["heard"]},
+        sent={(_period(row), row["address"]): row for row in sent},
+        heard={(_period(row), row["address"], row["audience"]): row for row in tables["heard"]},
         overall={Period(row["period"]): row for row in in_period if row["step"] is None and row["handler"] is None},
         steps={(Period(row["period"]), row["step"]): row for row in in_period if row["step"] is not None},
         handlers={(Period(row["period"]), row["handler"]): row for row in in_period if row["handler"] is not None},
         amiss={row["handler"]: row for row in tables["amiss"]},
         disorder={row["handler"]: row for row in tables["disorder"]},
         executions={(_period(row), row["interaction"]): row for row in tables["executions"]},
-        in_doubt={(_period(row), row["destination"]): row["n"] for row in tables["unsettled"]},
-        lost={(row["destination"], row["audience"]): row for row in lost if row["cell_id"] == cell.number},
+        in_doubt={(_period(row), row["address"]): row["n"] for row in tables["unsettled"]},
+        lost={(row["address"], row["audience"]): row for row in lost if row["cell_id"] == cell.number},
         seconds_sent=[row for row in tables["sent"] if row["second"] is not None],
         seconds_heard=[row for row in took if row["second"] is not None],
         slices=[row for row in took if row["slice"] is not None],
@@ -220,10 +220,10 @@ def _short(cell: CaseRecord, tables: Mapping[str, Rows]) -> bool:
     due: Counter[int] = Counter()
     got: Counter[tuple[int, int]] = Counter()
     for row in tables["sent"]:
-        if row["destination"] is not None:
-            due[row["destination"]] += row["n"]
+        if row["address"] is not None:
+            due[row["address"]] += row["n"]
     for row in tables["heard"]:
-        got[row["destination"], row["audience"]] += row["n"]
+        got[row["address"], row["audience"]] += row["n"]
     return any(got[to, audience] != due[to] for (to, _), audience in cell.audiences.items())
 
 
@@ -236,8 +236,8 @@ class _Query:
     def amiss(self, data: Frames) -> Rows:
         """Copies that were misdelivered (strays), never sent (strange), or delivered with other content (altered)."""
         kinds = {
-            "strays": "audience is null and destination is not null",
-            "strange": "destination is null",
+            "strays": "audience is null and address is not null",
+            "strange": "address is null",
             "altered": "altered",
         }
         rows = (
@@ -291,14 +291,14 @@ class _Query:
         )
 
     def sent(self) -> Rows:
-        """Messages by (period, destination), and by (second, step)."""
+        """Messages by (period, address), and by (second, step)."""
         return (
             self._by_second(self._in_period(self._ledger.sent, "sent_ns"), "sent_ns")
             .groupingSets(
-                [["cell_id", "period", "destination"], ["cell_id", "second", "step"]],
+                [["cell_id", "period", "address"], ["cell_id", "second", "step"]],
                 "cell_id",
                 "period",
-                "destination",
+                "address",
                 "second",
                 "step",
             )
@@ -307,10 +307,10 @@ class _Query:
         )
 
     def heard(self) -> Rows:
-        """Copies by (period, destination, audience), with the number of excess deliveries."""
+        """Copies by (period, address, audience), with the number of excess deliveries."""
         return (
             self._in_period(self._ledger.heard, "received_ns")
-            .groupBy("cell_id", "period", "destination", "audience")
+            .groupBy("cell_id", "period", "address", "audience")
             .agg(F.sum("heard").alias("n"), F.sum("again").alias("again"), _first("again > 0").alias("example"))
             .collect()
         )
@@ -318,7 +318,7 @@ class _Query:
     def times(self) -> Rows:
         """Delivery times, from sending to receipt.
 
-        Grouped by period, (period, step), (period, handler), second, (second, step) and (slice, destination).
+        Grouped by period, (period, step), (period, handler), second, (second, step) and (slice, address).
         """
         return (
             self._by_second(self._in_period(self._ledger.heard, "received_ns"), "received_ns")
@@ -331,7 +331,7 @@ class _Query:
                     ["cell_id", "period", "handler"],
                     ["cell_id", "second"],
                     ["cell_id", "second", "step"],
-                    ["cell_id", "slice", "destination"],
+                    ["cell_id", "slice", "address"],
                 ],
                 "cell_id",
                 "period",
@@ -339,7 +339,7 @@ class _Query:
                 "second",
                 "step",
                 "slice",
-                "destination",
+                "address",
             )
             .agg(
                 F.sum("heard").alias("copies"),
@@ -351,8 +351,8 @@ class _Query:
         )
 
     def disorder(self) -> Rows:
-        """Copies received out of order: after a later message of the same producer and destination, by handler."""
-        before = Window.partitionBy("cell_id", "handler", "producer", "destination").orderBy("received_ns", "arrival")
+        """Copies received out of order: after a later message of the same producer and address, by handler."""
+        before = Window.partitionBy("cell_id", "handler", "producer", "address").orderBy("received_ns", "arrival")
         earlier = before.rowsBetween(Window.unboundedPreceding, -1)
         return (
             self._ledger.heard.withColumn("late", F.max("position").over(earlier) > F.col("position"))
@@ -401,7 +401,7 @@ class _Query:
             return []
         return (
             self._in_period(self._ledger.unsettled.where("got = 0"), "sent_ns")
-            .groupBy("cell_id", "period", "destination")
+            .groupBy("cell_id", "period", "address")
             .agg(F.count("*").alias("n"))
             .collect()
         )
@@ -412,19 +412,17 @@ class _Query:
             return []
         numbers = [cell.number for cell in cells]
         audiences = {
-            (cell.number, destination, audience)
-            for cell in cells
-            for (destination, _), audience in cell.audiences.items()
+            (cell.number, address, audience) for cell in cells for (address, _), audience in cell.audiences.items()
         }
         due = self._ledger.sent.where(F.col("cell_id").isin(*numbers)).join(
-            frame(self._spark, sorted(audiences), "cell_id int, destination int, audience int"),
-            ["cell_id", "destination"],
+            frame(self._spark, sorted(audiences), "cell_id int, address int, audience int"),
+            ["cell_id", "address"],
         )
-        strays = self._ledger.copies.where("audience is null and destination is not null")
+        strays = self._ledger.copies.where("audience is null and address is not null")
         return (
             due.join(self._ledger.heard.select(*MESSAGE, "audience"), [*MESSAGE, "audience"], "left_anti")
             .join(strays.select(*MESSAGE), list(MESSAGE), "left_anti")
-            .groupBy("cell_id", "destination", "audience")
+            .groupBy("cell_id", "address", "audience")
             .agg(
                 F.count("*").alias("n"),
                 F.min(F.struct("sent_ns", "producer", "position", "execution")).alias("example"),

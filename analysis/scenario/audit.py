@@ -101,7 +101,7 @@ def flow(material: AuditInput, number: int, period: Period) -> InteractionCounts
         number,
         0 if pace is None else pace.n,
         expected,
-        sum(row["n"] for (at, to), row in counts.sent.items() if at is period and cell.destination_steps[to] in mine),
+        sum(row["n"] for (at, to), row in counts.sent.items() if at is period and cell.address_steps[to] in mine),
         expected * each_sent,
         sum(row["n"] for (at, step), row in counts.steps.items() if at is period and step in mine),
         expected * each_received,
@@ -219,11 +219,11 @@ def _none(rule: Rule, scope: str, number: int, why: str) -> AuditRow:
     return AuditRow(rule, scope, number, AuditVerdict.FAIL, why=why)
 
 
-def _subscribers(material: AuditInput) -> dict[Any, str]:
-    """By (destination, audience); if the broker was killed, for persistent messages only."""
+def _audiences(material: AuditInput) -> dict[Any, str]:
+    """By (address, audience); if the broker was killed, for messages that it promises to keep only."""
     cell = material.cell
     places = sorted({(to, audience) for (to, _), audience in cell.audiences.items() if _audited(material, to)})
-    return {place: cell.subscriber(*place) for place in places}
+    return {place: cell.audience_name(*place) for place in places}
 
 
 def _handlers(material: AuditInput) -> dict[Any, str]:
@@ -238,10 +238,10 @@ def _interactions(material: AuditInput) -> dict[Any, str]:
     return {number: f"interaction {number}" for number in material.cell.model.interactions}
 
 
-def _audited(material: AuditInput, destination: int) -> bool:
-    """Whether the messages to a destination are audited: of a killed broker only persistent messages."""
+def _audited(material: AuditInput, address: int) -> bool:
+    """Whether the messages to an address are audited: of a killed broker only those that it promises to keep."""
     cell = material.cell
-    return not material.killed or cell.steps[cell.destination_steps[destination]].persistent
+    return not material.killed or cell.steps[cell.address_steps[address]].kept
 
 
 def _lost(material: AuditInput) -> _Counted:
@@ -253,8 +253,8 @@ def _lost(material: AuditInput) -> _Counted:
 
 def _again(material: AuditInput) -> _Counted:
     found: dict[int, tuple[int, Any]] = {}
-    for (_, destination, audience), row in material.counts.heard.items():
-        if row["again"] and _audited(material, destination):
+    for (_, address, audience), row in material.counts.heard.items():
+        if row["again"] and _audited(material, address):
             number, example = found.get(audience, (0, None))
             found[audience] = number + row["again"], min(filter(None, (example, row["example"])))
     return {audience: (number, _first(material.cell, example)) for audience, (number, example) in found.items()}
@@ -311,7 +311,7 @@ def _at_fault(cell: CaseRecord, words: str, example: Any) -> str:
 
 #: The tests of the whole run by a count that must be zero: rule, places with their names, and the counts.
 _ZERO_CHECKS: tuple[tuple[Rule, Callable[[AuditInput], dict[Any, str]], Callable[[AuditInput], _Counted]], ...] = (
-    (limits.DELIVERY, _subscribers, _lost),
+    (limits.DELIVERY, _audiences, _lost),
     (limits.DUPLICATES, _handlers, _again),
     (limits.ORDER, _handlers, _disordered),
     (limits.LOCATION, _handlers, _amiss("strays_example", "strays")),

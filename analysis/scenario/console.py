@@ -23,7 +23,7 @@ VERDICTS = {
 #: Maximum number of failed rows printed per test and period; further rows are only counted.
 MOST_ROWS = 8
 
-#: Maximum number of destinations with a backlog that the verdict names.
+#: Maximum number of addresses with a backlog that the verdict names.
 MOST_BACKLOGS = 3
 
 
@@ -109,10 +109,10 @@ def verdict(result: WorkloadResult) -> str:
         others = f"; in all {len(result.failed)} rows of {', '.join(names)}" if len(result.failed) > 1 else ""
         why = first.why or ascii_text(tables.observed(first))
         lines.append(f"first to fail: {first.rule.name}, {first.scope}: {why}{others}")
-        backlog = list(result.backlog_by_destination.items())
-        if result.measured and sum(result.backlog_by_destination.values()) > result.measured.received_per_s:
+        backlog = list(result.backlog_by_address.items())
+        if result.measured and sum(result.backlog_by_address.values()) > result.measured.received_per_s:
             named = ", ".join(f"{number} for {name}" for name, number in backlog[:MOST_BACKLOGS])
-            total = sum(result.backlog_by_destination.values())
+            total = sum(result.backlog_by_address.values())
             lines.append(f"backlog at the end of the measurement: {total} copies, {named}")
     lines.append(f"compliant: {_compliance(result)}")
     return "\n".join(lines)

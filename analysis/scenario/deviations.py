@@ -16,7 +16,7 @@ from workloads.scenario.periods import Period
 from workloads.schema import BY_URL
 from workloads.status import VerdictKind
 
-#: Number of destinations named in a finding, those with the largest backlog.
+#: Number of addresses named in a finding, those with the largest backlog.
 NAMED = 5
 
 #: Provider of the suite's own broker for tests.
@@ -69,7 +69,7 @@ def conduct(material: AuditInput) -> Conduct:
         transactions=cell.plan.transactions,
         arrivals=cell.plan.arrivals,
         transacted=any(step.transacted for step in cell.steps),
-        persistent=frozenset(step.kind for step in cell.steps if step.persistent),
+        kept=frozenset(step.kind for step in cell.steps if step.kept),
         crash_marked=frozenset(broker.capabilities.crash_marked),
     )
 
@@ -100,7 +100,7 @@ def findings(
             "backlog at the end of the measurement",
             f"{sum(backlog.values())} copies: {named}{more}",
             "the copies received in one second",
-            "at the destination with the largest backlog, the broker or its consumer does not keep up",
+            "at the address with the largest backlog, the broker or its consumer does not keep up",
             broker=broker,
         )
     yield from _in_doubt(material, recovery)
@@ -131,7 +131,8 @@ def _in_doubt(material: AuditInput, recovery: Recovery | None) -> Iterator[Findi
         yield Finding(
             "non-persistent messages are not audited",
             "those in flight at the kill are lost",
-            "only persistent messages must survive a crash of the broker (section 4.2)",
+            "only persistent messages must survive a crash of the broker, on topics those of durable subscriptions "
+            "(section 4.2)",
             "no action needed",
             broker=broker,
         )

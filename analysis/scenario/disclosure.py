@@ -114,6 +114,7 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
         "hardware": dict(manifest.get("host", {})),
         "configuration": _configuration(result),
         "topology": _topology(result),
+        "workload_configuration": result.plan["configuration"],
         "model": {"digest_sha256": result.workload.digest(), "source": result.workload.source},
         "periods": {
             "lengths": result.plan.get("lengths"),
@@ -121,6 +122,7 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
         },
         "results": [_period(period) for period in result.periods],
         "backlog_at_the_end_of_the_measurement": dict(result.backlog_by_destination),
+        "backlog_by_address_at_the_end_of_the_measurement": dict(result.backlog_by_address),
         "recovery": None if result.recovery is None else asdict(result.recovery),
         "audit": [_audit_row(row) for row in result.audit],
         "findings": [asdict(finding) for finding in result.findings],
@@ -248,13 +250,14 @@ def _topology(result: WorkloadResult) -> dict[str, Any]:
     plan = result.plan
     destinations = plan["destinations"]
     topics = {place for place, destination in enumerate(destinations) if destination["kind"] == DestinationKind.TOPIC}
-    subscriptions = [place for handler in plan["handlers"] for place in handler["subscriptions"]]
+    subscriptions = [each for handler in plan["handlers"] for each in handler["subscriptions"]]
     return {
         **plan["topology"],
         "queues": len(destinations) - len(topics),
         "topics": len(topics),
         "subscriptions": len(subscriptions),
-        "topic_subscriptions": sum(place in topics for place in subscriptions),
+        "topic_subscriptions": sum(each["destination"] in topics for each in subscriptions),
+        "filters": sum(each["selector"] is not None for each in subscriptions),
         "durable_handlers": sum(bool(handler["durable"]) for handler in plan["handlers"]),
         "event_handlers": len(plan["handlers"]),
         "drivers": len(plan["drivers"]),

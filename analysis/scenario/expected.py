@@ -1,4 +1,4 @@
-"""The expected messages of every execution, computed from its id: sender, destination and size of each.
+"""The expected messages of every execution, computed from its id: sender, address and size of each.
 
 The messages of an origin's executions repeat periodically, except for the sizes: one period is tabulated and joined
 with the executions.
@@ -23,7 +23,7 @@ TEMPLATE = pa.schema(
         ("phase", pa.int64()),
         ("step", pa.int32()),
         ("sender", pa.int32()),
-        ("destination", pa.int32()),
+        ("address", pa.int32()),
         ("copies", pa.int32()),
     ]
 )
@@ -34,7 +34,7 @@ SIZES = pa.schema([("cell_id", pa.int32()), ("step", pa.int32()), ("column", pa.
 
 def templates(cell: CaseRecord, most: Mapping[tuple[int, int], int]) -> pa.Table:
     """The messages of one period; `most`: (interaction, origin) -> the highest number of an execution."""
-    copies = [destination.copies for destination in cell.plan.destinations]
+    copies = [address.copies for address in cell.plan.addresses]
     columns: list[list[int]] = [[] for _ in TEMPLATE]
     for (interaction, origin), largest in most.items():
         for phase in range(min(largest + 1, cell.model.interactions[interaction].period)):

@@ -29,6 +29,7 @@ def summary_json(results: Sequence[WorkloadResult]) -> dict[str, Any]:
             "deviations": list(result.deviations),
             "warnings": asdict(result.warnings),
             "backlog_at_end": dict(result.backlog_by_destination),
+            "backlog_at_end_by_address": dict(result.backlog_by_address),
         },
     )
 

@@ -1,9 +1,10 @@
 """The join of expected, sent and received messages, as data frames.
 
 A message is identified by (producer, position), and in the tables of the workload by its *entry*: (execution, step,
-place of its sender, destination), which is unique. An *audience* is a subscriber of a topic, or all handlers that share
-a queue; each audience gets one copy of a message. A message is *in doubt* if its transaction was never confirmed: it
-counts as sent if a copy of it was received, otherwise as never sent.
+place of its sender, address), which is unique. An *audience* is a handler that hears an address on a topic, or all
+handlers that share a queue; each audience gets one copy of a message, through whichever of its subscriptions. A message
+is *in doubt* if its transaction was never confirmed: it counts as sent if a copy of it was received, otherwise as never
+sent.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from workloads.schema import PART_POSITIONS
 
 MESSAGE = ("cell_id", "producer", "position")
 EXECUTION = ("cell_id", "execution")
-ENTRY = (*EXECUTION, "step", "sender", "destination")
+ENTRY = (*EXECUTION, "step", "sender", "address")
 
 
 #: Cell -> (interaction, origin) -> the highest number of an execution that was started there.
@@ -51,7 +52,7 @@ class Ledger:
     starts: DataFrame
     #: Every delivery, joined with the message that was delivered.
     copies: DataFrame
-    #: Deliveries to handlers that subscribe to the destination: one row for each (message, handler).
+    #: Deliveries to handlers that hear the address: one row for each (message, handler).
     heard: DataFrame
     #: One row for each execution, with its missing and unexpected messages.
     executions: DataFrame
@@ -157,17 +158,17 @@ def _written(spark: SparkSession, sent: DataFrame, cells: Sequence[CaseRecord]) 
         producers,
         "cell_id int, producer int, sender int, is_driver boolean, of_interaction int, gap_ns double",
     )
-    destinations = [
-        (cell.number, number, destination.copies, cell.steps[step].persistent)
+    addresses = [
+        (cell.number, number, address.copies, cell.steps[step].kept)
         for cell in cells
-        for number, (destination, step) in enumerate(zip(cell.plan.destinations, cell.destination_steps, strict=True))
+        for number, (address, step) in enumerate(zip(cell.plan.addresses, cell.address_steps, strict=True))
     ]
     return (
-        sent.select(*MESSAGE, "execution", "step", "destination", "planned_ns", "sent_ns", "settled_ns", "body_bytes")
+        sent.select(*MESSAGE, "execution", "step", "address", "planned_ns", "sent_ns", "settled_ns", "body_bytes")
         .join(places, ["cell_id", "producer"], "left")
         .join(
-            frame(spark, destinations, "cell_id int, destination int, copies int, persistent boolean"),
-            ["cell_id", "destination"],
+            frame(spark, addresses, "cell_id int, address int, copies int, kept boolean"),
+            ["cell_id", "address"],
             "left",
         )
     )
@@ -204,7 +205,7 @@ def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[CaseReco
         where = f"sent of {numbers[row['cell_id']].key}, producer {row['producer']}"
         if row["unknown"]:
             raise DataError(
-                f"{where}: {row['unknown']} rows have a producer or a destination that is not in the plan; the run "
+                f"{where}: {row['unknown']} rows have a producer or an address that is not in the plan; the run "
                 "directory was changed after it was written: measure again"
             )
         if not (row["first"] == 0 and row["messages"] == row["distinct"] == row["last"] + 1):
@@ -229,20 +230,20 @@ def _copies(spark: SparkSession, received: DataFrame, written: DataFrame, cells:
     """Every delivery, joined by its stamp with the message that was delivered.
 
     Columns:
-        audience: null if the handler does not subscribe to the destination, or if the message was never sent (the
-            destination is null, too).
+        audience: null if the handler does not hear the address, or if the message was never sent (the address is null,
+            too).
         altered: whether the delivered message differs from the sent one.
     """
     audiences = [
-        (cell.number, destination, handler, audience)
+        (cell.number, address, handler, audience)
         for cell in cells
-        for (destination, handler), audience in cell.audiences.items()
+        for (address, handler), audience in cell.audiences.items()
     ]
     of_message = written.select(
         *MESSAGE,
-        "destination",
+        "address",
         "sender",
-        "persistent",
+        "kept",
         F.col("step").alias("was_step"),
         F.col("execution").alias("was_execution"),
         F.col("sent_ns").alias("was_sent_ns"),
@@ -269,8 +270,8 @@ def _copies(spark: SparkSession, received: DataFrame, written: DataFrame, cells:
         )
         .join(of_message, list(MESSAGE), "left")
         .join(
-            frame(spark, audiences, "cell_id int, destination int, handler int, audience int"),
-            ["cell_id", "destination", "handler"],
+            frame(spark, audiences, "cell_id int, address int, handler int, audience int"),
+            ["cell_id", "address", "handler"],
             "left",
         )
         .withColumn("altered", F.coalesce(altered, F.lit(False)))
@@ -279,7 +280,7 @@ def _copies(spark: SparkSession, received: DataFrame, written: DataFrame, cells:
 
 
 def _heard(copies: DataFrame, killed: Sequence[int]) -> DataFrame:
-    """One row for each (message, handler) where the handler subscribes to the destination.
+    """One row for each (message, handler) where the handler hears the address, over all its subscriptions.
 
     The instants are those of the first delivery. A message that was not settled may be delivered again with the
     redelivered flag set; after a broker was killed, a missing flag is a separate fault.
@@ -294,7 +295,7 @@ def _heard(copies: DataFrame, killed: Sequence[int]) -> DataFrame:
     first = F.row_number().over(audience.orderBy("received_ns", "handler")) == 1
     return (
         copies.where(F.col("audience").isNotNull())
-        .groupBy(*MESSAGE, "handler", "audience", "destination", "step", "sender", "execution", "persistent")
+        .groupBy(*MESSAGE, "handler", "audience", "address", "step", "sender", "execution", "kept")
         .agg(
             F.count("*").alias("deliveries"),
             F.count("settled_ns").alias("settled"),
@@ -348,7 +349,7 @@ def _executions(expected: DataFrame, counted: DataFrame, copies: DataFrame, hear
     got = heard.select(*ENTRY, "heard", F.col("again").alias("faults"), "received_ns")
     nowhere = F.lit(STRANGER)
     strays = copies.where(F.col("audience").isNull()).select(
-        *EXECUTION, "step", nowhere.alias("sender"), nowhere.alias("destination"), F.lit(1).alias("faults")
+        *EXECUTION, "step", nowhere.alias("sender"), nowhere.alias("address"), F.lit(1).alias("faults")
     )
     entries = expected
     for part in (sent, got, strays):

@@ -91,7 +91,8 @@ def _result(
     if material.killed:
         killed, more = recovery.recovered(material, kept)
         rows = (*rows, *more)
-    backlog = timeline.backlog_by_destination(cell, counted)
+    in_flight = timeline.backlog_by_address(cell, counted)
+    backlog = {cell.plan.addresses[address].label: number for address, number in in_flight.items()}
     findings: list[Finding] = [
         *cell.run.findings,
         *certificates(cell.run),
@@ -117,7 +118,8 @@ def _result(
         seconds_by_step=_by_step(cell, counted),
         slices=tuple(_slices(cell, counted)),
         slice_s=counted.slice_s,
-        backlog_by_destination=backlog,
+        backlog_by_address=backlog,
+        backlog_by_destination=timeline.summed_by_destination(cell, in_flight),
         plan=cell.run.entries[cell.key.experiment, cell.key.cell],
         manifest=cell.run.facts,
         spans=tuple(
@@ -142,13 +144,13 @@ def _by_step(cell: CaseRecord, counted: Counts) -> Mapping[str, tuple[Second, ..
 
 
 def _slices(cell: CaseRecord, counted: Counts) -> Iterator[PeriodSlice]:
-    """The slices by destination and time; copies received before the start of the load are excluded."""
-    for row in sorted(counted.slices, key=lambda row: (row["destination"], row["slice"])):
+    """The slices by address and time; copies received before the start of the load are excluded."""
+    for row in sorted(counted.slices, key=lambda row: (row["address"], row["slice"])):
         if row["slice"] >= 0 and row["n"]:
             p50_ms, p90_ms, _ = percentiles_ms(row)
             yield PeriodSlice(
-                cell.steps[cell.destination_steps[row["destination"]]].message,
-                cell.plan.destinations[row["destination"]].name,
+                cell.steps[cell.address_steps[row["address"]]].message,
+                cell.plan.addresses[row["address"]].label,
                 row["slice"] * counted.slice_s,
                 row["copies"],
                 p50_ms,
@@ -217,7 +219,7 @@ def _step(material: AuditInput, number: int, period: Period) -> StepResult:
     cell, counted = material.cell, material.counts
     step, row = cell.steps[number], counted.steps.get((period, number))
     sent = sum(
-        entry["n"] for (at, to), entry in counted.sent.items() if at is period and cell.destination_steps[to] == number
+        entry["n"] for (at, to), entry in counted.sent.items() if at is period and cell.address_steps[to] == number
     )
     received, received_bytes = (0, 0) if row is None else (row["n"], row["bytes"])
     return StepResult(step.interaction, step.message, sent, received, received_bytes, times(row))

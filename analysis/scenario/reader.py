@@ -21,7 +21,7 @@ from workloads.errors import WorkloadError
 from workloads.messaging import DestinationKind
 from workloads.registry import WORKLOADS
 from workloads.scenario.model import Consumption
-from workloads.scenario.workload import Address, Model, StepSpec, Workload
+from workloads.scenario.workload import AddressKey, Model, StepSpec, Workload
 from workloads.schema import LOAD, RunKind
 
 
@@ -31,8 +31,29 @@ class DestinationRecord:
 
     kind: DestinationKind
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddressRecord:
+    """An address of a plan; see `workloads.scenario.model.Address`."""
+
+    label: str
+    #: Number of its destination.
+    destination: int
+    properties: Mapping[str, str]
     #: Copies per message.
     copies: int
+    #: Subscriptions whose selectors reject a message.
+    rejections: int
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionRecord:
+    """A subscription of a handler of a plan."""
+
+    #: Number of its destination.
+    destination: int
+    selector: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +73,9 @@ class ProducerRecord:
 class HandlerRecord(ProducerRecord):
     """An event handler of a plan; see `workloads.scenario.model.Handler`."""
 
-    subscriptions: tuple[int, ...]
+    #: Numbers of the addresses that it hears.
+    addresses: tuple[int, ...]
+    subscriptions: tuple[SubscriptionRecord, ...]
     transacted: bool
     durable: bool
 
@@ -71,6 +94,8 @@ class ScenarioPlan(PlanRecord):
 
     workload: str
     topology: Mapping[str, Any]
+    #: How messages reach their addresses; None in a workload that leaves no choice.
+    configuration: Mapping[str, Any] | None
     base: int
     consumption: Consumption
     #: What the broker supports; a run may have several brokers, see `cells`.
@@ -83,6 +108,7 @@ class ScenarioPlan(PlanRecord):
     #: Names of the message types.
     steps: tuple[str, ...]
     destinations: tuple[DestinationRecord, ...]
+    addresses: tuple[AddressRecord, ...]
     handlers: tuple[HandlerRecord, ...]
     drivers: tuple[DriverRecord, ...]
 
@@ -97,7 +123,7 @@ class ScenarioRecord(RunRecord[ManifestRecord, ScenarioPlan]):
 
 @dataclass(frozen=True)
 class CaseRecord:
-    """A complete cell; steps, destinations, handlers and drivers have the numbers of its plan."""
+    """A complete cell; steps, addresses, handlers and drivers have the numbers of its plan."""
 
     #: The `cell_id` of its rows in the frames.
     number: int
@@ -120,13 +146,13 @@ class CaseRecord:
         return self.model.steps
 
     @cached_property
-    def address_numbers(self) -> Mapping[Address, int]:
-        """The number of each address, as in column `destination` of the records."""
+    def address_numbers(self) -> Mapping[AddressKey, int]:
+        """The number of each address, as in column `address` of the records."""
         return {address: number for number, address in enumerate(self.model.addresses)}
 
     @cached_property
-    def destination_steps(self) -> tuple[int, ...]:
-        """The number of the step sent to each destination."""
+    def address_steps(self) -> tuple[int, ...]:
+        """The number of the step sent to each address."""
         return tuple(address.step for address in self.model.addresses)
 
     @cached_property
@@ -136,7 +162,7 @@ class CaseRecord:
 
     @cached_property
     def audiences(self) -> Mapping[tuple[int, int], int]:
-        """(destination, handler) -> the group that gets one copy, identified by the first of its handlers."""
+        """(address, handler) -> the group that gets one copy, identified by the first of its handlers."""
         return {
             (number, handler): group[0]
             for address, number in self.address_numbers.items()
@@ -149,9 +175,13 @@ class CaseRecord:
         producer = self.producers[number]
         return f"{producer.place} {self.plan.steps[producer.step]}"
 
-    def subscriber(self, destination: int, audience: int) -> str:
-        """A subscriber for display: "SM1 orderConf", or "SP1 callForOffers of PF3" if the party is not the place."""
-        address = self.model.addresses[destination]
+    def audience_name(self, number: int, audience: int) -> str:
+        """An audience for display: "SM1 orderConf", or "SP1 callForOffers of PF3" if the party is not the place.
+
+        number: of the address
+        audience: the group's first handler
+        """
+        address = self.model.addresses[number]
         party, handler = self.model.party(address), self.producers[audience].place
         return f"{handler} {self.steps[address.step].message}" + ("" if party == handler else f" of {party}")
 
@@ -224,17 +254,18 @@ def _model(plan: ScenarioPlan, place: str) -> Model:
     if plan.workload not in WORKLOADS:
         raise DataError(f"{place}: workload {plan.workload!r}, expected one of {', '.join(WORKLOADS)}")
     try:
-        model = WORKLOADS[plan.workload].from_json(plan.topology)
+        model = WORKLOADS[plan.workload].from_json(plan.topology, plan.configuration)
     except WorkloadError as error:
         raise DataError(
             f"{place}: {error}; the run directory was changed after it was written: measure again"
         ) from error
-    written = (plan.steps, [destination.name for destination in plan.destinations], len(plan.handlers))
-    steps, names = tuple(step.message for step in model.steps), [destination.name for destination in model.destinations]
+    written = (plan.steps, [address.label for address in plan.addresses], len(plan.handlers))
+    steps = tuple(step.message for step in model.steps)
+    labels = [f"{model.party(address)} {steps[address.step]}" for address in model.addresses]
     numbers = [producer.number for producer in (*plan.handlers, *plan.drivers)]
-    if written != (steps, names, model.handlers) or numbers != list(range(model.connections)):
+    if written != (steps, labels, model.handlers) or numbers != list(range(model.connections)):
         raise DataError(
-            f"{place}: steps, destinations, handlers or drivers are not those of its topology; the run directory was "
+            f"{place}: steps, addresses, handlers or drivers are not those of its topology; the run directory was "
             "changed after it was written, or another version of the suite measured it: measure again"
         )
     return model

@@ -26,9 +26,9 @@ from workloads.scenario.periods import Period
 class Promises:
     """The query results of all cells whose broker was killed."""
 
-    #: Persistent copies sent before the kill and received after it: one row for each cell.
+    #: Copies that the broker promises to keep, sent before the kill and received after it: one row for each cell.
     stored: Sequence[Row]
-    #: Redelivered copies without the redelivered flag, by cell and destination.
+    #: Redelivered copies without the redelivered flag, by cell and address.
     unmarked: Sequence[Row]
     #: Messages sent in transactions in doubt.
     answers: Sequence[Row]
@@ -41,7 +41,7 @@ def promises(spark: SparkSession, ledger: Ledger) -> Promises:
     killed = [(cell.number, ledger.spans[cell.number][Period.KILLED][0]) for cell in ledger.cells if cell.plan.killed]
     if not killed:
         return Promises((), (), (), ())
-    heard = ledger.heard.where("persistent").join(frame(spark, killed, "cell_id int, killed_ns long"), "cell_id")
+    heard = ledger.heard.where("kept").join(frame(spark, killed, "cell_id int, killed_ns long"), "cell_id")
     before = F.col("received_ns") < F.col("killed_ns")
     stored = heard.where("sent_ns < killed_ns and last_received_ns >= killed_ns")
     totals = stored.groupBy("cell_id").agg(
@@ -51,7 +51,7 @@ def promises(spark: SparkSession, ledger: Ledger) -> Promises:
     )
     unmarked = (
         stored.where(before & (F.col("unmarked") > 1))
-        .groupBy("cell_id", "destination")
+        .groupBy("cell_id", "address")
         .agg(F.count("*").alias("n"), F.min(F.struct("sent_ns", "producer", "position")).alias("example"))
     )
     return Promises(
@@ -93,10 +93,8 @@ def _flags(material: AuditInput, unmarked: Sequence[Row]) -> Iterator[AuditRow]:
     A kind without the flag is a deviation and has no row here.
     """
     cell = material.cell
-    for kind in sorted(
-        {step.kind for step in cell.steps if step.persistent} & {*cell.broker.capabilities.crash_marked}
-    ):
-        rows = [row for row in unmarked if cell.plan.destinations[row["destination"]].kind is kind]
+    for kind in sorted({step.kind for step in cell.steps if step.kept} & {*cell.broker.capabilities.crash_marked}):
+        rows = [row for row in unmarked if cell.steps[cell.address_steps[row["address"]]].kind is kind]
         first = min((row["example"] for row in rows), default=None)
         why = "" if first is None else f"first message {first['position']} of {sender(cell, first['producer'])}"
         yield _row(limits.REDELIVERED, f"every {kind}", sum(row["n"] for row in rows), why)

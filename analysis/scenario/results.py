@@ -208,11 +208,12 @@ class Second:
 
 @dataclass(frozen=True, slots=True)
 class PeriodSlice:
-    """The delivery times of a destination in one slice of the run; `WorkloadResult.slice_s` is a slice's length."""
+    """The delivery times of an address in one slice of the run; `WorkloadResult.slice_s` is a slice's length."""
 
     #: Name of the message type.
     message: str
-    destination: str
+    #: Label of the address.
+    address: str
     #: Start of the slice, in seconds from the start of the load.
     begin_s: float
     #: Copies delivered in the slice.
@@ -290,11 +291,13 @@ class WorkloadResult:
     seconds: tuple[Second, ...]
     #: Seconds of each message type, by its name.
     seconds_by_step: Mapping[str, tuple[Second, ...]]
-    #: Percentiles by destination and time.
+    #: Percentiles by address and time.
     slices: tuple[PeriodSlice, ...]
     #: Length of a slice, in whole seconds.
     slice_s: int
-    #: Copies not yet received at the end of the measurement.
+    #: Copies not yet received at the end of the measurement, by label of the address, the most first.
+    backlog_by_address: Mapping[str, int]
+    #: The same copies by name of the broker's destination.
     backlog_by_destination: Mapping[str, int]
     #: The entry of the cell in plan.json.
     plan: Mapping[str, Any]
@@ -316,7 +319,7 @@ class WorkloadResult:
     @property
     def model(self) -> Model:
         """The model, rebuilt from the plan."""
-        return self.workload.from_json(self.plan["topology"])
+        return self.workload.from_json(self.plan["topology"], self.plan["configuration"])
 
     @property
     def figure_name(self) -> str:

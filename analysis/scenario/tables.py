@@ -344,15 +344,30 @@ def storage(found: Storage) -> Table:
 
 
 def backlog(result: WorkloadResult) -> Table | None:
-    """Destinations with the most copies in flight at the end of the measurement; None if there were none."""
-    left = sorted(result.backlog_by_destination.items(), key=lambda item: (-item[1], item[0]))
-    left = [(name, count) for name, count in left if count]
+    """Addresses with the most copies in flight at the end of the measurement, and the sum of each destination.
+
+    None if there were none.
+    """
+    left = sorted(result.backlog_by_address.items(), key=lambda item: (-item[1], item[0]))
+    left = [(label, count) for label, count in left if count]
     if not left:
         return None
     cut = f": the {MOST} largest of {len(left):,}; the disclosure has all" if len(left) > MOST else ""
-    rows = tuple(TableRow((name, f"{count:,}")) for name, count in left[:MOST])
-    columns = (TableColumn("destination", number=False), TableColumn("copies"))
-    return Table(f"Copies in flight at the end of the measurement, by destination{cut}", columns, rows)
+    names = {
+        address["label"]: result.plan["destinations"][address["destination"]]["name"]
+        for address in result.plan["addresses"]
+    }
+    rows = tuple(
+        TableRow((label, f"{count:,}", names[label], f"{result.backlog_by_destination[names[label]]:,}"))
+        for label, count in left[:MOST]
+    )
+    columns = (
+        TableColumn("address", number=False),
+        TableColumn("copies"),
+        TableColumn("destination", number=False),
+        TableColumn("copies of all its addresses"),
+    )
+    return Table(f"Copies in flight at the end of the measurement, by address{cut}", columns, rows)
 
 
 def several(results: Sequence[WorkloadResult]) -> Table:

@@ -14,23 +14,30 @@ from analysis.scenario.results import Second
 from workloads.scenario.periods import Period
 
 
-def backlog_by_destination(cell: CaseRecord, counts: Counts) -> Mapping[str, int]:
-    """Copies in flight at the end of the measurement, by destination; destinations without any are omitted.
+def backlog_by_address(cell: CaseRecord, counts: Counts) -> Mapping[int, int]:
+    """Copies in flight at the end of the measurement, by address, the most first; addresses without any are omitted.
 
     Messages sent or received before the first period, while the load's processes were started, count as well. So do
     messages in doubt: they are in a broker that no longer confirms anything, or in its connection.
     """
     order = tuple(Period)
     until = (None, *order[: order.index(Period.MEASUREMENT) + 1])
-    copies = [destination.copies for destination in cell.plan.destinations]
+    copies = [address.copies for address in cell.plan.addresses]
     found: Counter[int] = Counter()
     sent = [(at, row["n"]) for at, row in counts.sent.items()]
-    for (period, destination), number in (*sent, *counts.in_doubt.items()):
-        found[destination] += number * copies[destination] if period in until else 0
-    for (period, destination, _), row in counts.heard.items():
-        found[destination] -= row["n"] if period in until else 0
-    names = [destination.name for destination in cell.plan.destinations]
-    return {names[to]: number for to, number in sorted(found.items(), key=lambda item: -item[1]) if number > 0}
+    for (period, address), number in (*sent, *counts.in_doubt.items()):
+        found[address] += number * copies[address] if period in until else 0
+    for (period, address, _), row in counts.heard.items():
+        found[address] -= row["n"] if period in until else 0
+    return {address: number for address, number in found.most_common() if number > 0}
+
+
+def summed_by_destination(cell: CaseRecord, backlog: Mapping[int, int]) -> Mapping[str, int]:
+    """The same copies by the broker's destination, the most first; a destination may have several addresses."""
+    found: Counter[str] = Counter()
+    for address, number in backlog.items():
+        found[cell.plan.destinations[cell.plan.addresses[address].destination].name] += number
+    return dict(found.most_common())
 
 
 def seconds(

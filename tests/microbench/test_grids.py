@@ -21,12 +21,12 @@ from tests.support.experiments import EXPERIMENTS
 from workloads.arrivals import ArrivalProcess
 from workloads.errors import WorkloadError
 from workloads.messaging import MOST_BODY_BYTES, AckMode, DestinationKind
+from workloads.selectors import And, Between, Equals, In, IsNull, Like, Or
 from workloads.throughput.blocks import compose
 from workloads.throughput.flow import CORRELATION_ID, PROFILES
 from workloads.throughput.load_shape import ShareOfCapacity, SyncPublishers
 from workloads.throughput.presets import PRESETS as LENGTHS
 from workloads.throughput.presets import estimate_s
-from workloads.throughput.selectors import And, Between, Equals, In, IsNull, Like, Or
 
 TODAY, PAPER = PROFILES["today"], PROFILES["paper"]
 LEVELS = ("smoke", "quick", "today", "paper")

@@ -36,11 +36,11 @@ from tests.conftest import read_json
 from workloads.messaging import Destination, DestinationKind
 from workloads.schedule import Slot
 from workloads.schema import Window
+from workloads.selectors import Equals
 from workloads.status import WindowStatus
 from workloads.throughput.blocks import Block, BlockCell
 from workloads.throughput.flow import Flow, Plan, Profile, Subscription, Template
 from workloads.throughput.load_shape import ClosedLoop, CreditBy, SendRule
-from workloads.throughput.selectors import Equals
 
 CPUS = cpus.available_cpus()
 _LISTENING = re.compile(r"Listening for connections at: stomp\S*?://\S+?:(\d+)\?")

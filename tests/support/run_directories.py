@@ -37,11 +37,11 @@ from workloads.schema import (
     ColumnType,
     Measure,
 )
+from workloads.selectors import Equals
 from workloads.throughput.blocks import ANCHOR_GRADES, FEWEST_ANCHORS, FEWEST_CELLS
 from workloads.throughput.flow import PROFILES, Flow, Plan, Subscription, Template
 from workloads.throughput.load_shape import LoadOverride, ShareOfCapacity
 from workloads.throughput.plan_json import plan_record
-from workloads.throughput.selectors import Equals
 
 #: t_rcv, t_fltr, t_tx in s: something like today's ActiveMQ.
 TIMES = (3.0e-5, 2.0e-8, 9.0e-6)

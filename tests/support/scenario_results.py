@@ -64,7 +64,7 @@ HOST = {
 }
 
 #: With the whole disk's caution: clients and server on one host.
-#: Of the percentiles over time of each destination.
+#: Of the percentiles over time of each address.
 SLICE_S = 5
 
 DEVIATION = "clients and server share one host (section 3.9)"
@@ -158,6 +158,7 @@ def result(
         },
         slices=tuple(_slices(topology, int(at), p50_ms)),
         slice_s=SLICE_S,
+        backlog_by_address={},
         backlog_by_destination={},
         plan=plan,
         manifest=manifest,
@@ -288,11 +289,10 @@ def _seconds(number: int, rate_per_s: float, p50_ms: float, seed: int) -> tuple[
 
 
 def _slices(topology: Topology, length_s: int, p50_ms: float) -> Iterator[PeriodSlice]:
-    """Of every destination, the later the slower."""
+    """Of every address, the later the slower."""
     of = compiled(topology)
-    messages = {to: one.outgoing.step for one in of.drivers for to in one.outgoing.destinations}
-    messages |= {to: one.outgoing.step for on in of.handlers for one in on.answers for to in one.outgoing.destinations}
-    for number, destination in enumerate(of.destinations):
+    messages = {to: message.step for message in of.messages.values() for to in message.addresses}
+    for number, address in enumerate(of.addresses):
         for begin in range(0, length_s, SLICE_S):
             slow = p50_ms * (1 + number / 10 + begin / 100)
-            yield PeriodSlice(of.steps[messages[number]], destination.name, begin, 5, slow, 1.7 * slow)
+            yield PeriodSlice(of.steps[messages[number]], address.label, begin, 5, slow, 1.7 * slow)

@@ -91,7 +91,7 @@ class Message:
     sender: int
     fields: tuple[int, ...]
     column: int
-    destination: int
+    address: int
     sent_ns: int
     body_bytes: int
 
@@ -239,8 +239,8 @@ class _Simulation:
             self._end_ns = self._done.killed_ns = (begin + end) // 2
         self._subscribers: dict[int, list[Handler]] = defaultdict(list)
         for handler in scenario.handlers:
-            for destination in handler.subscriptions:
-                self._subscribers[destination].append(handler)
+            for address in handler.addresses:
+                self._subscribers[address].append(handler)
         self._events: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
         self._ticket, self._arrival = count(), count()
         self._positions: Counter[int] = Counter()
@@ -326,7 +326,7 @@ class _Simulation:
             producer.sender,
             fields,
             column,
-            outgoing.destinations[fields[outgoing.field]],
+            outgoing.addresses[fields[outgoing.field]],
             now_ns,
             outgoing.body_bytes[column],
         )
@@ -338,7 +338,7 @@ class _Simulation:
                 "position": message.position,
                 "execution": execution,
                 "step": outgoing.step,
-                "destination": message.destination,
+                "address": message.address,
                 "planned_ns": planned_ns,
                 "sent_ns": now_ns,
                 "settled_ns": None if in_doubt else settled_ns,
@@ -355,10 +355,11 @@ class _Simulation:
 
     def _deliver(self, ready_ns: int, message: Message) -> None:
         """To all subscribers of a topic, to the next one of a queue; or what a fault makes of it."""
-        receivers = self._subscribers[message.destination]
-        if self._scenario.destinations[message.destination].kind is DestinationKind.QUEUE:
-            receivers = [receivers[self._turns[message.destination] % len(receivers)]]
-            self._turns[message.destination] += 1
+        receivers = self._subscribers[message.address]
+        destination = self._scenario.addresses[message.address].destination
+        if self._scenario.destinations[destination].kind is DestinationKind.QUEUE:
+            receivers = [receivers[self._turns[message.address] % len(receivers)]]
+            self._turns[message.address] += 1
         step = message.outgoing.step
         delay_ns = 6 * SECOND_NS if self._afflicts(Fault.LATE, step) else 0
         chosen = self._chosen(
@@ -379,10 +380,10 @@ class _Simulation:
             self._at(at_ns + late_ns, self._receive, message, handler, message.body_bytes + (fault is Fault.SWELL))
 
     def _arrives(self, ready_ns: int, message: Message, handler: Handler) -> int:
-        """In order per destination and handler; up to a fifth more than asked for."""
+        """In order per address and handler; up to a fifth more than asked for."""
         takes_ms = self._delivery_ms((ready_ns - self._begin_ns) / SECOND_NS)
         spread = 1 + splitmix64(message.producer << 40 | message.position) / 2**64 / 5
-        lane = (message.destination, handler.number)
+        lane = (message.address, handler.number)
         at_ns = max(ready_ns + round(takes_ms * MS_NS * spread), self._free_ns.get(lane, 0) + 1)
         self._free_ns[lane] = at_ns
         return at_ns

@@ -11,10 +11,10 @@ from workloads.capabilities import TOPIC_AND_QUEUE, Capabilities, Prefetch, Pref
 from workloads.messaging import AckMode, Destination, DestinationKind
 from workloads.scenario.applicability import missing_capability_of_scenario
 from workloads.scenario.model import Consumption
+from workloads.selectors import Equals
 from workloads.supply_chain import compiling, topology
 from workloads.throughput.applicability import missing_capability
 from workloads.throughput.flow import PROFILES, Flow, Plan, Subscription, Template
-from workloads.throughput.selectors import Equals
 
 EVERYTHING = Capabilities({kind: Syntax("{name}", "{name}") for kind in DestinationKind}, durable={"durable": "{name}"})
 MATCHING = Equals("P", "a")

@@ -13,7 +13,9 @@ from workloads.scenario.workload import NO_TEXT, Text
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_a_workload_is_whole(name):
-    """Names agree; the model of every case comes back from JSON the same; its destinations have the common prefix."""
+    """Names agree; every case's model comes back from JSON the same; its addresses are the scenario's, their
+    destinations have the common prefix.
+    """
     workload = WORKLOADS[name]
 
     assert workload.name == name
@@ -22,7 +24,11 @@ def test_a_workload_is_whole(name):
     assert "vertical" in workload.figure_name("vertical")
     for key, case in workload.cases.items():
         assert (case.name, case.workload) == (key, name)
-        own = NO_TEXT if case.file is None else Text(case.file.name, case.file.read_text(encoding="utf-8"))
+        file = None if case.files is None else case.files.default
+        own = NO_TEXT if file is None else Text(file.name, file.read_text(encoding="utf-8"))
         model = case.model(1, own)
-        assert workload.from_json(json.loads(json.dumps(model.to_json()))) == model
-        assert all(one.name.startswith(f"{DESTINATION_PREFIX}.") for one in model.destinations)
+        written = json.loads(json.dumps([model.to_json(), model.configuration]))
+        assert workload.from_json(*written) == model
+        assert all(one.name.startswith(f"{DESTINATION_PREFIX}.") for one in model.scenario.destinations)
+        labels = [f"{model.party(address)} {model.steps[address.step].message}" for address in model.addresses]
+        assert [one.label for one in model.scenario.addresses] == labels

@@ -12,10 +12,10 @@ from tests.support.oracles import expected_pairs
 from workloads.arrivals import ArrivalProcess
 from workloads.messaging import Destination, DestinationKind
 from workloads.schema import KEYS, LAYOUT_KEYS, TABLES, WORKLOAD_TABLES, ColumnType
+from workloads.selectors import Equals
 from workloads.throughput.flow import PROFILES, Flow, Plan, Subscription, Template
 from workloads.throughput.load_shape import AtCapacity, ShareOfCapacity, SyncPublishers
 from workloads.throughput.plan_json import plan_record
-from workloads.throughput.selectors import Equals
 
 #: Subscriptions that some templates match and some do not, so that receivers have gaps.
 SUBSCRIPTIONS = st.sampled_from([Subscription(), *(Subscription(Equals("P", value)) for value in "abc")])

@@ -23,6 +23,8 @@ def _unmet_by_scenario(scenario: Scenario, consumption: Consumption, capabilitie
     for destination in scenario.destinations:
         if destination.kind not in capabilities.destinations:
             yield WITHOUT_DESTINATION[destination.kind]
+    if scenario.filtered and not capabilities.selectors:
+        yield "no filters on subscriptions"
     if scenario.durable and capabilities.durable is None:
         yield "no durable subscriptions"
     if scenario.transacted and capabilities.transactions is Transactions.NONE:

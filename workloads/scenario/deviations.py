@@ -40,15 +40,15 @@ class Conduct:
     arrivals: ArrivalProcess
     #: Whether the model has transacted messages.
     transacted: bool
-    #: The kinds of destinations that persistent messages are sent to.
-    persistent: frozenset[DestinationKind]
+    #: The kinds of destinations with messages that the broker promises to keep, see `StepSpec.kept`.
+    kept: frozenset[DestinationKind]
     #: The kinds whose redeliveries after a crash are marked as such.
     crash_marked: frozenset[DestinationKind]
 
     @property
     def unmarked(self) -> str:
-        """The kinds of destinations whose persistent messages lack the mark after a crash."""
-        return " and ".join(sorted(self.persistent - self.crash_marked))
+        """The kinds of destinations whose stored messages lack the mark after a crash."""
+        return " and ".join(sorted(self.kept - self.crash_marked))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,13 @@ A scenario is independent of the business that it models. It has what the load e
 handler consumes which messages, in a transaction or not, how it answers them, and which driver sends at which rate. A
 published workload compiles its tables to a scenario.
 
+An *address* is a message type and a party that receives it. It says who must get a message; the broker's *destination*
+and the properties of its messages say how it gets there. Several addresses may share a destination: then the selectors
+of subscriptions tell their messages apart.
+
 A *chain* is all messages that result from one start. It has the id of its execution, a *column* that selects the sizes
 of its messages, and *fields*, small numbers that identify the participants. The driver that starts a chain sets all of
-them, and they are copied into every message, so that an answer is a look-up: it goes to `destinations[fields[field]]`
+them, and they are copied into every message, so that an answer is a look-up: it goes to `addresses[fields[field]]`
 with `body_bytes[column]` bytes. Handlers keep no state.
 
 *Producers* are handlers and drivers, numbered together: the handlers first, from 0. A message is identified by its
@@ -17,6 +21,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -48,15 +53,37 @@ class Consumption(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Address:
+    """A message type and a party that receives it."""
+
+    #: For display, for example "DC1 order".
+    label: str
+    #: Number of the broker's destination in the scenario.
+    destination: int
+    #: Names and values of the headers that all its messages have, for the selectors of subscriptions.
+    properties: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerSubscription:
+    """A subscription of an event handler."""
+
+    #: Number of the broker's destination in the scenario.
+    destination: int
+    #: Selects among the messages of a topic; None: all of them.
+    selector: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class MessageSpec:
     """A message type that a producer sends."""
 
     #: Number of the step in the scenario.
     step: int
-    #: Index of the chain's field that selects the destination.
+    #: Index of the chain's field that selects the address.
     field: int
-    #: Numbers of destinations in the scenario, indexed by the value of the field.
-    destinations: tuple[int, ...]
+    #: Numbers of addresses in the scenario, indexed by the value of the field.
+    addresses: tuple[int, ...]
     #: Body sizes, indexed by the chain's column.
     body_bytes: tuple[int, ...]
     persistent: bool
@@ -89,8 +116,10 @@ class Handler:
     sender: int
     #: Number of the step that it consumes.
     step: int
-    #: Numbers of the destinations that it subscribes to.
-    subscriptions: tuple[int, ...]
+    #: Numbers of the addresses that it hears: every other message is not for it.
+    addresses: tuple[int, ...]
+    #: They let the messages to its addresses pass, each once, and no others.
+    subscriptions: tuple[HandlerSubscription, ...]
     #: Whether it consumes in a transaction.
     transacted: bool
     #: Whether its subscriptions outlive its connection.
@@ -131,13 +160,16 @@ class Driver:
 class Scenario:
     """Everything that the load engine needs to run a workload.
 
-    Raises WorkloadError if a number exceeds the limits of the message stamp.
+    Raises WorkloadError if a number exceeds the limits of the message stamp, or if a queue has a selector.
     """
 
     name: str
     #: Names of the message types, by number.
     steps: tuple[str, ...]
+    #: The broker's destinations, by number.
     destinations: tuple[Destination, ...]
+    #: By number.
+    addresses: tuple[Address, ...]
     handlers: tuple[Handler, ...]
     drivers: tuple[Driver, ...]
 
@@ -154,6 +186,13 @@ class Scenario:
         largest = max((value for driver in self.drivers for row in driver.fields for value in row), default=0)
         if max(largest, *(producer.sender for producer in producers)) > MOST_FIELD:
             raise WorkloadError(f"{self.name}: more than {MOST_FIELD + 1} locations or product families")
+        for handler in self.handlers:
+            for subscription in handler.subscriptions:
+                destination = self.destinations[subscription.destination]
+                if subscription.selector is not None and destination.kind is DestinationKind.QUEUE:
+                    raise WorkloadError(
+                        f"{self.name}: queue {destination.name} has a selector; expected one on topics only"
+                    )
 
     @property
     def connections(self) -> int:
@@ -161,12 +200,41 @@ class Scenario:
 
     @cached_property
     def fan_out(self) -> tuple[int, ...]:
-        """Copies per message, by destination: one for each subscriber of a topic, one for a queue."""
-        subscribers = Counter(number for handler in self.handlers for number in handler.subscriptions)
+        """Copies per message, by address: one for each handler that hears it on a topic, one for a queue."""
+        hearing = Counter(number for handler in self.handlers for number in handler.addresses)
         return tuple(
-            1 if destination.kind is DestinationKind.QUEUE else subscribers[number]
-            for number, destination in enumerate(self.destinations)
+            1 if self.destinations[address.destination].kind is DestinationKind.QUEUE else hearing[number]
+            for number, address in enumerate(self.addresses)
         )
+
+    @cached_property
+    def rejections(self) -> tuple[int, ...]:
+        """Subscriptions whose selectors reject a message, by address.
+
+        Those are all subscriptions with a selector on its destination but one of each handler that hears the address.
+        """
+        filters = Counter(
+            subscription.destination
+            for handler in self.handlers
+            for subscription in handler.subscriptions
+            if subscription.selector is not None
+        )
+        matching: Counter[int] = Counter()
+        for handler in self.handlers:
+            filtered = {each.destination for each in handler.subscriptions if each.selector is not None}
+            matching.update(number for number in handler.addresses if self.addresses[number].destination in filtered)
+        return tuple(filters[address.destination] - matching[number] for number, address in enumerate(self.addresses))
+
+    @cached_property
+    def messages(self) -> Mapping[int, MessageSpec]:
+        """The specification of every step that is sent, by its number."""
+        answers = [answer.outgoing for handler in self.handlers for answer in handler.answers]
+        return {message.step: message for message in (*answers, *(driver.outgoing for driver in self.drivers))}
+
+    @property
+    def filtered(self) -> bool:
+        """Whether a subscription has a selector."""
+        return any(each.selector is not None for handler in self.handlers for each in handler.subscriptions)
 
     @property
     def durable(self) -> bool:
@@ -175,8 +243,7 @@ class Scenario:
     @property
     def transacted(self) -> bool:
         """Whether anything is consumed or sent in a transaction."""
-        answers = [answer.outgoing for handler in self.handlers for answer in handler.answers]
-        sent = [*answers, *(driver.outgoing for driver in self.drivers)]
+        sent = self.messages.values()
         return any(handler.transacted for handler in self.handlers) or any(message.transacted for message in sent)
 
 

@@ -37,6 +37,7 @@ def plan_entry(
         "cell": cell,
         "workload": workload,
         "topology": model.to_json(),
+        "configuration": model.configuration,
         "base": model.base,
         "consumption": consumption.value,
         "transactions": transactions.value,
@@ -47,8 +48,19 @@ def plan_entry(
         "killed": killed,
         "steps": list(scenario.steps),
         "destinations": [
-            {"kind": destination.kind.value, "name": destination.name, "copies": copies}
-            for destination, copies in zip(scenario.destinations, scenario.fan_out, strict=True)
+            {"kind": destination.kind.value, "name": destination.name} for destination in scenario.destinations
+        ],
+        "addresses": [
+            {
+                "label": address.label,
+                "destination": address.destination,
+                "properties": dict(address.properties),
+                "copies": copies,
+                "rejections": rejections,
+            }
+            for address, copies, rejections in zip(
+                scenario.addresses, scenario.fan_out, scenario.rejections, strict=True
+            )
         ],
         "handlers": [
             {
@@ -56,7 +68,8 @@ def plan_entry(
                 "place": handler.place,
                 "sender": handler.sender,
                 "step": handler.step,
-                "subscriptions": list(handler.subscriptions),
+                "addresses": list(handler.addresses),
+                "subscriptions": [asdict(subscription) for subscription in handler.subscriptions],
                 "transacted": handler.transacted,
                 "durable": handler.durable,
             }

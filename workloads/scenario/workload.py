@@ -2,8 +2,8 @@
 
 The load uses a model's scenario. The audit uses the messages that an execution has (`Model.expected`), and the handlers
 that get a copy of each (`Model.audience`). Both identify a message by its *address*: the message type and the receiving
-party, independent of the broker's destination through which it is sent. Column `destination` of the records has the
-number of an address.
+party, independent of the broker's destination through which it is sent. Column `address` of the records has the number
+of an address.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from workloads.messaging import Destination, DestinationKind
+from workloads.messaging import DestinationKind
 from workloads.scenario.deviations import Deviation
 from workloads.scenario.execution import Execution
 from workloads.scenario.model import Scenario
 
 
-class Address(NamedTuple):
-    """The type and the receiving party of a message."""
+class AddressKey(NamedTuple):
+    """What an address is, in the terms of a model; see `workloads.scenario.model.Address`."""
 
     #: Number of the message type in the model.
     step: int
@@ -32,7 +32,7 @@ class Address(NamedTuple):
 class ExpectedMessage(NamedTuple):
     """One message of an execution."""
 
-    address: Address
+    address: AddressKey
     #: Index of the location that sends it.
     sender: int
     body_bytes: int
@@ -49,8 +49,18 @@ class StepSpec:
     kind: DestinationKind
     persistent: bool
     transacted: bool
+    #: Whether the subscriptions to its topics are durable; without effect on queues.
+    durable: bool
     #: Body sizes by size class (column).
     body_bytes: tuple[int, ...]
+
+    @property
+    def kept(self) -> bool:
+        """Whether a broker promises to keep its messages for their handlers, even if it is killed.
+
+        It keeps what is persistent on a queue, and on a topic for durable subscriptions (JMS 1.1, section 6.12).
+        """
+        return self.persistent and (self.durable or self.kind is DestinationKind.QUEUE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,23 +115,19 @@ class Model(Protocol):
         """The interactions, by number."""
 
     @property
-    def addresses(self) -> tuple[Address, ...]:
+    def addresses(self) -> tuple[AddressKey, ...]:
         """The addresses, by number."""
-
-    @property
-    def destinations(self) -> tuple[Destination, ...]:
-        """The broker's destination of each address."""
 
     def expected(self, execution: Execution) -> tuple[ExpectedMessage, ...]:
         """All messages of an execution, each once."""
 
-    def audience(self, address: Address) -> tuple[tuple[int, ...], ...]:
+    def audience(self, address: AddressKey) -> tuple[tuple[int, ...], ...]:
         """Groups of handlers, by number: each group gets one copy of every message to this address."""
 
     def replies(self, execution: Execution, step: int, sender: int) -> tuple[int, ...]:
         """Numbers of the message types that are sent in answer to this one from that sender."""
 
-    def party(self, address: Address) -> str:
+    def party(self, address: AddressKey) -> str:
         """The receiving party for display, for example SM1."""
 
     def origin(self, execution: Execution) -> str:
@@ -140,7 +146,14 @@ class Model(Protocol):
         """Pairs of name and value that describe the model, for display."""
 
     def to_json(self) -> dict[str, Any]:
-        """The entry `topology` of plan.json, from which the workload's `from_json` builds an equal model."""
+        """The entry `topology` of plan.json."""
+
+    @property
+    def configuration(self) -> Mapping[str, Any] | None:
+        """The entry `configuration` of plan.json: how messages reach their addresses, as plain JSON.
+
+        None in a workload that leaves no choice. The workload's `from_json` builds an equal model from both entries.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +169,22 @@ class Text:
 NO_TEXT = Text("", "")
 
 
+def _nothing(_: Text) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFiles:
+    """The files that a case reads: its own, or those that the user names, each of which is a cell."""
+
+    #: Name of the session's option for the user's.
+    option: str
+    #: Read unless the user names one.
+    default: Path
+    #: What a text appends to the name of the case in the id of its cell. Raises WorkloadError for an invalid text.
+    suffix: Callable[[Text], str] = _nothing
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """A part of a workload that can be run, with its name."""
@@ -165,14 +194,15 @@ class Case:
     name: str
     #: Builds the model from a BASE and the text of the case's file.
     model: Callable[[int, Text], Model]
-    #: Default file that describes the topology; None if the case reads no file.
-    file: Path | None = None
+    #: None if the case reads no file.
+    files: CaseFiles | None = None
     #: Whether the broker is killed under load.
     killed: bool = False
 
-    def cell(self, base: int) -> str:
-        """The id of the case at a BASE."""
-        return f"{self.name}-b{base:04d}"
+    def cell(self, base: int, own: Text = NO_TEXT) -> str:
+        """The id of the case at a BASE with this text. Raises WorkloadError for an invalid text."""
+        suffix = "" if self.files is None else self.files.suffix(own)
+        return f"{self.name}{suffix}-b{base:04d}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +225,9 @@ class Workload:
     provenance: str
     #: The cases by name.
     cases: Mapping[str, Case]
-    #: Builds a model from `Model.to_json`. Raises WorkloadError with the key of an invalid value.
-    from_json: Callable[[Any], Model]
+    #: Builds a model from `Model.to_json` and `Model.configuration`. Raises WorkloadError with the key of an invalid
+    #: value.
+    from_json: Callable[[Any, Any], Model]
     #: SHA-256 of its tables: runs with the same digest had the same model.
     digest: Callable[[], str]
     #: The rules by which a run is compliant.

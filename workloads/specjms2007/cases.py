@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workloads.scenario.workload import Case, Text
+from workloads.scenario.workload import Case, CaseFiles, Text
 from workloads.supply_chain import freeform
 from workloads.supply_chain.interactions import INTERACTIONS
 from workloads.supply_chain.supply_chain import SupplyChain
@@ -33,7 +33,7 @@ def _freeform(base: int, own: Text) -> SupplyChain:
 
 VERTICAL = Case(NAME, "vertical", _vertical)
 HORIZONTAL = Case(NAME, "horizontal", _horizontal)
-FREEFORM = Case(NAME, "freeform", _freeform, file=Path(freeform.__file__).with_name(freeform.EXAMPLE))
+FREEFORM = Case(NAME, "freeform", _freeform, CaseFiles("freeform", Path(freeform.__file__).with_name(freeform.EXAMPLE)))
 ALONE = tuple(map(_alone, INTERACTIONS))
 RECOVERABILITY = Case(NAME, "recovery", _vertical, killed=True)
 

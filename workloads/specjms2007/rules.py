@@ -51,7 +51,7 @@ DEVIATIONS = (
         "section 4.2.1",
     ),
     Deviation(
-        lambda run: bool(run.persistent) and not run.synced,
+        lambda run: bool(run.kept) and not run.synced,
         "persistent messages may be confirmed before they are on disk: {run.store}",
         "section 5.1",
     ),

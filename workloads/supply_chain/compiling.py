@@ -1,7 +1,7 @@
 """Compiles the tables to a scenario, which the load engine can run without any knowledge of supermarkets.
 
-Fields of an execution are the parties, in their order; a party that an interaction does not assign is 0. Choices where
-the sources leave something open:
+Fields of an execution are the parties, in their order; a party that an interaction does not assign is 0. Every address
+has a destination of its own, and no subscription has a selector. Choices where the sources leave something open:
 
 * An event handler consumes one message type at one location ("for every destination a class", section 2.4): a
   supplier's handler of calls for offers holds the subscriptions to all its product families. Vertical: 91 handlers,
@@ -18,9 +18,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from workloads.messaging import Destination
 from workloads.scenario.execution import Execution
-from workloads.scenario.model import Driver, Handler, MessageSpec, Reply, Scenario
+from workloads.scenario.model import Address, Driver, Handler, HandlerSubscription, MessageSpec, Reply, Scenario
 from workloads.supply_chain.executions import assign, assignment_period
 from workloads.supply_chain.interactions import Participant, Role
 from workloads.supply_chain.topology import Location, Topology
@@ -41,15 +40,20 @@ def compile_scenario(topology: Topology) -> Scenario:
     return Scenario(
         f"{topology.name}, BASE {topology.base}",
         tuple(step.message for step in topology.steps),
-        compile_destinations(topology),
+        tuple(destination for step in topology.steps for destination in topology.destinations(step)),
+        compile_addresses(topology),
         handlers,
         tuple(replace(driver, number=number) for number, driver in enumerate(drivers, len(handlers))),
     )
 
 
-def compile_destinations(topology: Topology) -> tuple[Destination, ...]:
-    """The destinations of all steps, in order; within a step, indexed by the receiving party."""
-    return tuple(destination for step in topology.steps for destination in topology.destinations(step))
+def compile_addresses(topology: Topology) -> tuple[Address, ...]:
+    """The addresses of all steps, in order; within a step, indexed by the receiving party.
+
+    Each has the destination with its own number.
+    """
+    labels = (f"{receiver} {step.message}" for step in topology.steps for receiver in topology.receivers(step))
+    return tuple(Address(label, number) for number, label in enumerate(labels))
 
 
 def compile_handlers(topology: Topology) -> tuple[Handler, ...]:
@@ -69,7 +73,7 @@ def _messages(topology: Topology) -> Mapping[str, MessageSpec]:
     found: dict[str, MessageSpec] = {}
     begin = 0
     for number, step in enumerate(topology.steps):
-        end = begin + len(topology.destinations(step))
+        end = begin + len(topology.receivers(step))
         found[step.message] = MessageSpec(
             number,
             PARTIES.index(step.receiver),
@@ -92,17 +96,19 @@ def _handlers(topology: Topology, messages: Mapping[str, MessageSpec], location:
             for answer in topology.steps
             if answer.after == step.message
         )
+        addresses = tuple(message.addresses[index] for index in topology.consumed(step, location))
         handler = Handler(
             0,
             str(location),
             location.index,
             message.step,
-            tuple(message.destinations[index] for index in topology.consumed(step, location)),
+            addresses,
+            tuple(map(HandlerSubscription, addresses)),
             step.mode.transacted,
             step.mode.durable,
             answers,
         )
-        yield from [handler] * (1 if step.receiver.plural else topology.handlers_per_queue)
+        yield from [handler] * topology.handlers_of(step)
 
 
 def _drivers(topology: Topology, messages: Mapping[str, MessageSpec], location: Location) -> Iterator[Driver]:

@@ -27,7 +27,7 @@ Cast: TypeAlias = Mapping[Participant, int]
 
 
 def assign(topology: Topology, execution: Execution) -> Cast:
-    """The parties of an execution; a message goes to `topology.destinations(step)[cast[step.receiver]]`."""
+    """The parties of an execution; a message goes to `topology.receivers(step)[cast[step.receiver]]`."""
     script = INTERACTIONS[execution.interaction]
     parties = {party for step in script.steps for party in (step.sender, step.receiver)}
     return {

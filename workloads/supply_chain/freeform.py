@@ -30,15 +30,16 @@ changed delivery options follows from its kind and its persistence. BASE is 1 un
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from workloads.errors import WorkloadError
+from workloads.messaging import DestinationKind
 from workloads.supply_chain.interactions import INTERACTIONS, DeliveryOptions, MessageType, Role
 from workloads.supply_chain.sizes import SIZE_DISTRIBUTIONS, SizeDistribution
+from workloads.supply_chain.toml_table import TomlTable, parse_toml
 from workloads.supply_chain.topology import Interaction, Topology
 
 #: The paper's example (section 3.1), in the directory of this module: interactions 6 and 7 with a growing number of
@@ -58,35 +59,16 @@ _INTERACTIONS: Mapping[str, int] = {f"interaction_{number}": number for number i
 
 
 @dataclass(frozen=True)
-class _TomlTable:
-    """A table of the text. Raises WorkloadError for a key that is not in `known`."""
+class _FreeformTable(TomlTable):
+    """A table whose numbers may be per BASE."""
 
-    source: str
-    path: str
-    values: Mapping[str, Any]
-    known: tuple[str, ...]
     base: int
-
-    def __post_init__(self) -> None:
-        for key in self.values:
-            if key not in self.known:
-                raise WorkloadError(
-                    f"{self._place}: unknown key {key!r}; expected {', '.join(self.known) or 'none here'}"
-                )
-
-    def table(self, key: str, *known: str) -> _TomlTable:
-        """A table within this one, empty if it is omitted."""
-        value = self.values.get(key, {})
-        if not isinstance(value, Mapping):
-            raise self.refusal(key, "a table", value)
-        path = f"{self.path}.{key}" if self.path else key
-        return _TomlTable(self.source, path, value, known, self.base)
 
     def number(self, key: str, default: Any = None) -> Fraction:
         """A number from 0 on, or `{ per_base = number }` of it."""
         value = self.values.get(key, default)
         if value is None:
-            raise WorkloadError(f"{self._place}: {key!r} is missing; expected a number or {{ per_base = number }}")
+            raise WorkloadError(f"{self.place}: {key!r} is missing; expected a number or {{ per_base = number }}")
         if isinstance(value, Mapping):
             if set(value) != {"per_base"}:
                 raise self.refusal(key, "a number or { per_base = number }", dict(value))
@@ -99,12 +81,6 @@ class _TomlTable:
         if value.denominator > 1 and not isinstance(self.values.get(key), Mapping):
             raise self.refusal(key, "a whole number", self.values[key])
         return math.ceil(value)
-
-    def boolean(self, key: str, default: bool) -> bool:
-        value = self.values.get(key, default)
-        if not isinstance(value, bool):
-            raise self.refusal(key, "true or false", value)
-        return value
 
     def triple(self, key: str, default: tuple[Any, Any, Any]) -> tuple[Fraction, Fraction, Fraction]:
         value = self.values.get(key, list(default))
@@ -122,17 +98,10 @@ class _TomlTable:
         first, second, third = map(int, values)
         return first, second, third
 
-    def refusal(self, key: str, expected: str, value: Any) -> WorkloadError:
-        return WorkloadError(f"{self._place}: {key}: expected {expected}, got {value!r}")
-
     def _fraction(self, key: str, value: Any) -> Fraction:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
             raise self.refusal(key, "a number from 0 on", value)
         return Fraction(str(value))  # 0.1 becomes exactly 1/10
-
-    @property
-    def _place(self) -> str:
-        return f"{self.source}: [{self.path}]" if self.path else self.source
 
 
 def read(text: str, base: int = 1, source: str = "freeform") -> Topology:
@@ -141,14 +110,11 @@ def read(text: str, base: int = 1, source: str = "freeform") -> Topology:
     Raises WorkloadError with key and place for unknown keys and invalid values, for a topology that cannot run, and for
     a BASE above 1 if no value in the text is per BASE.
     """
-    try:
-        values = tomllib.loads(text)
-    except ValueError as error:  # TOMLDecodeError is one, and so is a number of too many digits
-        raise WorkloadError(f"{source}: not TOML: {error}") from None
+    values = parse_toml(text, source)
     if base < 1:
         raise WorkloadError(f"BASE: expected a whole number from 1 on, got {base}")
     known = ("handlers_per_queue", "locations", "product_families", *_INTERACTIONS)
-    root = _TomlTable(source, "", values, known, base)
+    root = _FreeformTable(source, "", values, known, base)
     families, families_per_supplier = _families(root.table("product_families", "number", "rho"))
     interactions = {
         number: interaction
@@ -170,12 +136,12 @@ def _grows(value: Any) -> bool:
     return isinstance(value, Mapping) and ("per_base" in value or any(map(_grows, value.values())))
 
 
-def _locations(table: _TomlTable) -> dict[Role, int]:
+def _locations(table: _FreeformTable) -> dict[Role, int]:
     numbers = {role: table.count(key, 0) for key, role in _LOCATIONS.items()}
     return {role: numbers[role] for role in Role}
 
 
-def _families(table: _TomlTable) -> tuple[int, int]:
+def _families(table: _FreeformTable) -> tuple[int, int]:
     """The number of product families, and how many of them each supplier offers."""
     number, rho = table.count("number", 0), table.number("rho", 0)
     offered = round(rho * number)
@@ -184,7 +150,7 @@ def _families(table: _TomlTable) -> tuple[int, int]:
     return number, offered
 
 
-def _interaction(root: _TomlTable, key: str, number: int) -> Interaction | None:
+def _interaction(root: _FreeformTable, key: str, number: int) -> Interaction | None:
     """An interaction, None if it is switched off; its table is checked in either case."""
     table = root.table(key, "enabled", "rate_per_s", "size", "messages")
     enabled, rate_per_s = table.boolean("enabled", True), table.number("rate_per_s")
@@ -207,7 +173,7 @@ def _interaction(root: _TomlTable, key: str, number: int) -> Interaction | None:
 _SIZE_KEYS = dict.fromkeys(INTERACTIONS, ("x", "probabilities")) | {3: (), 5: ("x", "y", "probabilities")}
 
 
-def _size_distribution(interaction: _TomlTable, number: int) -> SizeDistribution:
+def _size_distribution(interaction: _FreeformTable, number: int) -> SizeDistribution:
     table, published = interaction.table("size", *_SIZE_KEYS[number]), SIZE_DISTRIBUTIONS[number]
     probabilities = table.triple("probabilities", published.probabilities)
     if sum(probabilities) != 1:
@@ -215,8 +181,9 @@ def _size_distribution(interaction: _TomlTable, number: int) -> SizeDistribution
     return SizeDistribution(table.counts("x", published.x), table.counts("y", published.y), probabilities)
 
 
-def _mode(messages: _TomlTable, step: MessageType) -> DeliveryOptions:
-    table = messages.table(step.message, "persistent", "transacted", *(("durable",) if step.receiver.plural else ()))
+def _mode(messages: _FreeformTable, step: MessageType) -> DeliveryOptions:
+    durable = ("durable",) if step.kind is DestinationKind.TOPIC else ()
+    table = messages.table(step.message, "persistent", "transacted", *durable)
     return DeliveryOptions(
         table.boolean("persistent", step.mode.persistent),
         table.boolean("transacted", step.mode.transacted),

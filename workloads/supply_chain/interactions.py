@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from workloads.errors import WorkloadError
 from workloads.messaging import DestinationKind
 
 
@@ -103,7 +104,11 @@ DURABLE = DeliveryOptions(persistent=True, transacted=True, durable=True)
 
 @dataclass(frozen=True, slots=True)
 class MessageType:
-    """A message of an interaction; a single receiver has a queue for it, several receivers subscribe to a topic."""
+    """A message of an interaction; a single receiver has a queue for it, several receivers subscribe to a topic.
+
+    A configuration may send a message to a topic although it has a single receiver. Raises WorkloadError if several
+    receivers are to share a queue.
+    """
 
     #: Number of the interaction.
     interaction: int
@@ -119,9 +124,18 @@ class MessageType:
     after: str | None = None
     #: If given, only a triggering message that this party sent counts.
     after_from: Participant | None = None
+    #: Kind of its destinations if a configuration sets it.
+    configured_kind: DestinationKind | None = None
+
+    def __post_init__(self) -> None:
+        if self.receiver.plural and self.configured_kind is DestinationKind.QUEUE:
+            raise WorkloadError(f"{self.message}: has several consumers; expected a topic, got a queue")
 
     @property
     def kind(self) -> DestinationKind:
+        """Kind of its destinations."""
+        if self.configured_kind is not None:
+            return self.configured_kind
         return DestinationKind.TOPIC if self.receiver.plural else DestinationKind.QUEUE
 
     @property

@@ -78,7 +78,11 @@ def from_json(record: Any) -> Topology:
 def tables() -> dict[str, Any]:
     """The published tables as this package has them: steps, coefficients, sizing parameters, rates, probabilities."""
     return {
-        "steps": [asdict(step) for script in INTERACTIONS.values() for step in script.steps],
+        "steps": [
+            {name: value for name, value in asdict(step).items() if name != "configured_kind"}
+            for script in INTERACTIONS.values()
+            for step in script.steps
+        ],
         "coefficients_bytes": {message: asdict(row) for message, row in COEFFICIENTS.items()},
         "sizing_parameters": {number: _size(distribution) for number, distribution in SIZE_DISTRIBUTIONS.items()},
         "horizontal_per_s": dict(HORIZONTAL_PER_S),

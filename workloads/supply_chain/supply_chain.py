@@ -8,12 +8,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from workloads.messaging import Destination, DestinationKind
+from workloads.errors import WorkloadError
+from workloads.messaging import DestinationKind
 from workloads.scenario.execution import Execution
 from workloads.scenario.model import Scenario, size_class
-from workloads.scenario.workload import Address, ExpectedMessage, InteractionModel, StepSpec
+from workloads.scenario.workload import AddressKey, ExpectedMessage, InteractionModel, StepSpec
 from workloads.supply_chain.characterization import by_interaction, total
-from workloads.supply_chain.compiling import compile_destinations, compile_handlers, compile_scenario
+from workloads.supply_chain.compiling import compile_handlers, compile_scenario
 from workloads.supply_chain.executions import assign, assignment_period, mean_counts, senders
 from workloads.supply_chain.interactions import INTERACTIONS, MessageType
 from workloads.supply_chain.plan_json import from_json, to_json
@@ -27,11 +28,17 @@ class SupplyChain:
     topology: Topology
 
     @classmethod
-    def from_json(cls, record: Any) -> SupplyChain:
+    def from_json(cls, record: Any, configuration: Any = None) -> SupplyChain:
+        if configuration is not None:
+            raise WorkloadError(f"configuration: expected null, got {configuration!r}")
         return cls(from_json(record))
 
     def to_json(self) -> dict[str, Any]:
         return to_json(self.topology)
+
+    @property
+    def configuration(self) -> Mapping[str, Any] | None:
+        return None
 
     @property
     def name(self) -> str:
@@ -66,6 +73,7 @@ class SupplyChain:
                 step.kind,
                 step.mode.persistent,
                 step.mode.transacted,
+                step.mode.durable,
                 self.topology.interactions[step.interaction].size_distribution.body_bytes(step.message),
             )
             for step in self.topology.steps
@@ -88,27 +96,23 @@ class SupplyChain:
         return found
 
     @cached_property
-    def addresses(self) -> tuple[Address, ...]:
+    def addresses(self) -> tuple[AddressKey, ...]:
         return tuple(
-            Address(number, party)
-            for number, step in enumerate(self.topology.steps)
-            for party in range(len(self.topology.destinations(step)))
+            AddressKey(number, party)
+            for number, receivers in enumerate(self._receivers)
+            for party in range(len(receivers))
         )
-
-    @cached_property
-    def destinations(self) -> tuple[Destination, ...]:
-        return compile_destinations(self.topology)
 
     def expected(self, execution: Execution) -> tuple[ExpectedMessage, ...]:
         parties = assign(self.topology, execution)
         size = size_class(self.interactions[execution.interaction].size_class_bounds, execution.id)
         return tuple(
-            ExpectedMessage(Address(number, parties[step.receiver]), sender, self.steps[number].body_bytes[size])
+            ExpectedMessage(AddressKey(number, parties[step.receiver]), sender, self.steps[number].body_bytes[size])
             for number, step in self._steps_of[execution.interaction]
             for sender in senders(self.topology, step, parties)
         )
 
-    def audience(self, address: Address) -> tuple[tuple[int, ...], ...]:
+    def audience(self, address: AddressKey) -> tuple[tuple[int, ...], ...]:
         return self._audiences[address]
 
     def replies(self, execution: Execution, step: int, sender: int) -> tuple[int, ...]:
@@ -119,7 +123,7 @@ class SupplyChain:
             if reply.after == message and (reply.after_from is None or parties[reply.after_from] == sender)
         )
 
-    def party(self, address: Address) -> str:
+    def party(self, address: AddressKey) -> str:
         return self._receivers[address.step][address.party]
 
     def origin(self, execution: Execution) -> str:
@@ -162,12 +166,12 @@ class SupplyChain:
         return tuple(map(self.topology.receivers, self.topology.steps))
 
     @cached_property
-    def _audiences(self) -> Mapping[Address, tuple[tuple[int, ...], ...]]:
-        """Groups of handlers by address: each subscriber of a topic is a group, all consumers of a queue are one."""
-        consumers: dict[Address, list[int]] = {address: [] for address in self.addresses}
+    def _audiences(self) -> Mapping[AddressKey, tuple[tuple[int, ...], ...]]:
+        """Groups of handlers by address: each handler that hears a topic, and all consumers of a queue together."""
+        consumers: dict[AddressKey, list[int]] = {address: [] for address in self.addresses}
         for handler in compile_handlers(self.topology):
-            for destination in handler.subscriptions:
-                consumers[self.addresses[destination]].append(handler.number)
+            for number in handler.addresses:
+                consumers[self.addresses[number]].append(handler.number)
         return {
             address: (tuple(handlers),)
             if self.steps[address.step].kind is DestinationKind.QUEUE

@@ -25,7 +25,7 @@ from functools import cached_property
 from math import ceil
 
 from workloads.errors import WorkloadError
-from workloads.messaging import Destination
+from workloads.messaging import Destination, DestinationKind
 from workloads.scenario.model import DESTINATION_PREFIX
 from workloads.supply_chain.interactions import INTERACTIONS, InteractionSpec, MessageType, Participant, Role
 from workloads.supply_chain.sizes import SIZE_DISTRIBUTIONS, SizeDistribution
@@ -189,7 +189,7 @@ class Topology:
         return names.get(step.receiver) or tuple(map(str, self.at(step.receiver.role)))
 
     def destinations(self, step: MessageType) -> tuple[Destination, ...]:
-        """The destinations of a message, with the same index as `receivers`."""
+        """A destination for each party that can receive a message, with the same index as `receivers`."""
         return tuple(
             Destination(step.kind, f"{DESTINATION_PREFIX}.{receiver}.{step.message}")
             for receiver in self.receivers(step)
@@ -199,18 +199,19 @@ class Topology:
         return tuple(Location(role, index) for index in range(self.locations[role]))
 
     def consumed(self, step: MessageType, location: Location) -> tuple[int, ...]:
-        """The indices of the message's destinations that a location of the receiving role consumes."""
+        """The indices of the message's receiving parties for which a location of the receiving role consumes it."""
         if step.receiver is Participant.SUPPLIERS:
             return self.families_of[location.index]
         return (0,) if step.receiver is Participant.SUPERMARKETS else (location.index,)
 
+    def handlers_of(self, step: MessageType) -> int:
+        """Number of event handlers for a message at each location that receives it; several compete for a queue."""
+        return self.handlers_per_queue if step.kind is DestinationKind.QUEUE else 1
+
     @property
     def handlers(self) -> int:
         """Number of event handlers: one per location and message type received, or several that compete for a queue."""
-        return sum(
-            self.locations[step.receiver.role] * (1 if step.receiver.plural else self.handlers_per_queue)
-            for step in self.steps
-        )
+        return sum(self.locations[step.receiver.role] * self.handlers_of(step) for step in self.steps)
 
     @property
     def drivers(self) -> int:

@@ -14,9 +14,9 @@ from typing import Any
 
 from workloads.errors import WorkloadError
 from workloads.messaging import MOST_BODY_BYTES, AckMode, Destination, DestinationKind
+from workloads.selectors import Selector
 from workloads.throughput.load_shape import LoadOverride, SyncPublishers
 from workloads.throughput.routing import check_keys, conditions
-from workloads.throughput.selectors import Selector
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from workloads.errors import WorkloadError
-from workloads.throughput.selectors import And, Equals, Like, Selector
+from workloads.selectors import And, Equals, Like, Selector
 
 Properties: TypeAlias = tuple[tuple[str, str], ...]
 

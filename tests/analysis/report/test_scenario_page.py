@@ -230,8 +230,8 @@ def test_a_message_that_nobody_received():
     assert picture.missing == ("invoice",)
 
 
-def test_delivery_times_of_each_destination():
-    """A row for each destination, the slowest first; a cell says its numbers, and one above the limit stands out."""
+def test_delivery_times_of_each_address():
+    """A row for each address, the slowest first; a cell says its numbers, and one above the limit stands out."""
     of = wr.result(vertical(5).only(4))
     slow, *others = of.slices
     svg, left_out = grid(replace(of, slices=(replace(slow, p90_ms=5001.0), *others)), [slow.message])
@@ -239,25 +239,25 @@ def test_delivery_times_of_each_destination():
     labels = [element.text for element in ET.fromstring(svg).iter("text") if "text-anchor: end" in element.get("style")]
     slowest = defaultdict(float)
     for one in others:
-        if one.destination != slow.destination:
-            slowest[one.destination] = max(slowest[one.destination], one.p90_ms)
-    assert labels[0] == " ".join(slow.destination.split(".")[-2:])
+        if one.address != slow.address:
+            slowest[one.address] = max(slowest[one.address], one.p90_ms)
+    assert labels[0] == slow.address
     last = min(slowest, key=lambda name: slowest[name])
-    assert labels[-1] == " ".join(last.split(".")[-2:])
+    assert labels[-1] == last
     assert len(labels) == 1 + len(slowest)
     assert left_out == ""
     wrong = [cell[0].text for cell in ET.fromstring(svg).iter("rect") if "--invalid" in cell.get("style")]
     assert wrong == ["above", f"{labels[0]}, 0 to 5 s: p50 {slow.p50_ms:,.1f} ms, p90 5,001.0 ms of 5 copies"]
 
 
-def test_more_destinations_than_a_picture_holds():
+def test_more_addresses_than_a_picture_holds():
     """The slowest are shown, and how many there are is said; of messages that nobody received there is no picture."""
     of = wr.result(horizontal(60).only(4))
     (message,) = {one.message for one in of.slices}
 
     svg, left_out = grid(of, [message])
     assert svg.count("text-anchor: end") == 40
-    assert left_out == "The 40 slowest of 60 destinations."
+    assert left_out == "The 40 slowest of 60 addresses."
     assert grid(of, ["nobody's"]) == ("", "")
 
 
@@ -314,10 +314,21 @@ def test_a_recovery_has_no_periods_and_no_figure():
 
 
 def test_where_the_backlog_stood():
-    """Destinations with messages under way at the end of the measurement are listed, the largest first."""
-    left = replace(SMALL, backlog_by_destination={"a": 2, "b": 30, "c": 0})
+    """Addresses with messages under way at the end of the measurement are listed, the largest first; beside them the
+    copies of all addresses of their destination.
+    """
+    plan = {
+        "addresses": [{"label": label, "destination": to} for label, to in (("a", 0), ("b", 1), ("c", 1))],
+        "destinations": [{"name": "first"}, {"name": "second"}],
+    }
+    counts = {"backlog_by_address": {"a": 2, "b": 30, "c": 1}, "backlog_by_destination": {"first": 2, "second": 31}}
+    left = replace(SMALL, plan=SMALL.plan | plan, **counts)
 
-    assert [row.values for row in tables.backlog(left).rows] == [("b", "30"), ("a", "2")]
+    assert [row.values for row in tables.backlog(left).rows] == [
+        ("b", "30", "second", "31"),
+        ("a", "2", "first", "2"),
+        ("c", "1", "second", "31"),
+    ]
     assert tables.backlog(SMALL) is None
 
 

@@ -90,7 +90,7 @@ def torn(run, name):
     """An answer of a transaction in doubt arrives, and its trigger all the same comes again."""
     killed(run, name)
     doubtful = next(row for row in run.rows("sent", cell=name, settled_ns=None) if row["planned_ns"] is None)
-    taker = next(one for one in run.plans[-1]["handlers"] if doubtful["destination"] in one["subscriptions"])
+    taker = next(one for one in run.plans[-1]["handlers"] if doubtful["address"] in one["addresses"])
     back = back_ns(run, name)
     run.tables["received"].append(
         {column: doubtful[column] for column in (*rd.KEYS, *wr.STAMPED, "body_bytes")}

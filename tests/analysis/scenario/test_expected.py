@@ -22,7 +22,7 @@ from workloads.supply_chain.supply_chain import SupplyChain
 @settings(max_examples=5)
 @given(topologies())
 def test_what_a_perfect_load_sends_is_what_is_expected(topology):
-    """Every message of the recorder, by execution, step, sender and destination, is one of the templates."""
+    """Every message of the recorder, by execution, step, sender and address, is one of the templates."""
     run = workload_run(topology, lengths=Lengths(1, 1, 1))
     plan = run.plans[0]
     cell = CaseRecord(0, None, None, read(ScenarioPlan, plan, "the plan"), SupplyChain(topology))
@@ -32,7 +32,7 @@ def test_what_a_perfect_load_sends_is_what_is_expected(topology):
         one = Execution.of(row["execution"])
         at = one.interaction, one.origin
         most[at] = max(most.get(at, 0), one.number)
-        sent[one.interaction, one.origin, one.number, row["step"], places[row["producer"]], row["destination"]] += 1
+        sent[one.interaction, one.origin, one.number, row["step"], places[row["producer"]], row["address"]] += 1
     made = {
         tuple(row[:-1])
         for row in zip(*(column.to_pylist() for column in templates(cell, most).columns[1:]), strict=True)
@@ -53,11 +53,9 @@ def test_an_audience_is_a_subscriber_or_all_that_share_a_queue(shared):
     topology = CONTROLLED[2].__class__(**{**vars_of(CONTROLLED[2]), "handlers_per_queue": shared})
     plan = workload_run(topology, lengths=Lengths(0.1, 0.1, 0.1)).plans[0]
     cell = CaseRecord(0, None, None, read(ScenarioPlan, plan, "the plan"), SupplyChain(topology))
-    audiences = Counter(
-        destination for destination, _ in {(to, audience) for (to, _), audience in cell.audiences.items()}
-    )
+    audiences = Counter(address for address, _ in {(to, audience) for (to, _), audience in cell.audiences.items()})
 
-    assert {to: one["copies"] for to, one in enumerate(plan["destinations"])} == dict(audiences)
+    assert {to: one["copies"] for to, one in enumerate(plan["addresses"])} == dict(audiences)
 
 
 def vars_of(topology):

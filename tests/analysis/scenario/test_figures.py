@@ -81,26 +81,26 @@ def test_the_course_of_the_run_adds_up(results, rows):
     assert sum(one.received for course in by_step for one in course) == len(rows["received"])
 
 
-def test_what_each_destination_delivered_over_time(results, rows):
+def test_what_each_address_delivered_over_time(results, rows):
     """Every copy is in the slice in which it came, with the percentiles that numpy finds among those of its
-    destination.
+    address.
     """
     result = results["perfect"]
-    names = [one["name"] for one in result.plan["destinations"]]
+    labels = [one["label"] for one in result.plan["addresses"]]
     begin_ns = min(row["begin_ns"] for row in rows["periods"])
-    sent = {(row["producer"], row["position"]): row["destination"] for row in rows["sent"]}
+    sent = {(row["producer"], row["position"]): row["address"] for row in rows["sent"]}
     took = defaultdict(list)
     for row in rows["received"]:
         place = (row["received_ns"] - begin_ns) // (result.slice_s * 10**9) * result.slice_s
-        name = names[sent[row["producer"], row["position"]]]
-        took[name, place].append((row["received_ns"] - row["sent_ns"]) / 1e6)
+        label = labels[sent[row["producer"], row["position"]]]
+        took[label, place].append((row["received_ns"] - row["sent_ns"]) / 1e6)
 
     assert len({begin for _, begin in took}) <= aggregates.SLICES
-    assert {(one.destination, one.begin_s): one.copies for one in result.slices} == {
+    assert {(one.address, one.begin_s): one.copies for one in result.slices} == {
         key: len(of) for key, of in took.items()
     }
     for one in result.slices:
-        of = took[one.destination, one.begin_s]
+        of = took[one.address, one.begin_s]
         assert (one.p50_ms, one.p90_ms) == pytest.approx(np.percentile(of, [50, 90]))
 
 

@@ -71,7 +71,7 @@ def test_what_must_not_be_compared_is_refused(tmp_path, other, changes, words):
 
 
 def _renamed(record):
-    record["destinations"][0]["name"] = "bench.workload.SM9.order"
+    record["addresses"][0]["label"] = "SM9 order"
 
 
 def _unknown(record):
@@ -159,7 +159,7 @@ def _unplanned(run):
         (_hole, "0, 1, 2, ... without a gap"),
         (_stranger, "handler 99 is not in the plan"),
         (_cell, "match no planned cell"),
-        (_producer, "a producer or a destination that is not in the plan"),
+        (_producer, "a producer or an address that is not in the plan"),
         (_order, "does not follow the period before it"),
         (_unplanned, "starts without a planned instant"),
     ],

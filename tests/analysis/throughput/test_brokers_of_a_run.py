@@ -16,9 +16,9 @@ from analysis.throughput.predict import Question
 from tests.support import run_directories as rd
 from tests.support.fit_cells import cell, start_of
 from workloads.messaging import Destination, DestinationKind
+from workloads.selectors import Equals
 from workloads.status import CellStatus, VerdictKind
 from workloads.throughput.flow import PROFILES, Flow, Plan, Subscription, Template
-from workloads.throughput.selectors import Equals
 
 FIRST, SECOND, THIRD = "activemq:5.18.3", "activemq:6.1.7,store=memory", "stomp+ssl://127.0.0.1:61614"
 

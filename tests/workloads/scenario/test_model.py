@@ -10,22 +10,34 @@ from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
 from workloads.messaging import Destination, DestinationKind
-from workloads.scenario.model import MOST_FIELD, MOST_STEPS, Driver, Handler, MessageSpec, Reply, Scenario, splitmix64
+from workloads.scenario.model import (
+    MOST_FIELD,
+    MOST_STEPS,
+    Address,
+    Driver,
+    Handler,
+    HandlerSubscription,
+    MessageSpec,
+    Reply,
+    Scenario,
+    splitmix64,
+)
 
 REQUEST = MessageSpec(0, 0, (0,), (10, 20, 30), persistent=True, transacted=True)
 NEWS = MessageSpec(1, 1, (1,), (40, 50, 60), persistent=False, transacted=False)
 
 #: One place asks, another answers with news to a topic that two handlers hear.
 HANDLERS = (
-    Handler(0, "B1", 0, 0, (0,), transacted=True, durable=False, answers=(Reply(NEWS),)),
-    Handler(1, "A1", 0, 1, (1,), transacted=False, durable=True, answers=()),
-    Handler(2, "A2", 1, 1, (1,), transacted=False, durable=False, answers=()),
+    Handler(0, "B1", 0, 0, (0,), (HandlerSubscription(0),), transacted=True, durable=False, answers=(Reply(NEWS),)),
+    Handler(1, "A1", 0, 1, (1,), (HandlerSubscription(1),), transacted=False, durable=True, answers=()),
+    Handler(2, "A2", 1, 1, (1,), (HandlerSubscription(1),), transacted=False, durable=False, answers=()),
 )
 DRIVER = Driver(3, "A1", 0, REQUEST, 4.0, 0.5, 1000, ((0, 0), (0, 0)), (2**62, 2**63))
 SMALL = Scenario(
     "small",
     ("request", "news"),
     (Destination(DestinationKind.QUEUE, "asked"), Destination(DestinationKind.TOPIC, "told")),
+    (Address("B request", 0), Address("A news", 1)),
     HANDLERS,
     (DRIVER,),
 )

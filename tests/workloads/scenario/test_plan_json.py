@@ -17,7 +17,7 @@ from workloads.supply_chain.topology import vertical
 
 
 def test_a_cells_entry_is_json_and_says_what_was_to_run():
-    """Destinations with the copies of a message, handlers and drivers by number, and how the cell was run."""
+    """Addresses with the copies of a message, handlers and drivers by number, and how the cell was run."""
     model = SupplyChain(vertical(5))
 
     record = json.loads(
@@ -39,20 +39,38 @@ def test_a_cells_entry_is_json_and_says_what_was_to_run():
     )
 
     assert set(record) == {
-        *("experiment", "cell", "workload", "topology", "base", "consumption", "transactions", "arrivals", "seed"),
-        *("lengths", "repeat", "killed", "steps", "destinations", "handlers", "drivers"),
+        *(
+            "experiment",
+            "cell",
+            "workload",
+            "topology",
+            "configuration",
+            "base",
+            "consumption",
+            "transactions",
+            "arrivals",
+            "seed",
+        ),
+        *("lengths", "repeat", "killed", "steps", "destinations", "addresses", "handlers", "drivers"),
     }
     assert (record["experiment"], record["workload"], record["cell"]) == ("specjms2007",) * 2 + ("vertical-b0005",)
     assert (record["consumption"], record["transactions"], record["arrivals"]) == ("strict", "send-only", "constant")
     assert (record["base"], record["seed"], record["repeat"], record["killed"]) == (5, 3, True, False)
     assert record["lengths"] == {"name": "short", "warm_up_s": 30, "measurement_s": 90, "drain_s": 60}
-    assert SupplyChain.from_json(record["topology"]) == model
+    assert SupplyChain.from_json(record["topology"], record["configuration"]) == model
     assert record["steps"] == [step.message for step in model.steps]
-    assert len(record["destinations"]) == 56 + 103
-    assert record["destinations"][-1] == {"kind": "topic", "name": "bench.workload.HQ.creditCardHL", "copies": 10}
+    assert len(record["destinations"]) == len(record["addresses"]) == 56 + 103
+    assert record["destinations"][-1] == {"kind": "topic", "name": "bench.workload.HQ.creditCardHL"}
+    assert record["addresses"][-1] == {
+        "label": "HQ creditCardHL",
+        "destination": 158,
+        "properties": {},
+        "copies": 10,
+        "rejections": 0,
+    }
     assert [one["number"] for one in record["handlers"] + record["drivers"]] == list(range(model.connections))
     assert set(record["handlers"][0]) == {
-        *("number", "place", "sender", "step", "subscriptions", "transacted", "durable")
+        *("number", "place", "sender", "step", "addresses", "subscriptions", "transacted", "durable")
     }
     assert set(record["drivers"][0]) == {"number", "place", "sender", "step", "rate_per_s"}
     assert sum(one["rate_per_s"] for one in record["drivers"]) == pytest.approx(

@@ -39,7 +39,8 @@ def collected(tmp_path_factory):
     """What `--co` lists, of everything and of selections."""
     results = tmp_path_factory.mktemp("collected") / "results"
     collecting = ("workloads", "--co", "-q", *REFERENCE)
-    everything = command(sys.executable, "-c", SHOW_HEAVY, *collecting, "--starts", "2", results=results)
+    whole = ("-k", "specjms2007", "--starts", "2")
+    everything = command(sys.executable, "-c", SHOW_HEAVY, *collecting, *whole, results=results)
     selections = {words: within(*collecting, "-k", words, "--repeat", results=results) for words in SELECTED}
     return {"everything": everything} | selections
 
@@ -175,7 +176,7 @@ class Item:
 @pytest.mark.parametrize(
     ("given", "case", "why"),
     [
-        ({"freeform": "OWN"}, VERTICAL, r"--freeform describes the freeform topology, which was not selected"),
+        ({"freeform": "OWN"}, VERTICAL, r"--freeform is for the case freeform, which was not selected: -k freeform"),
         ({"find_base": True}, RECOVERABILITY, r"--find-base searches for a BASE, and recovery has no figure"),
         ({"find_base": True, "starts": 2}, VERTICAL, r"one search per session.*vertical-b0005 on reference, start 2"),
         ({"find_base": True, "broker": ["reference", "reference:lose=9"]}, VERTICAL, r"start 1, vertical-b0005 on ref"),

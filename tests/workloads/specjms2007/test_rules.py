@@ -19,7 +19,7 @@ BOTH = frozenset((DestinationKind.QUEUE, DestinationKind.TOPIC))
 KEPT = Conduct(
     published=True, one_host=False, by_url=False, reference=False, store="sync=always: synced", synced=True,
     atomic=True, killed=False, lengths_s=LENGTHS, consumption=Consumption.STRICT, transactions=Transactions.FULL,
-    arrivals=ArrivalProcess.CONSTANT, transacted=True, persistent=BOTH, crash_marked=BOTH,
+    arrivals=ArrivalProcess.CONSTANT, transacted=True, kept=BOTH, crash_marked=BOTH,
 )  # fmt: skip
 
 
@@ -96,7 +96,7 @@ def test_every_departure_has_its_own_words_and_section(changes, words):
     "changes",
     [
         {"transacted": False, "transactions": Transactions.NONE, "atomic": False},
-        {"persistent": frozenset(), "synced": False, "crash_marked": frozenset()},
+        {"kept": frozenset(), "synced": False, "crash_marked": frozenset()},
     ],
 )
 def test_what_no_message_needs_is_no_deviation(changes):

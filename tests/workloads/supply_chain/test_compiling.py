@@ -32,39 +32,39 @@ class Engine:
         self.rows = rows
         self.consumers: dict[int, list[Handler]] = defaultdict(list)
         for handler in rows.handlers:
-            for number in handler.subscriptions:
+            for number in handler.addresses:
                 self.consumers[number].append(handler)
         self.turns = Counter()
 
     def run(self, driver: Driver, start: int) -> tuple[list, list]:
-        """(step, place, destination, bytes) sent, and (step, place, destination) received."""
+        """(step, place, address, bytes) sent, and (step, place, address) received."""
         fields, size = driver.fields[start % len(driver.fields)], driver.column(start)
         sent, received = [], []
         under_way: deque[tuple[MessageSpec, int]] = deque()
 
         def send(producer: Handler | Driver, outgoing: MessageSpec) -> None:
-            destination = outgoing.destinations[fields[outgoing.field]]
-            sent.append((outgoing.step, producer.place, destination, outgoing.body_bytes[size]))
+            address = outgoing.addresses[fields[outgoing.field]]
+            sent.append((outgoing.step, producer.place, address, outgoing.body_bytes[size]))
             under_way.append((outgoing, producer.sender))
 
         send(driver, driver.outgoing)
         while under_way:
             outgoing, sender = under_way.popleft()
-            destination = outgoing.destinations[fields[outgoing.field]]
-            for handler in self.takers(destination):
-                received.append((handler.step, handler.place, destination))
+            address = outgoing.addresses[fields[outgoing.field]]
+            for handler in self.takers(address):
+                received.append((handler.step, handler.place, address))
                 assert handler.step == outgoing.step
                 for answer in handler.answers:
                     if answer.only_from is None or fields[answer.only_from] == sender:
                         send(handler, answer.outgoing)
         return sent, received
 
-    def takers(self, destination: int) -> list[Handler]:
-        consumers = self.consumers[destination]
-        if self.rows.destinations[destination].kind is DestinationKind.TOPIC:
+    def takers(self, address: int) -> list[Handler]:
+        consumers = self.consumers[address]
+        if self.rows.destinations[self.rows.addresses[address].destination].kind is DestinationKind.TOPIC:
             return consumers
-        self.turns[destination] += 1
-        return [consumers[self.turns[destination] % len(consumers)]]
+        self.turns[address] += 1
+        return [consumers[self.turns[address] % len(consumers)]]
 
 
 def receivers(topology: Topology, step: MessageType, execution: Execution) -> list[str]:
@@ -97,7 +97,8 @@ def check_chains(topology: Topology, most: int) -> None:
                 assert places == dict.fromkeys(receivers(topology, step, execution), copies)
                 assert {octets for got, *_, octets in sent if got == number} == {sizes.body_bytes(step.message)[size]}
                 where = topology.destinations(step)[assign(topology, execution)[step.receiver]]
-                assert {rows.destinations[place] for got, _, place, _ in sent if got == number} == {where}
+                found = {rows.addresses[place].destination for got, _, place, _ in sent if got == number}
+                assert {rows.destinations[place] for place in found} == {where}
 
 
 @settings(max_examples=50)
@@ -132,7 +133,10 @@ def test_rows_are_those_of_the_tables(topology):
         location = Location(step.receiver.role, one.sender)
         consumed = [topology.destinations(step)[index] for index in topology.consumed(step, location)]
         assert (one.place, one.transacted, one.durable) == (str(location), step.mode.transacted, step.mode.durable)
-        assert [rows.destinations[number] for number in one.subscriptions] == consumed
+        assert [rows.destinations[each.destination] for each in one.subscriptions] == consumed
+        assert [rows.addresses[number].destination for number in one.addresses] == [
+            each.destination for each in one.subscriptions
+        ]
     assert Counter((one.place, rows.steps[one.outgoing.step], one.rate_per_s) for one in rows.drivers) == {
         (
             str(location),
@@ -151,9 +155,12 @@ def test_rows_are_those_of_the_tables(topology):
         for one in outgoing:
             mode = steps[rows.steps[one.step]].mode
             assert (one.persistent, one.transacted) == (mode.persistent, mode.transacted)
-    consumed = {number for handler in rows.handlers for number in handler.subscriptions}
-    assert consumed == set(range(len(rows.destinations)))
-    assert all(len(handler.subscriptions) == len(set(handler.subscriptions)) for handler in rows.handlers)
+    consumed = {number for handler in rows.handlers for number in handler.addresses}
+    assert consumed == set(range(len(rows.addresses))) == set(range(len(rows.destinations)))
+    assert all(len(handler.addresses) == len(set(handler.addresses)) for handler in rows.handlers)
+    assert not rows.filtered
+    assert set(rows.rejections) == {0}
+    assert {address.properties for address in rows.addresses} == {()}
 
 
 def check_rates(topology: Topology) -> None:
@@ -259,7 +266,7 @@ def test_rates_and_copies_give_the_traffic_computed(topology):
     rows = compile_scenario(topology)
     received: Counter[str] = Counter()
     for driver in rows.drivers:
-        places = (driver.outgoing.destinations[fields[driver.outgoing.field]] for fields in driver.fields)
+        places = (driver.outgoing.addresses[fields[driver.outgoing.field]] for fields in driver.fields)
         copies = Fraction(sum(rows.fan_out[place] for place in places), len(driver.fields))
         received[rows.steps[driver.outgoing.step]] += Fraction(driver.rate_per_s) * copies
     expected = {row.step.message: row.volume.received_per_s for row in by_interaction(topology) if not row.step.after}

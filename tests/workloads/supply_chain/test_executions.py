@@ -86,7 +86,7 @@ def test_casts_are_locations_that_exist_and_repeat(topology, number, data):
 
     assert parts[INTERACTIONS[interaction].starter] == origin
     for step in topology.interactions[interaction].script.steps:
-        assert 0 <= parts[step.receiver] < len(topology.destinations(step))
+        assert 0 <= parts[step.receiver] < len(topology.receivers(step))
         assert step.sender in parts
     assert parts == assign(topology, Execution(interaction, origin, number + assignment_period(topology, interaction)))
 

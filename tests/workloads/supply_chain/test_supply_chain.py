@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.oracles import column, counts
 from tests.workloads.supply_chain.topologies import CONTROLLED, own_topologies, topologies
 from workloads.scenario.execution import Execution
-from workloads.scenario.workload import Address
+from workloads.scenario.workload import AddressKey
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Topology, horizontal, vertical
 
@@ -49,7 +49,7 @@ def test_messages_repeat_after_a_period(topology, number, data):
         execution.interaction, execution.origin, number + model.interactions[execution.interaction].period
     )
 
-    def without_sizes(of: Execution) -> list[tuple[Address, int]]:
+    def without_sizes(of: Execution) -> list[tuple[AddressKey, int]]:
         return [(one.address, one.sender) for one in model.expected(of)]
 
     assert without_sizes(execution) == without_sizes(later)
@@ -58,11 +58,12 @@ def test_messages_repeat_after_a_period(topology, number, data):
 @settings(max_examples=30)
 @given(own_topologies())
 def test_the_model_is_that_of_its_scenario(topology):
-    """Addresses, destinations, copies and numbers of connections are those that the engine has."""
+    """Addresses, copies and numbers of connections are those that the engine has."""
     model = SupplyChain(topology)
     scenario = model.scenario
 
-    assert model.destinations == scenario.destinations
+    labels = [f"{model.party(address)} {model.steps[address.step].message}" for address in model.addresses]
+    assert labels == [address.label for address in scenario.addresses]
     assert [step.message for step in model.steps] == list(scenario.steps)
     assert tuple(len(model.audience(address)) for address in model.addresses) == scenario.fan_out
     assert (model.handlers, model.connections) == (len(scenario.handlers), scenario.connections)
@@ -70,7 +71,7 @@ def test_the_model_is_that_of_its_scenario(topology):
     heard = {
         (handler, address) for address in model.addresses for group in model.audience(address) for handler in group
     }
-    assert heard == {(one.number, model.addresses[to]) for one in scenario.handlers for to in one.subscriptions}
+    assert heard == {(one.number, model.addresses[to]) for one in scenario.handlers for to in one.addresses}
 
 
 def test_a_reply_depends_on_the_sender_where_the_tables_say_so():
@@ -95,9 +96,9 @@ def test_places_have_names():
     model = SupplyChain(vertical(1))
     names = [step.message for step in model.steps]
 
-    assert model.party(Address(names.index("order"), 1)) == "DC2"
-    assert model.party(Address(names.index("callForOffers"), 2)) == "PF3"
-    assert model.party(Address(names.index("priceUpdate"), 0)) == "HQ"
+    assert model.party(AddressKey(names.index("order"), 1)) == "DC2"
+    assert model.party(AddressKey(names.index("callForOffers"), 2)) == "PF3"
+    assert model.party(AddressKey(names.index("priceUpdate"), 0)) == "HQ"
     assert model.origin(Execution(1, 4, 0)) == "SM5"
     assert dict(model.facts)["product families"] == "100, 50 of them at each supplier"
 

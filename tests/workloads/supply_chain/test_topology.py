@@ -139,8 +139,8 @@ def check_destinations(topology: Topology) -> None:
     consumers: dict[object, list[str]] = {}
     scenario = compile_scenario(topology)
     for handler in scenario.handlers:
-        for number in handler.subscriptions:
-            consumers.setdefault(scenario.destinations[number], []).append(handler.place)
+        for subscription in handler.subscriptions:
+            consumers.setdefault(scenario.destinations[subscription.destination], []).append(handler.place)
     destinations = {one: step for step in topology.steps for one in topology.destinations(step)}
 
     assert set(consumers) == set(destinations)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from workloads.errors import WorkloadError
 from workloads.messaging import Destination, DestinationKind
 from workloads.schema import ANCHOR
+from workloads.selectors import Equals
 from workloads.throughput.blocks import ANCHOR_GRADES, FEWEST_ANCHORS, FEWEST_CELLS, Block, BlockCell, anchor, compose
 from workloads.throughput.flow import PROFILES, Flow, Plan, Subscription, Template
-from workloads.throughput.selectors import Equals
 
 TODAY = PROFILES["today"]
 

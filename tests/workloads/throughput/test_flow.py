@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
 from workloads.messaging import MOST_BODY_BYTES, AckMode, Destination, DestinationKind
+from workloads.selectors import And, Equals, IsNull, Or
 from workloads.throughput.flow import (
     CORRELATION_ID,
     PROFILES,
@@ -24,7 +25,6 @@ from workloads.throughput.flow import (
     factorial,
 )
 from workloads.throughput.load_shape import SyncPublishers
-from workloads.throughput.selectors import And, Equals, IsNull, Or
 
 TODAY = PROFILES["today"]
 

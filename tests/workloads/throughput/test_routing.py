@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
 from workloads.messaging import Destination, DestinationKind
+from workloads.selectors import And, Between, Equals, In, IsNull, Like, Or
 from workloads.throughput.flow import PROFILES, Flow, Plan, Subscription, Template
 from workloads.throughput.routing import binding_key, conditions, routing_key
-from workloads.throughput.selectors import And, Between, Equals, In, IsNull, Like, Or
 
 BY_KEY, BY_HEADERS = (Destination(kind, "d") for kind in (DestinationKind.KEY, DestinationKind.HEADERS))
 WORDS = st.text("ab0-", min_size=1, max_size=2)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
-from workloads.throughput.selectors import And, Between, Equals, In, IsNull, Like, Or, all_of, parse
+from workloads.selectors import And, Between, Equals, In, IsNull, Like, Or, all_of, parse
 
 NAMES = st.sampled_from(["P1", "P2", "_x", "$y", "and_", "ORder"])
 VALUES = st.sampled_from(["", "#0", "it's", "''", "a = 'b'", ") OR (", " ", "ñ\n\\"]) | st.text(max_size=5)

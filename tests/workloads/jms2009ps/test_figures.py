@@ -1,0 +1,282 @@
+"""The counts: those of the published scenarios and of every target destination, and formulas in any configuration."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.workloads.jms2009ps.configurations import BASES, COMBINATIONS, configurations, uniform
+from workloads.jms2009ps.configuration import read
+from workloads.jms2009ps.figures import count, evaluate, figures_json
+from workloads.jms2009ps.parameters import MESSAGES, SubscriptionType, TargetDestination
+from workloads.jms2009ps.scenarios import SCENARIOS
+from workloads.jms2009ps.targets import bare_name
+from workloads.messaging import DestinationKind
+from workloads.selectors import parse
+from workloads.supply_chain.interactions import Participant, Role
+
+LM, MT, INTERACTION, LT, LI, CENTRAL = TargetDestination
+IN, OR, SET, TOPIC = SubscriptionType
+
+#: The tables are printed with four decimals.
+PRINTED = 5e-5
+
+#: Vertical, no queues: topics, subscriptions, filters, most on a topic; filters, rejected and terms per message sent
+#: (terms of OR apart); share of the busiest topic; unmatched durable per second and BASE. Computed by hand from the
+#: tables, independently of this suite's code.
+VERTICAL = {
+    (LM, TOPIC): (159, 336, 0, 10, 0, 0, 0, None, 40.4, "HQ1_StatInfoSMT", 0),
+    (LM, IN): (60, 91, 5, 10, 0.0747, 0.0373, 0.0747, 2.8185, 40.4, "HQ1_StatInfoSMT", 0.53),
+    (LM, SET): (60, 336, 250, 250, 3.7331, 3.6958, 3.7331, None, 40.4, "HQ1_StatInfoSMT", 52.8),
+    (MT, IN): (19, 91, 91, 10, 3.5736, 2.3655, 3.6483, 6.3921, 40.4, "HQ_StatInfoSMT", 33.8),
+    (MT, SET): (19, 336, 336, 250, 7.2321, 6.0239, 10.9652, None, 40.4, "HQ_StatInfoSMT", 86.1),
+    (INTERACTION, IN): (7, 91, 91, 27, 13.6477, 12.4395, 15.7678, 18.5116, 40.4, "Interaction5_T", 147.6),
+    (INTERACTION, SET): (7, 336, 336, 268, 48.4029, 47.1947, 65.1567, None, 40.4, "Interaction5_T", 591.9),
+    (LT, IN): (4, 91, 91, 39, 30.0184, 28.8102, 52.5649, 55.3088, 52.3, "HQ_T", 137.1),
+    (LT, SET): (4, 336, 336, 284, 158.1002, 156.8920, 312.3869, None, 52.3, "HQ_T", 253.9),
+    (LI, IN): (18, 91, 91, 39, 22.4719, 21.2637, 22.5465, 25.2904, 52.3, "HQ1_T", 29.3),
+    (LI, SET): (18, 336, 336, 284, 150.5537, 149.3455, 154.2868, None, 52.3, "HQ1_T", 146.1),
+    (CENTRAL, IN): (1, 91, 91, 91, 91, 89.7918, 143.5649, 146.3088, 100, "T", 488.0),
+    (CENTRAL, SET): (1, 336, 336, 336, 336, 334.7918, 648.3869, None, 100, "T", 2275),
+}
+
+
+@pytest.mark.parametrize(("target", "subscription_type"), COMBINATIONS)
+def test_the_vertical_topology_without_queues(target, subscription_type):
+    """Each target destination with each subscription type; OR is IN but for the terms."""
+    row = VERTICAL[target, IN if subscription_type is OR else subscription_type]
+    topics, subscribed, filters, most, evaluated, rejected, terms, terms_of_or, percent, busiest, unmatched = row
+    found = figures_json(uniform(target, subscription_type, queue=False), 1)
+
+    assert (found["queues"], found["topics"], found["topic_subscriptions"]) == (0, topics, subscribed)
+    assert (found["filters"], found["most_subscriptions_per_topic"]) == (filters, most)
+    assert found["filters_per_message"] == pytest.approx(evaluated, abs=PRINTED)
+    assert found["rejected_per_message"] == pytest.approx(rejected, abs=PRINTED)
+    assert found["terms_per_message"] == pytest.approx(terms_of_or if subscription_type is OR else terms, abs=PRINTED)
+    assert found["busiest_topic"]["messages_percent"] == pytest.approx(percent, abs=0.05)
+    assert found["busiest_topic"]["name"] == busiest
+    assert found["unmatched_durable_per_s"] == pytest.approx(unmatched, rel=2e-3, abs=5e-3)
+
+
+#: Vertical, queues wherever there is one consumer: filters per message sent.
+WITH_QUEUES = {
+    (LM, TOPIC): 0,
+    (LM, IN): 0.0747,
+    (MT, IN): 0.2811,
+    (MT, SET): 3.9395,
+    (INTERACTION, IN): 0.2811,
+    (INTERACTION, SET): 3.9395,
+    (LT, IN): 1.2450,
+    (LT, SET): 9.9603,
+    (LI, IN): 1.2450,
+    (LI, SET): 9.9603,
+    (CENTRAL, IN): 1.2450,
+    (CENTRAL, SET): 9.9603,
+}
+
+
+@pytest.mark.parametrize(("target", "subscription_type"), WITH_QUEUES)
+def test_the_vertical_topology_with_queues(target, subscription_type):
+    """Filters are on the topics that remain: calls for offers and the three messages to all supermarkets."""
+    found = figures_json(uniform(target, subscription_type, queue=True), 1)
+    topics = {LM: 103 if subscription_type is TOPIC else 4, MT: 4, INTERACTION: 4, LT: 1, LI: 1, CENTRAL: 1}
+
+    assert (found["queues"], found["queue_consumers"], found["topics"]) == (56, 56, topics[target])
+    assert found["topic_subscriptions"] == (35 if subscription_type is IN else 280)
+    assert found["filters_per_message"] == pytest.approx(WITH_QUEUES[target, subscription_type], abs=PRINTED)
+
+
+#: By BASE: subscriptions with IN and with SET; filters per message sent with IN, for three target destinations.
+HORIZONTAL = {
+    5: (46, 54, {MT: 2.4525, LI: 14.1784, CENTRAL: 46}),
+    10: (88, 104, {MT: 4.0082, LI: 23.0262, CENTRAL: 88}),
+    100: (860, 1020, {MT: 32.5386, LI: 46.0231, CENTRAL: 860}),
+}
+
+
+@pytest.mark.parametrize("base", HORIZONTAL)
+def test_the_horizontal_topology(base):
+    """Subscriptions, and filters per message, grow with the number of locations."""
+    of_in, of_set, evaluated = HORIZONTAL[base]
+    for target, expected in evaluated.items():
+        found = figures_json(uniform(target, IN, queue=False, topology="horizontal"), base)
+        assert found["topic_subscriptions"] == of_in
+        assert found["filters_per_message"] == pytest.approx(expected, abs=PRINTED)
+    found = figures_json(uniform(MT, SET, queue=False, topology="horizontal"), base)
+    assert found["topic_subscriptions"] == of_set
+
+
+#: By scenario: queues, topics, subscriptions to topics, filters; filters per message, and per second at BASE 5 and 100.
+OF_SCENARIOS = {
+    1: (56, 103, 280, 0, 0, 0, 0),
+    2: (0, 19, 91, 91, 3.5736, 255.28, 5105.5),
+    3: (0, 1, 91, 91, 91, 6500.40, 130008.1),
+}
+
+
+@pytest.mark.parametrize("number", SCENARIOS)
+def test_scenarios(number):
+    """Handlers, drivers and messages are the same in all three; BASE changes the rates only."""
+    queues, topics, subscribed, filters, evaluated, *evaluated_per_s = OF_SCENARIOS[number]
+    for base, filters_per_s in zip((5, 100), evaluated_per_s, strict=True):
+        found = figures_json(SCENARIOS[number], base)
+        assert (found["queues"], found["topics"], found["topic_subscriptions"]) == (queues, topics, subscribed)
+        assert found["filters"] == filters
+        assert found["filters_per_message"] == pytest.approx(evaluated, abs=PRINTED)
+        assert found["filters_per_s"] == pytest.approx(filters_per_s, abs=0.05)
+        assert (found["event_handlers"], found["drivers"], found["connections"]) == (91, 35, 126)
+        assert found["sent_per_s"] == pytest.approx(71.4330 * base / 5, abs=PRINTED * base)
+        assert found["received_per_s"] == pytest.approx(86.3026 * base / 5, abs=PRINTED * base)
+
+
+@pytest.mark.parametrize(
+    ("number", "mix"),
+    [
+        (1, {"a": 14.19, "b": 5.99, "c": 39.09, "d": 40.74}),  # Table 5 of Sachs et al. 2009
+        (2, {"a": 53.28, "b": 46.72, "c": 0, "d": 0}),
+        (3, {"a": 53.28, "b": 46.72, "c": 0, "d": 0}),
+    ],
+)
+def test_message_mix(number, mix):
+    """What was point-to-point is publish/subscribe where there are no queues."""
+    assert figures_json(SCENARIOS[number], 5)["message_mix_percent"] == pytest.approx(mix, abs=0.01)
+
+
+MIXED = """
+[interaction_1]
+queue = false
+target_destination = "Interaction"
+"""
+
+
+def test_a_mixed_configuration():
+    """One interaction on a topic of its own, everything else as in the first scenario."""
+    found = figures_json(read(MIXED, "mixed.toml"), 1)
+
+    assert (found["queues"], found["topics"], found["topic_subscriptions"], found["filters"]) == (29, 104, 307, 27)
+    assert found["filters_per_message"] == pytest.approx(8.6395, abs=PRINTED)
+    assert found["messages"]["order"] == {
+        "destinations": ["Interaction1_T"],
+        "properties": ["TargetLocationID", "MessageType"],
+        "selectors": ["TargetLocationID = 'DC1' AND MessageType = 'order'"],
+    }
+    assert found["messages"]["invoice"] == {"destinations": ["HQ1_InvoiceQ"], "properties": [], "selectors": []}
+
+
+def test_messages_of_a_configuration():
+    """Where each message goes, what its producer sets, and the selectors of the first consumer."""
+    found = figures_json(uniform(MT, SET, queue=False), 1)["messages"]
+
+    assert found["callForOffers"]["destinations"] == ["HQ_CallForOffersT"]
+    assert found["callForOffers"]["properties"] == ["TargetLocationID", "ProductFamily"]
+    assert len(found["callForOffers"]["selectors"]) == 50
+    assert found["callForOffers"]["selectors"][0] == "TargetLocationID = 'HQ1' AND ProductFamily = 'PF1'"
+    assert list(found) == list(MESSAGES)
+    assert len(figures_json(SCENARIOS[1], 1)["messages"]["callForOffers"]["destinations"]) == 100
+
+
+def per_supplier(configuration, topology):
+    """Subscriptions of a supplier to calls for offers."""
+    several = configuration.parameters["callForOffers"].subscription_type in (SET, TOPIC)
+    return topology.families_per_supplier if several else 1
+
+
+@settings(deadline=None, max_examples=30)
+@given(configuration=configurations(), base=st.sampled_from(BASES))
+def test_counts_by_formula(configuration, base):
+    """Destinations, consumers and filters follow from the numbers of locations, by message."""
+    topology = configuration.at(base)
+    found = count(configuration, topology)
+    queues, topics = found.of_kind(DestinationKind.QUEUE), found.of_kind(DestinationKind.TOPIC)
+    places = {step.message: topology.locations[step.receiver.role] for step in MESSAGES.values()}
+    on_queue = [message for message, row in configuration.parameters.items() if row.queue]
+    on_topic = [message for message in MESSAGES if message not in on_queue]
+    each = {message: per_supplier(configuration, topology) if message == "callForOffers" else 1 for message in on_topic}
+    filtered = [
+        message
+        for message in on_topic
+        if configuration.parameters[message].target_destination is not LM
+        or (message == "callForOffers" and configuration.parameters[message].subscription_type is not TOPIC)
+    ]
+
+    assert len(queues) == sum(places[message] for message in on_queue)
+    assert sum(row.subscriptions for row in queues) == configuration.handlers_per_queue * len(queues)
+    assert sum(row.subscriptions for row in topics) == sum(places[message] * each[message] for message in on_topic)
+    assert sum(row.filters for row in topics) == sum(places[message] * each[message] for message in filtered)
+    assert sum(row.filters for row in queues) == 0
+    assert sum(row.sent_per_s for row in found.destinations) == found.sent_per_s
+    assert sum(row.filters * row.sent_per_s for row in found.destinations) == found.filters.evaluated_per_s
+    assert topology.handlers == sum(row.subscriptions for row in queues) + sum(places[message] for message in on_topic)
+
+
+@settings(deadline=None, max_examples=30)
+@given(configuration=configurations(), base=st.sampled_from(BASES))
+def test_what_is_received_is_what_passes(configuration, base):
+    """A message on a topic is received by each subscription that has no filter or whose filter does not reject it; on a
+    queue, once."""
+    topology = configuration.at(base)
+    found = count(configuration, topology)
+    copies_per_s = sum(
+        row.sent_per_s * (1 if row.destination.kind is DestinationKind.QUEUE else row.subscriptions)
+        for row in found.destinations
+    )
+
+    assert copies_per_s - found.filters.rejected_per_s == found.received_per_s
+    assert found.filters.terms_per_s >= found.filters.evaluated_per_s >= found.filters.rejected_per_s
+    assert found.filters.unmatched_durable_per_s <= found.filters.rejected_per_s
+
+
+@pytest.mark.parametrize("number", SCENARIOS)
+@pytest.mark.parametrize("topology", ["vertical", "horizontal"])
+def test_destinations_add_up(number, topology):
+    """The rows of the destinations have the sums that stand above them."""
+    text = f'scenario = {number}\ntopology = "{topology}"'
+    found = figures_json(read(text, "own.toml"), 7)
+    rows = found["destinations"]
+    topics, queues = ([row for row in rows if row["kind"] == kind] for kind in ("topic", "queue"))
+
+    assert (len(queues), len(topics)) == (found["queues"], found["topics"])
+    assert sum(row["subscriptions"] for row in topics) == found["topic_subscriptions"]
+    assert sum(row["subscriptions"] for row in queues) == found["queue_consumers"]
+    assert sum(row["filters"] for row in rows) == found["filters"]
+    assert sum(row["sent_per_s"] for row in rows) == pytest.approx(found["sent_per_s"], rel=1e-12)
+
+
+def test_competing_handlers_are_those_of_queues():
+    """A subscription to a topic has one handler; several would each get a copy."""
+    found = figures_json(read("handlers_per_queue = 3\n[interaction_1]\nqueue = false", "own.toml"), 1)
+
+    assert (found["queues"], found["queue_consumers"]) == (29, 87)
+    assert found["event_handlers"] == 87 + 27 + 35
+    assert found["connections"] == found["event_handlers"] + 35
+
+
+#: A selector, properties, and the comparisons until the verdict.
+COMPARISONS = [
+    ("a = '1'", {"a": "1"}, (True, 1)),
+    ("a = '1' AND b = '2'", {}, (False, 1)),
+    ("a = '1' AND b = '2'", {"a": "1"}, (False, 2)),
+    ("a = '1' OR a = '2' OR a = '3'", {"a": "2"}, (True, 2)),
+    ("a IN ('1', '2', '3')", {"a": "3"}, (True, 1)),
+    ("a = '1' AND (b = '1' OR b = '2')", {"a": "1", "b": "2"}, (True, 3)),
+    ("a = '1' AND (b = '1' OR b = '2')", {"a": "1", "b": "3"}, (False, 3)),
+]
+
+
+@pytest.mark.parametrize(("text", "properties", "expected"), COMPARISONS)
+def test_terms_until_the_verdict(text, properties, expected):
+    """From left to right, to the first that decides; a list is one."""
+    assert evaluate(parse(text), properties) == expected
+
+
+def test_the_headquarters_as_a_whole_have_the_name_of_the_first():
+    """With several instances, what all supermarkets receive is on the topic of the first, and each has its own."""
+    configuration = uniform(LI, IN, queue=False, topology="horizontal")
+    topology = configuration.at(21)
+    found = {bare_name(row.destination): row.subscriptions for row in count(configuration, topology).destinations}
+    to_headquarters = sum(step.receiver is Participant.HQ for step in MESSAGES.values())
+
+    assert topology.locations[Role.HQ] == 2
+    assert found["HQ2_T"] == to_headquarters == 4
+    assert found["HQ1_T"] == to_headquarters + topology.locations[Role.SP] + 3 * topology.locations[Role.SM]

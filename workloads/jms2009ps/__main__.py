@@ -1,0 +1,160 @@
+"""`python -m workloads.jms2009ps`: what a configuration amounts to, without running anything.
+
+The only module of this package that reads a file and prints; `figures` does the arithmetic.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tabulate import tabulate
+
+from workloads.errors import WorkloadError
+from workloads.jms2009ps import DISCLAIMER
+from workloads.jms2009ps.configuration import read
+from workloads.jms2009ps.figures import figures_json
+from workloads.jms2009ps.parameters import PARAMETERS, Configuration
+from workloads.jms2009ps.scenarios import SCENARIOS
+from workloads.supply_chain.topology import CONTROLLED
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit code: 0 printed; 2 refused, with the reason on standard error."""
+    options = _parser().parse_args(arguments)
+    try:
+        configuration = _configuration(options.scenario, options.configuration, options.topology)
+        record = {"disclaimer": DISCLAIMER, **figures_json(configuration, options.base)}
+    except WorkloadError as error:
+        sys.stderr.write(f"workloads.jms2009ps: {error}\n")
+        return 2
+    sys.stdout.write((json.dumps(record, indent=2, allow_nan=False) if options.json else _text(record)) + "\n")
+    return 0
+
+
+def _configuration(scenario: int | None, file: Path | None, topology: str | None) -> Configuration:
+    if scenario is not None:
+        return replace(SCENARIOS[scenario], topology=topology or SCENARIOS[scenario].topology)
+    if file is None:
+        raise AssertionError("the parser asks for one of the two")
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise WorkloadError(f"--configuration {file}: cannot be read: {error}") from None
+    return read(text, file.name, topology)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m workloads.jms2009ps",
+        description="Compute destinations, subscriptions and filters of a configuration; runs nothing.",
+    )
+    chosen = parser.add_mutually_exclusive_group(required=True)
+    chosen.add_argument("--scenario", type=int, choices=tuple(SCENARIOS), help="a scenario of the paper")
+    chosen.add_argument("--configuration", type=Path, metavar="FILE.toml", help="your own configuration")
+    parser.add_argument(
+        "--topology", choices=tuple(CONTROLLED), help="what BASE scales (the configuration's, or vertical)"
+    )
+    parser.add_argument("--base", type=_base, default=1, metavar="N", help="the scaling factor (1)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def _base(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) >= 1:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
+
+
+def _text(record: dict[str, Any]) -> str:
+    return "\n\n".join(
+        (
+            record["disclaimer"],
+            _summary_text(record),
+            _parameters_text(record),
+            _messages_text(record),
+            _destinations_text(record),
+        )
+    )
+
+
+def _summary_text(record: dict[str, Any]) -> str:
+    places = ", ".join(f"{number} {role}" for role, number in record["locations"].items())
+    mix = ", ".join(f"{group} {share:.2f} %" for group, share in record["message_mix_percent"].items())
+    busiest = record["busiest_topic"]
+    return (
+        f"{record['configuration']}, {record['topology']}, BASE {record['base']}: {places}\n"
+        f"{record['queues']} queues with {record['queue_consumers']} consumers, {record['topics']} topics with "
+        f"{record['topic_subscriptions']} subscriptions, {record['filters']} of them with a filter; "
+        f"{record['event_handlers']} event handlers and {record['drivers']} drivers on {record['connections']} "
+        f"connections\n"
+        f"messages: {record['sent_per_s']:,.2f} sent/s, {record['received_per_s']:,.2f} received/s ({mix})\n"
+        f"filters: {record['filters_per_s']:,.2f} evaluated/s, {record['filters_per_message']:.4f} per message sent, "
+        f"of which {record['rejected_per_message']:.4f} reject it; {record['terms_per_message']:.4f} terms\n"
+        f"durable subscriptions: {record['unmatched_durable_per_s']:,.2f} stored messages/s are rejected by a filter\n"
+        f"busiest topic: {busiest['name']}, {busiest['messages_percent']:.1f} % of the messages sent"
+    )
+
+
+def _parameters_text(record: dict[str, Any]) -> str:
+    rows = [
+        [message, *(_shown(values[name]) for name in PARAMETERS)] for message, values in record["parameters"].items()
+    ]
+    return _table("Parameters (92 values; - no such parameter)", ["message", *PARAMETERS], rows)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "-"
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _messages_text(record: dict[str, Any]) -> str:
+    rows = [
+        [
+            message,
+            _first(row["destinations"], 60),
+            " ".join(row["properties"]),
+            _first(row["selectors"], 100),
+        ]
+        for message, row in record["messages"].items()
+    ]
+    return _table(
+        "Messages, with the selectors of the first consumer", ["message", "sent to", "properties", "selector"], rows
+    )
+
+
+def _first(texts: Sequence[str], most: int) -> str:
+    """The first text, shortened, and the number of the others."""
+    if not texts:
+        return ""
+    shown = texts[0] if len(texts[0]) <= most else f"{texts[0][: most - 3]}..."
+    return shown if len(texts) == 1 else f"{shown} and {len(texts) - 1} more"
+
+
+def _destinations_text(record: dict[str, Any]) -> str:
+    """Destinations that differ in their number only share a row."""
+    alike: dict[tuple[Any, ...], list[str]] = {}
+    for row in record["destinations"]:
+        place, _, rest = row["name"].partition("_")
+        key = (row["kind"], place.rstrip("0123456789"), rest, row["subscriptions"], row["filters"])
+        alike.setdefault((*key, row["sent_per_s"]), []).append(row["name"])
+    rows = [
+        [kind, names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} alike", consumers, filters, rate]
+        for (kind, _, _, consumers, filters, rate), names in alike.items()
+    ]
+    return _table("Destinations", ["kind", "name", "subscriptions", "filters", "sent/s"], rows)
+
+
+def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    table: str = tabulate(rows, headers=heads, floatfmt=",.2f")
+    return f"{title}\n{table}"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -48,6 +48,7 @@ _BROKER_FACTS = (
     "server",
     "java",
     "flags",
+    "message_memory",
     "configuration_digest",
     "options",
     "capabilities",

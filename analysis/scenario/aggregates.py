@@ -111,10 +111,11 @@ def _slice_seconds(spans: Collection[tuple[int, int]]) -> int:
 
 
 def times(row: Row | None) -> DeliveryTimes:
-    """The delivery times of a row with the columns `n`, `percentiles` and `longest`, in ns."""
+    """The delivery times of a row with the columns `n`, `percentiles`, `longest` and `total`, in ns."""
     if row is None or not row["n"]:
         return DeliveryTimes(0)
-    return DeliveryTimes(row["n"], *percentiles_ms(row), row["longest"] / _NS_PER_MS)
+    mean_ms = row["total"] / row["n"] / _NS_PER_MS
+    return DeliveryTimes(row["n"], *percentiles_ms(row), row["longest"] / _NS_PER_MS, mean_ms)
 
 
 def percentiles_ms(row: Row) -> tuple[float, float, float]:
@@ -445,7 +446,7 @@ class _Query:
         )
 
     def _times(self) -> tuple[Column, ...]:
-        """Number, percentiles and maximum of `took_ns`."""
+        """Number, percentiles, maximum and sum of `took_ns`; the sum is a whole number, so that the mean is exact."""
         ranks = f"array({', '.join(map(str, _RANKS))})"
         exact = f"percentile(took_ns, {ranks})"
         function = exact if self._exact else f"percentile_approx(took_ns, {ranks}, {_ACCURACY})"
@@ -453,6 +454,7 @@ class _Query:
             F.count("took_ns").alias("n"),
             F.expr(function).alias("percentiles"),
             F.max("took_ns").alias("longest"),
+            F.sum("took_ns").alias("total"),
         )
 
 

@@ -115,6 +115,8 @@ def audit(material: AuditInput, flows: Mapping[tuple[Period, int], InteractionCo
     rows = [row for period in first for row in _published(material, flows, period)]
     for rule, places, counted in _ZERO_CHECKS:
         found = counted(material)
+        if rule is limits.LOCATION:
+            rows += _filters(material)
         rows += [_none(rule, scope, *found.get(place, (0, ""))) for place, scope in places(material).items()]
     rows.append(_clock(material))
     rows += [row for period in first for row in _steady(material, period)]
@@ -273,6 +275,23 @@ def _amiss(example: str, *columns: str) -> Callable[[AuditInput], _Counted]:
         )
         for handler, row in material.counts.amiss.items()
     }
+
+
+def _filters(material: AuditInput) -> Iterator[AuditRow]:
+    """What filters were put to: the number of copies that they had to reject, if none of these came.
+
+    A copy that came all the same fails at its handler. No row if no subscription rejects anything.
+    """
+    plan = material.cell.plan
+    due = sum(row["n"] * plan.addresses[to].rejections for (_, to), row in material.counts.sent.items())
+    filtered = {
+        handler.number
+        for handler in plan.handlers
+        if any(subscription.selector is not None for subscription in handler.subscriptions)
+    }
+    if due and not any(row["strays"] for handler, row in material.counts.amiss.items() if handler in filtered):
+        why = f"{due:,} copies that filters had to reject, 0 came"
+        yield AuditRow(limits.LOCATION, "filters", 0, AuditVerdict.PASS, why=why)
 
 
 def _not_started(material: AuditInput) -> _Counted:

@@ -178,6 +178,7 @@ def _period(
         load_us_per_message=row["load_cpu_ns"] / 1e3 / (sent + received) if sent + received else None,
         store_growth_bytes_per_s=_growth(material, period),
         lateness=counted.lateness.get(period, times(None)),
+        delivery=times(overall),
         interactions=tuple(
             _interaction(material, flows[period, number], period, seconds) for number in cell.model.interactions
         ),

@@ -41,7 +41,8 @@ class AuditRow:
     verdict: AuditVerdict
     #: The count that the model predicts.
     expected: float | None = None
-    #: After a failure the first example; otherwise the reason why the test was not judged.
+    #: After a failure the first example; after a pass what was tested, where that is not in the rule; otherwise the
+    #: reason why the test was not judged.
     why: str = ""
     #: None if the test covers the whole run.
     period: Period | None = None
@@ -79,7 +80,7 @@ _GRAVITY = (AuditVerdict.PASS, AuditVerdict.NOT_JUDGED, AuditVerdict.FAIL)
 
 @dataclass(frozen=True, slots=True)
 class DeliveryTimes:
-    """Percentiles of a duration, in ms; None if there was no message."""
+    """Percentiles and mean of a duration, in ms; None if there was no message."""
 
     #: Messages measured.
     count: int
@@ -87,6 +88,8 @@ class DeliveryTimes:
     p90_ms: float | None = None
     p99_ms: float | None = None
     max_ms: float | None = None
+    #: The exact sum over all messages, divided by their number.
+    mean_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,8 @@ class PeriodResult:
     store_growth_bytes_per_s: float | None
     #: From the planned instant of a start to its sending.
     lateness: DeliveryTimes
+    #: From sending to receipt, of all copies received in the period.
+    delivery: DeliveryTimes
     interactions: tuple[InteractionResult, ...]
     steps: tuple[StepResult, ...]
     handlers: tuple[HandlerResult, ...]
@@ -320,6 +325,12 @@ class WorkloadResult:
     def model(self) -> Model:
         """The model, rebuilt from the plan."""
         return self.workload.from_json(self.plan["topology"], self.plan["configuration"])
+
+    @property
+    def message_memory(self) -> str:
+        """The memory that messages may take in the broker, for display."""
+        brokers: Mapping[str, Mapping[str, Any]] = self.manifest.get("brokers", {})
+        return brokers.get(self.key.broker, {}).get("message_memory") or "limit not known"
 
     @property
     def figure_name(self) -> str:

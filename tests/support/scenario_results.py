@@ -73,7 +73,7 @@ DEVIATION = "clients and server share one host (section 3.9)"
 def times(count: int, p50_ms: float) -> DeliveryTimes:
     if not count:
         return DeliveryTimes(0)
-    return DeliveryTimes(count, p50_ms, 1.6 * p50_ms, 3.2 * p50_ms, 7.5 * p50_ms)
+    return DeliveryTimes(count, p50_ms, 1.6 * p50_ms, 3.2 * p50_ms, 7.5 * p50_ms, 1.2 * p50_ms)
 
 
 def result(
@@ -227,6 +227,7 @@ def _period(topology, scenario, period, length_s, p50_ms, growth) -> PeriodResul
         load_us_per_message=22.4,
         store_growth_bytes_per_s=growth,
         lateness=times(100, 0.1),
+        delivery=times(round(received_per_s * length_s), p50_ms),
         interactions=tuple(interactions),
         steps=steps,
         handlers=handlers,

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any
@@ -19,8 +20,19 @@ import numpy as np
 from tests.support import run_directories as rd
 from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Transactions
-from workloads.messaging import DestinationKind
-from workloads.scenario.model import Consumption, Driver, Handler, MessageSpec, Reply, Scenario, splitmix64
+from workloads.messaging import Destination, DestinationKind
+from workloads.scenario.model import (
+    DESTINATION_PREFIX,
+    Address,
+    Consumption,
+    Driver,
+    Handler,
+    HandlerSubscription,
+    MessageSpec,
+    Reply,
+    Scenario,
+    splitmix64,
+)
 from workloads.scenario.periods import Lengths, Period
 from workloads.scenario.plan_json import plan_entry
 from workloads.schema import WORKLOAD_TABLES, RunKind
@@ -55,7 +67,8 @@ class Fault(StrEnum):
 
     LATE: delivered 6 s late, all of them, in order · LAGGING: the drivers are one and a half gaps behind, at the right
     rate · SLOW: the drivers have four fifths of their rate · CUT: received, committed, and never answered · DOUBLE:
-    answered twice · SKIP: a driver leaves out an execution's number · SWELL: a byte more arrives than was sent.
+    answered twice · SKIP: a driver leaves out an execution's number · SWELL: a byte more arrives than was sent ·
+    LEAK: a handler whose filter rejects it gets it, too.
     """
 
     LOSE = "lose"
@@ -69,6 +82,7 @@ class Fault(StrEnum):
     DOUBLE = "double"
     SKIP = "skip"
     SWELL = "swell"
+    LEAK = "leak"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +108,40 @@ class Message:
     address: int
     sent_ns: int
     body_bytes: int
+
+
+@dataclass(frozen=True)
+class Filtered(SupplyChain):
+    """A model whose topics are one: what a handler hears, selectors tell apart. Who gets what remains the same."""
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        plain = super().scenario
+        queues = [number for number, to in enumerate(plain.destinations) if to.kind is DestinationKind.QUEUE]
+        places = {number: place for place, number in enumerate(queues)}
+        topic = len(queues)
+
+        def to(number: int) -> int:
+            return places.get(plain.addresses[number].destination, topic)
+
+        def subscriptions(handler: Handler) -> tuple[HandlerSubscription, ...]:
+            if to(handler.addresses[0]) != topic:
+                return tuple(HandlerSubscription(to(number)) for number in handler.addresses)
+            labels = ", ".join(f"'{plain.addresses[number].label}'" for number in handler.addresses)
+            return (HandlerSubscription(topic, f"Address IN ({labels})"),)
+
+        return replace(
+            plain,
+            destinations=(
+                *(plain.destinations[number] for number in queues),
+                Destination(DestinationKind.TOPIC, f"{DESTINATION_PREFIX}.T"),
+            ),
+            addresses=tuple(
+                Address(address.label, to(number), (("Address", address.label),) if to(number) == topic else ())
+                for number, address in enumerate(plain.addresses)
+            ),
+            handlers=tuple(replace(handler, subscriptions=subscriptions(handler)) for handler in plain.handlers),
+        )
 
 
 @dataclass
@@ -175,10 +223,11 @@ def add_cell(
     broker: str = "activemq",
     start: int = 1,
     cell: str | None = None,
+    filtered: bool = False,
     **plan: Any,
 ) -> dict[str, Any]:
-    """A further cell of a run; returns its keys."""
-    model = SupplyChain(topology)
+    """A further cell of a run; returns its keys. filtered: all topics are one, see `Filtered`."""
+    model = Filtered(topology) if filtered else SupplyChain(topology)
     cell = cell or f"{topology.name}-b{topology.base:04d}"
     keys = {"broker": broker, "start": start, "experiment": WORKLOAD, "cell": cell}
     record = plan_entry(
@@ -363,7 +412,9 @@ class _Simulation:
         step = message.outgoing.step
         delay_ns = 6 * SECOND_NS if self._afflicts(Fault.LATE, step) else 0
         chosen = self._chosen(
-            step, message.sent_ns, Fault.LOSE, Fault.DUPLICATE, Fault.MISROUTE, Fault.REORDER, Fault.SWELL
+            step,
+            message.sent_ns,
+            *(Fault.LOSE, Fault.DUPLICATE, Fault.MISROUTE, Fault.REORDER, Fault.SWELL, Fault.LEAK),
         )
         for place, handler in enumerate(receivers):
             at_ns = self._arrives(ready_ns + delay_ns, message, handler)
@@ -376,6 +427,10 @@ class _Simulation:
                 others = [one for one in self._scenario.handlers if one.step == step and one not in receivers]
                 self._at(at_ns, self._receive, message, others[0], message.body_bytes)
                 continue
+            if fault is Fault.LEAK:
+                filters = [one for one in self._scenario.handlers if one.subscriptions[0].selector is not None]
+                rejecting = next(one for one in filters if one not in receivers)
+                self._at(at_ns, self._receive, message, rejecting, message.body_bytes)
             late_ns = 3 * SECOND_NS if fault is Fault.REORDER else 0
             self._at(at_ns + late_ns, self._receive, message, handler, message.body_bytes + (fault is Fault.SWELL))
 
@@ -419,7 +474,10 @@ class _Simulation:
             back_ns = self._done.killed_ns + OUTAGE_NS + (now_ns - self._done.killed_ns + self._commit_ns)
             self._at(back_ns, self._again, message, handler, body_bytes)
         answers = [
-            one for one in handler.answers if one.only_from is None or message.fields[one.only_from] == message.sender
+            one
+            for one in handler.answers
+            if message.address in handler.addresses
+            and (one.only_from is None or message.fields[one.only_from] == message.sender)
         ]
         if answers and self._chosen(message.outgoing.step, now_ns, Fault.CUT, Fault.DOUBLE):
             answers = [] if self._planted.fault is Fault.CUT else [*answers, answers[0]]

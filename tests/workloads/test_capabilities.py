@@ -118,6 +118,16 @@ ALL = Capabilities(
     prefetch=Prefetch("ahead", PrefetchUnit.MESSAGES, "1"),
 )
 CHAINS = compiling.compile_scenario(topology.vertical(1))
+#: With selectors at the handlers of price updates, which hear a topic.
+FILTERED = replace(
+    CHAINS,
+    handlers=tuple(
+        replace(one, subscriptions=tuple(replace(each, selector="A = 'a'") for each in one.subscriptions))
+        if CHAINS.steps[one.step] == "priceUpdate"
+        else one
+        for one in CHAINS.handlers
+    ),
+)
 #: Statistics only: neither transacted nor durable.
 STATISTICS = compiling.compile_scenario(topology.vertical(1).only(5))
 
@@ -129,6 +139,9 @@ STATISTICS = compiling.compile_scenario(topology.vertical(1).only(5))
         (CHAINS, "relaxed", replace(ALL, prefetch=None), ""),
         (CHAINS, "strict", replace(ALL, prefetch=None), "no limit on the messages delivered before acknowledgement"),
         (CHAINS, "strict", replace(ALL, durable=None), "no durable subscriptions"),
+        (CHAINS, "strict", replace(ALL, selectors=False), ""),
+        (FILTERED, "strict", ALL, ""),
+        (FILTERED, "strict", replace(ALL, selectors=False), "no filters on subscriptions"),
         (CHAINS, "strict", replace(ALL, transactions=Transactions.SEND_ONLY), ""),
         (CHAINS, "strict", replace(ALL, transactions=Transactions.NONE), "no transactions"),
         (CHAINS, "strict", replace(ALL, version="1.1"), "no STOMP 1.2"),

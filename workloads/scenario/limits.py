@@ -35,9 +35,7 @@ DELIVERY = Rule("everything received", 0, "copies missing after the drain, at mo
 # Further conditions without which the published tests are meaningless.
 DUPLICATES = Rule("no duplicates", 0, "duplicate deliveries, at most", section("4.2"))
 ORDER = Rule("order", 0, "copies received after a later message of the same producer, at most", section("4.2"))
-LOCATION = Rule(
-    "no misdelivery", 0, "copies at a handler that has not subscribed to their destination, at most", section("4.2")
-)
+LOCATION = Rule("no misdelivery", 0, "copies at a handler that does not hear their address, at most", section("4.2"))
 CONTENT = Rule(
     "content",
     0,

@@ -231,6 +231,16 @@ class Scenario:
         answers = [answer.outgoing for handler in self.handlers for answer in handler.answers]
         return {message.step: message for message in (*answers, *(driver.outgoing for driver in self.drivers))}
 
+    def parties(self, handler: Handler) -> tuple[int, frozenset[int]]:
+        """The field of a chain that has the receiving party of the handler's step, and its values for this handler.
+
+        There are no values if nothing sends the step.
+        """
+        if handler.step not in self.messages:
+            return 0, frozenset()
+        message, heard = self.messages[handler.step], frozenset(handler.addresses)
+        return message.field, frozenset(value for value, number in enumerate(message.addresses) if number in heard)
+
     @property
     def filtered(self) -> bool:
         """Whether a subscription has a selector."""

@@ -111,6 +111,8 @@ MADE = {
     "poisson": cell(arrivals=ArrivalProcess.POISSON),
     "shared": cell(shared(SMALL)),
     "short": cell(lengths=Lengths(warm_up_s=2, measurement_s=5, drain_s=20)),
+    "filtered": cell(filtered=True),
+    "leak": cell(filtered=True, planted=Planted(Fault.LEAK, "callForOffers")),
     "killed": killed,
     "unmarked": unmarked,
     "forgotten": forgotten,

@@ -1,9 +1,12 @@
 """The audit finds what is put in: exactly the right test fails, and names the place."""
 
+from collections import Counter
+
 import pytest
 
 from analysis.scenario.results import AuditVerdict
 from tests.analysis.scenario.conftest import FAULTS
+from tests.conftest import table_rows
 from tests.support.scenario_runs import Fault
 from workloads.scenario import limits
 from workloads.scenario.periods import Period
@@ -25,7 +28,7 @@ EXPECTED = {
 }
 
 #: Recorded runs in which nothing is wrong.
-SOUND = ("perfect", "repeat", "shared", "killed")
+SOUND = ("perfect", "repeat", "shared", "filtered", "killed")
 
 
 def failing(result):
@@ -43,6 +46,45 @@ def test_exactly_the_right_test_fails_and_names_the_place(results, fault):
         assert {row.scope for row in result.failed} == {place}
     assert result.verdict == VerdictKind.INVALID
     assert not result.passes
+
+
+def test_what_filters_had_to_reject_is_said(results):
+    """It is the number of copies that a broker without filters would deliver in addition; without filters no word."""
+    result = results["filtered"]
+    plan = result.plan
+    (row,) = (row for row in result.audit if row.scope == "filters")
+    filters = sum(each["selector"] is not None for handler in plan["handlers"] for each in handler["subscriptions"])
+    sent = Counter(row["address"] for row in table_rows(result.path, "sent", cell="filtered"))
+    topic = len(plan["destinations"]) - 1
+    due = sum(
+        number * (filters - address["copies"])
+        for address, number in ((plan["addresses"][at], number) for at, number in sent.items())
+        if address["destination"] == topic
+    )
+
+    assert due > 0
+    assert (row.rule, row.verdict, row.why) == (
+        limits.LOCATION, AuditVerdict.PASS, f"{due:,} copies that filters had to reject, 0 came",
+    )  # fmt: skip
+    assert "filters" not in {row.scope for row in results["perfect"].audit}
+
+
+def test_a_leak_fails_the_location_alone(results):
+    """The handler that got what its filter rejects is named, with the message; it has not answered."""
+    (row,) = results["leak"].failed
+
+    assert (row.rule, row.observed) == (limits.LOCATION, 1)
+    assert row.scope in {"SM1 priceUpdate", "SP1 callForOffers", "SP2 callForOffers"}
+    assert row.why.startswith("first message")
+    assert "filters" not in {row.scope for row in results["leak"].audit}
+
+
+def test_where_filters_select_results_are_the_same(results):
+    """Who gets what does not depend on the destinations: all counts and times are those without filters."""
+    plain, filtered = results["perfect"].measured, results["filtered"].measured
+
+    assert [step.received for step in filtered.steps] == [step.received for step in plain.steps]
+    assert [handler.delivery for handler in filtered.handlers] == [handler.delivery for handler in plain.handlers]
 
 
 def test_late_messages_fail_at_every_handler_that_gets_them(results):

@@ -26,12 +26,14 @@ def span(rows):
 def test_percentiles_are_those_of_numpy(results, rows, span):
     """Of what was received in the period, interpolated linearly between the two nearest."""
     for handler in results["perfect"].measured.handlers:
-        took = [
-            (row["received_ns"] - row["sent_ns"]) / 1e6
+        took_ns = [
+            row["received_ns"] - row["sent_ns"]
             for row in rows["received"]
             if row["handler"] == handler.handler and span[0] <= row["received_ns"] < span[1]
         ]
+        took = [number / 1e6 for number in took_ns]
         assert handler.delivery.count == len(took)
+        assert handler.delivery.mean_ms == sum(took_ns) / len(took_ns) / 1e6
         assert (handler.delivery.p50_ms, handler.delivery.p90_ms, handler.delivery.p99_ms) == pytest.approx(
             tuple(np.percentile(took, [50, 90, 99]))
         )

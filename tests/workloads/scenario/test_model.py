@@ -53,6 +53,55 @@ def test_a_topic_delivers_to_all_and_a_queue_once():
     assert (SMALL.connections, competing.connections) == (4, 5)
 
 
+@given(
+    topics=st.lists(st.integers(0, 2), min_size=1, max_size=6),
+    heard=st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=8),
+)
+def test_copies_and_rejections_are_those_of_the_selectors(topics, heard):
+    """By the addresses of the handlers alone: as many as evaluating every selector on every message finds."""
+    addresses = tuple(Address(f"a{number}", to, (("A", f"a{number}"),)) for number, to in enumerate(topics))
+    places = [(at % len(topics), filtered) for at, filtered in heard]
+    # Without a filter a handler hears a topic that has one address.
+    places = [(at, filtered) for at, filtered in places if filtered or topics.count(topics[at]) == 1]
+    handlers = tuple(
+        replace(
+            HANDLERS[0],
+            number=number,
+            addresses=(at,),
+            subscriptions=(HandlerSubscription(topics[at], f"A = 'a{at}'" if filtered else None),),
+        )
+        for number, (at, filtered) in enumerate(places)
+    )
+    destinations = tuple(Destination(DestinationKind.TOPIC, f"t{number}") for number in range(3))
+    scenario = Scenario(
+        "s", ("request", "news"), destinations, addresses, handlers, (replace(DRIVER, number=len(handlers)),)
+    )
+
+    def matches(subscription, address):
+        return subscription.selector in (None, f"A = '{dict(address.properties)['A']}'")
+
+    for number, address in enumerate(addresses):
+        there = [each for one in handlers for each in one.subscriptions if each.destination == address.destination]
+        assert scenario.fan_out[number] == sum(matches(each, address) for each in there)
+        assert scenario.rejections[number] == sum(not matches(each, address) for each in there)
+    assert scenario.filtered == any(each.selector for one in handlers for each in one.subscriptions)
+
+
+def test_a_queue_has_no_selector():
+    """With several matching filters the broker would choose as well."""
+    wrong = replace(HANDLERS[0], subscriptions=(HandlerSubscription(0, "A = 'a'"),))
+
+    with pytest.raises(WorkloadError, match="small: queue asked has a selector"):
+        replace(SMALL, handlers=(wrong, *HANDLERS[1:]))
+
+
+def test_the_parties_of_a_handler():
+    """The field that chooses its step's address, and the values that choose one of its own."""
+    assert SMALL.parties(HANDLERS[1]) == (1, {0})
+    assert SMALL.parties(replace(HANDLERS[1], addresses=(0,))) == (1, frozenset())
+    assert SMALL.parties(replace(HANDLERS[1], step=2)) == (0, frozenset())
+
+
 def test_durable_where_a_handler_is():
     """One durable subscription is enough for the broker to need them."""
     assert SMALL.durable

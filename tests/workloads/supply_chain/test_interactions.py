@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from workloads.errors import WorkloadError
 from workloads.messaging import DestinationKind
 from workloads.supply_chain.interactions import INTERACTIONS, DeliveryOptions, DestinationGroup, MessageType
 
@@ -88,3 +91,12 @@ def test_who_answers_is_who_received():
 def test_no_party_of_several_sends_to_several():
     """Only so is the traffic of a step its senders times its receivers without a further law."""
     assert not [step for step in STEPS.values() if step.sender.plural and step.receiver.plural]
+
+
+def test_a_configuration_sets_the_kind():
+    """A message with one receiver may go to a topic, and belongs to the group of such messages then."""
+    order = replace(STEPS["order"], configured_kind=DestinationKind.TOPIC)
+
+    assert (order.kind, order.group) == (DestinationKind.TOPIC, DestinationGroup.B)
+    with pytest.raises(WorkloadError, match="priceUpdate: has several consumers; expected a topic"):
+        replace(STEPS["priceUpdate"], configured_kind=DestinationKind.QUEUE)

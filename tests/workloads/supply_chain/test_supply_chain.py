@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.oracles import column, counts
 from tests.workloads.supply_chain.topologies import CONTROLLED, own_topologies, topologies
+from workloads.errors import WorkloadError
+from workloads.messaging import DestinationKind
 from workloads.scenario.execution import Execution
 from workloads.scenario.workload import AddressKey
+from workloads.supply_chain.interactions import DeliveryOptions
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Topology, horizontal, vertical
 
@@ -109,3 +114,49 @@ def test_only_whole_controlled_topologies_have_a_figure():
         assert (SupplyChain(whole).without_figure, SupplyChain(whole).published) == ("", True)
     assert SupplyChain(vertical(3).only(4)).without_figure == "1 of 7 interactions ran"
     assert not SupplyChain(vertical(3).only(4)).published
+
+
+def with_modes(topology: Topology, kind: DestinationKind, mode: DeliveryOptions) -> Topology:
+    """Interaction 4 alone, whose message has a single receiver, sent in this way."""
+    topology = topology.only(4)
+    interaction = topology.interactions[4]
+    (step,) = interaction.script.steps
+    script = replace(interaction.script, steps=(replace(step, configured_kind=kind, mode=mode),))
+    return replace(topology, interactions={4: replace(interaction, script=script)})
+
+
+@pytest.mark.parametrize(
+    ("kind", "persistent", "durable", "kept"),
+    [
+        (DestinationKind.QUEUE, True, False, True),
+        (DestinationKind.QUEUE, False, False, False),
+        (DestinationKind.TOPIC, True, True, True),
+        (DestinationKind.TOPIC, True, False, False),
+        (DestinationKind.TOPIC, False, True, False),
+    ],
+)
+def test_what_a_broker_promises_to_keep(kind, persistent, durable, kept):
+    """Persistent messages of queues and of durable subscriptions to topics; not what is on a topic while nobody is."""
+    model = SupplyChain(with_modes(vertical(1), kind, DeliveryOptions(persistent, transacted=False, durable=durable)))
+
+    assert [(step.kind, step.kept) for step in model.steps] == [(kind, kept)]
+
+
+def test_competing_handlers_are_those_of_queues():
+    """Where the message goes to a topic, each location has one handler, however many share a queue."""
+    topology = replace(vertical(1), handlers_per_queue=3)
+    plain = DeliveryOptions(persistent=False, transacted=False)
+
+    for kind, each in ((DestinationKind.QUEUE, 3), (DestinationKind.TOPIC, 1)):
+        model = SupplyChain(with_modes(topology, kind, plain))
+        assert model.handlers == len(model.scenario.handlers) == 10 * each
+        assert set(model.scenario.fan_out) == {1}
+
+
+def test_this_model_has_no_configuration():
+    """A record with one is of another workload."""
+    model = SupplyChain(vertical(1))
+
+    assert model.configuration is None
+    with pytest.raises(WorkloadError, match="configuration: expected null"):
+        SupplyChain.from_json(model.to_json(), {})

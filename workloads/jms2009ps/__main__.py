@@ -96,7 +96,7 @@ def _summary_text(record: dict[str, Any]) -> str:
         f"messages: {record['sent_per_s']:,.2f} sent/s, {record['received_per_s']:,.2f} received/s ({mix})\n"
         f"filters: {record['filters_per_s']:,.2f} evaluated/s, {record['filters_per_message']:.4f} per message sent, "
         f"of which {record['rejected_per_message']:.4f} reject it; {record['terms_per_message']:.4f} terms\n"
-        f"durable subscriptions: {record['unmatched_durable_per_s']:,.2f} stored messages/s are rejected by a filter\n"
+        f"filters of durable subscriptions reject {record['unmatched_durable_per_s']:,.2f} persistent messages/s\n"
         f"busiest topic: {busiest['name']}, {busiest['messages_percent']:.1f} % of the messages sent"
     )
 

@@ -74,7 +74,7 @@ def test_a_leak_fails_the_location_alone(results):
     (row,) = results["leak"].failed
 
     assert (row.rule, row.observed) == (limits.LOCATION, 1)
-    assert row.scope in {"SM1 priceUpdate", "SP1 callForOffers", "SP2 callForOffers"}
+    assert row.scope == "SM1 productAnnouncement"
     assert row.why.startswith("first message")
     assert "filters" not in {row.scope for row in results["leak"].audit}
 

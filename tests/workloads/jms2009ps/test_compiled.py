@@ -93,6 +93,10 @@ WRONG = {
         lambda record: record.update(handlers_per_queue=True),
         r"configuration.handlers_per_queue: expected a whole number from 1 on, got True",
     ),
+    "a wrong topology": (
+        lambda record: record.update(topology=[]),
+        r"scenario_2: topology: expected horizontal or vertical, got \[\]",
+    ),
     "a wrong value": (
         lambda record: record["parameters"]["order"].update(target_destination="central"),
         r'configuration.parameters.order.target_destination: expected "LocationID-MessageType", .*, got \'central\'',

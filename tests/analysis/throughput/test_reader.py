@@ -106,9 +106,9 @@ def test_two_runs_of_one_name_stay_apart(run, tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"schema": 99}, "schema 99, this analysis reads 5"),
+        ({"schema": 99}, "schema 99, this analysis reads 6"),
         ({"schema": None}, "schema None"),
-        ({"schema": 1}, "schema 1, this analysis reads 5; an older version of the suite measured it"),
+        ({"schema": 1}, "schema 1, this analysis reads 6; an older version of the suite measured it"),
         ({"outcome": None}, "still running, or was killed"),
         ({"outcome": "interrupted"}, "was interrupted"),
         ({"outcome": "failed", "error": "broker died: OutOfMemoryError"}, "broker died: OutOfMemoryError"),

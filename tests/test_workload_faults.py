@@ -309,7 +309,7 @@ def test_the_exit_code_is_that_of_the_audit(ended):
     assert {session.code for session in sessions} == {1}
     assert "1 failed, 2 passed" in ended("driver").output
     assert "FAILED verdict[run] - verdict: invalid" in ended("driver").output
-    assert set().union(*map(failed, sessions)) == {LOSE, CUT, STALL}
+    assert set().union(*map(failed, sessions)) == {LOSE, MISROUTE, CUT, STALL}
 
 
 def failed(session):
@@ -320,7 +320,7 @@ def failed(session):
 @pytest.mark.slow
 def test_a_broker_that_stops_answering(seen):
     """It ends in a verdict, within the limits: starts are missing first, and so are their messages, sent and received;
-    what drivers have sent and nobody has confirmed is the backlog, destination by destination.
+    what drivers have sent and nobody has confirmed is the backlog, address by address.
     """
     one = seen(STALL)
     period = {row["period"]: (row["end_ns"] - row["begin_ns"]) / 1e9 for row in one.rows("periods")}
@@ -331,5 +331,5 @@ def test_a_broker_that_stops_answering(seen):
     assert one.disclosure["backlog_at_the_end_of_the_measurement"] == dict.fromkeys(places, 1)
     assert period["drain"] < 20
     assert "first to fail: input rate, interaction 4: " in one.screen
-    assert "backlog at the end of the measurement: 10 copies, 1 for bench.workload." in one.screen
+    assert "backlog at the end of the measurement: 10 copies, 1 for SM" in one.screen
     assert "10 messages of unconfirmed transactions" in " ".join(one.screen.split())

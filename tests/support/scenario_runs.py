@@ -447,7 +447,9 @@ class _Simulation:
         self, now_ns: int, message: Message, handler: Handler, body_bytes: int, *, redelivered: bool = False
     ) -> None:
         if self._dead(now_ns):
-            if message.outgoing.persistent:
+            destination = self._scenario.destinations[self._scenario.addresses[message.address].destination]
+            stored = handler.durable or destination.kind is DestinationKind.QUEUE
+            if message.outgoing.persistent and stored:
                 back_ns = self._done.killed_ns + OUTAGE_NS + (now_ns - self._done.killed_ns)
                 event = self._again if redelivered else self._receive
                 self._at(back_ns, event, message, handler, body_bytes)

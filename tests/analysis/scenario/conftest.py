@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -57,9 +58,22 @@ def shared(topology: Topology) -> Topology:
     )
 
 
-def killed(run, name):
+def undurable(topology: Topology) -> Topology:
+    """The same with persistent messages on topics whose subscriptions are not durable, and go with the broker."""
+    return replace(
+        topology,
+        interactions={
+            number: replace(interaction, script=replace(interaction.script, steps=tuple(
+                replace(step, mode=replace(step.mode, durable=False)) for step in interaction.script.steps
+            )))
+            for number, interaction in topology.interactions.items()
+        },
+    )  # fmt: skip
+
+
+def killed(run, name, topology=SMALL):
     """A broker so slow that some messages are stored, and some transactions open, when it is killed."""
-    wr.add_cell(run, SMALL, lengths=LENGTHS, cell=name, killed=True, delivery_ms=lambda _at_s: 400.0)
+    wr.add_cell(run, topology, lengths=LENGTHS, cell=name, killed=True, delivery_ms=lambda _at_s: 400.0)
 
 
 def back_ns(run, name):
@@ -114,6 +128,7 @@ MADE = {
     "filtered": cell(filtered=True),
     "leak": cell(filtered=True, planted=Planted(Fault.LEAK, "callForOffers")),
     "killed": killed,
+    "undurable": lambda run, name: killed(run, name, undurable(SMALL)),
     "unmarked": unmarked,
     "forgotten": forgotten,
     "torn": torn,

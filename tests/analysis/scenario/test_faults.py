@@ -28,7 +28,7 @@ EXPECTED = {
 }
 
 #: Recorded runs in which nothing is wrong.
-SOUND = ("perfect", "repeat", "shared", "filtered", "killed")
+SOUND = ("perfect", "repeat", "shared", "filtered", "killed", "undurable")
 
 
 def failing(result):
@@ -85,6 +85,17 @@ def test_where_filters_select_results_are_the_same(results):
 
     assert [step.received for step in filtered.steps] == [step.received for step in plain.steps]
     assert [handler.delivery for handler in filtered.handlers] == [handler.delivery for handler in plain.handlers]
+
+
+def test_a_killed_broker_keeps_what_durable_subscriptions_hear(results):
+    """Persistent messages on topics are audited where the subscriptions are durable; the others may go with it."""
+    audited, free = (
+        {row.scope for row in results[name].audit if row.rule == limits.DELIVERY} for name in ("killed", "undurable")
+    )
+
+    lost = {scope for scope in audited if "priceUpdate" in scope or "callForOffers" in scope}
+    assert lost
+    assert free == audited - lost
 
 
 def test_late_messages_fail_at_every_handler_that_gets_them(results):

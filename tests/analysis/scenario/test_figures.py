@@ -2,14 +2,17 @@
 
 import json
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from analysis.scenario import aggregates, console, json_output
 from tests.conftest import read_json, table_rows
+from tests.support import scenario_results as wr
 from workloads.scenario.periods import Period
 from workloads.specjms2007 import DISCLAIMER
+from workloads.supply_chain.topology import vertical
 
 
 @pytest.fixture(scope="module")
@@ -163,3 +166,13 @@ def test_the_result_is_of_the_recorded_plan(results, recording):
     assert result.plan == read_json(recording / "plan.json")["cells"][0]
     assert result.store == "store=kahadb, sync=always: synced"
     assert [span.period for span in result.spans] == [Period.WARM_UP, Period.MEASUREMENT, Period.DRAIN]
+
+
+def test_the_memory_for_messages_is_printed():
+    """Beside the store, as the broker's start says it; results of another broker say that it is not known."""
+    of = wr.result(vertical(5).only(4))
+    facts = of.manifest["brokers"]["activemq"] | {"message_memory": "70 % of the heap, 716 MiB"}
+    known = replace(of, manifest=of.manifest | {"brokers": {"activemq": facts}})
+
+    assert "always: synced; memory for messages: 70 % of the heap, 716 MiB\n" in console.audit([known])
+    assert "always: synced; memory for messages: limit not known\n" in console.audit([of])

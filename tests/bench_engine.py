@@ -39,7 +39,9 @@ from fixtures.wire.stomp import encode
 from microbench.test_replication import EXPERIMENT
 from tests.support.load_bench import FIRST, Way, lay_out
 from tests.support.run_directories import write_events
-from workloads.scenario.model import DESTINATION_PREFIX, Consumption
+from workloads.jms2009ps.compiled import ConfiguredSupplyChain
+from workloads.jms2009ps.scenarios import SCENARIOS
+from workloads.scenario.model import DESTINATION_PREFIX, Consumption, Scenario
 from workloads.scenario.periods import Period
 from workloads.schedule import Slot
 from workloads.schema import RunKind, Window
@@ -61,6 +63,8 @@ EVENTS = 10_000_000
 #: The workload that reacts: ActiveMQ, which waits for no disk and notes no deliveries, at what it takes of one core
 #: without a growing backlog; and the suite's own broker, which does less for a message, up to what that takes.
 REACTING = {"activemq,sync=never,redelivery=memory": (100,), "reference": (100, 300, 600)}
+#: BASE at which the scenarios of jms2009ps are compared with specjms2007, in how many rounds, and for how long each.
+FILTERED_BASE, FILTERED_ROUNDS, FILTERED_WARM_UP_S, FILTERED_S = 100, 4, 4.0, 10.0
 #: Queues in the ring of bare sockets.
 RING = 91
 
@@ -226,12 +230,47 @@ def reacting(folder: Path) -> Iterator[Row]:
     for spec, bases in REACTING.items():
         with _broker(spec, folder) as (running, load_cpu):
             for base in bases:
-                *_, seen = (_performed(running, folder, load_cpu, base) for _ in range(2))
+                scenario = compiling.compile_scenario(topology.vertical(base))
+                *_, seen = (_performed(running, folder, load_cpu, scenario, (20, 20)) for _ in range(2))
                 table.append((spec, f"vertical BASE {base}", *seen))
             *_, bare = (_ring(running, load_cpu) for _ in range(2))
             table.append((spec, "ring of bare sockets", *bare))
     print(tabulate(table, headers=("broker", "load", "messages/s", "us per message"), floatfmt=",.1f"))
     yield Row(f"load CPU per message sent or received, us, vertical BASE {base}", seen[1], 30, True)
+
+
+def over_topics(folder: Path) -> Iterator[Row]:
+    """Load CPU per message sent or received of jms2009ps, over that of specjms2007 with the same chains and parties.
+
+    All take turns within one life of a broker, in every other round backwards, behind a round that is not counted. A
+    ratio is that of two cells of the same round; the row is the mean of the rounds, the table has their spread.
+    """
+    scenarios = {
+        "specjms2007": compiling.compile_scenario(topology.vertical(FILTERED_BASE)),
+        **{
+            f"jms2009ps {settings.name}": ConfiguredSupplyChain.configured(settings, FILTERED_BASE).scenario
+            for settings in SCENARIOS.values()
+        },
+    }
+    first, *others = scenarios
+    table = []
+    for spec in REACTING:
+        us: dict[str, list[float]] = {name: [] for name in scenarios}
+        with _broker(spec, folder) as (running, load_cpu):
+            for number in range(FILTERED_ROUNDS + 1):
+                for name in list(scenarios)[:: -1 if number % 2 else 1]:
+                    lengths_s = FILTERED_WARM_UP_S, FILTERED_S
+                    _, of_message = _performed(running, folder, load_cpu, scenarios[name], lengths_s)
+                    if number:
+                        us[name].append(of_message)
+        for name in others:
+            ratios = np.divide(us[name], us[first])
+            table.append((spec, name, np.mean(us[name]), np.mean(us[first]), ratios.mean(), ratios.min(), ratios.max()))
+    headers = ("broker", "load", "us per message", f"{first}'s", "ratio", "least", "most")
+    print(tabulate(table, headers=headers, floatfmt=",.3f"))
+    for spec, name, *_, ratio, _, _ in table:
+        what = f"load CPU per message, {name} over {first}, BASE {FILTERED_BASE}, {spec.partition(',')[0]}"
+        yield Row(what, float(ratio), 1.1, True)
 
 
 @contextmanager
@@ -247,20 +286,23 @@ def _broker(text: str, folder: Path) -> Iterator[tuple[Running, int]]:
         running.stop()
 
 
-def _performed(running: Running, folder: Path, cpu: int, base: int) -> tuple[float, float]:
-    """Messages per second, and microseconds for one, of vertical BASE `base` after 20 s of warm-up."""
+def _performed(
+    running: Running, folder: Path, cpu: int, scenario: Scenario, lengths_s: tuple[float, float]
+) -> tuple[float, float]:
+    """Messages per second, and microseconds for one; `lengths_s` are those of the warm-up and of the measurement."""
+    warm_up_s, measurement_s = lengths_s
     directory = RunDirectory(folder, "reacting", {}, RunKind.WORKLOAD)
-    settings = CaseSettings(compiling.compile_scenario(topology.vertical(base)), Consumption.STRICT)
+    settings = CaseSettings(scenario, Consumption.STRICT)
     workers = Workers(1, [cpu])
     try:
-        slot = Slot(running.spec.label, 1, "specjms2007", f"vertical-b{base:04d}")
+        slot = Slot(running.spec.label, 1, "reacting", "cell")
         with load(settings, slot, CaseContext(workers, running, directory)) as cell:
-            cell.period(Period.WARM_UP, 20)
+            cell.period(Period.WARM_UP, warm_up_s)
             before = workers.control.live()
-            cell.period(Period.MEASUREMENT, 20)
+            cell.period(Period.MEASUREMENT, measurement_s)
             after = workers.control.live()
-            if not cell.finish(60).drained:
-                raise SystemExit(f"vertical BASE {base} is more than {running.spec.label} takes here")
+            if reason := cell.finish(60).incomplete_reason:
+                raise SystemExit(f"{scenario.name} is more than {running.spec.label} takes here: {reason}")
     finally:
         workers.close()
     messages = after.sent + after.dispatched - before.sent - before.dispatched
@@ -392,6 +434,7 @@ def main() -> None:
             rows += largest_cells(one)
             rows += memory(one)
         rows += reacting(folder)
+        rows += over_topics(folder)
         rows.append(analysis(folder))
     print(
         tabulate(

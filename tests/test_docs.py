@@ -23,7 +23,7 @@ from tests.support.experiments import EXPERIMENTS
 from tests.support.sessions import command, side_by_side
 from workloads.jms2009ps import __main__ as configuration_command
 from workloads.scenario.execution import Execution
-from workloads.scenario.workload import NO_TEXT
+from workloads.scenario.workload import NO_TEXT, Model
 from workloads.specjms2007 import __main__ as workload_command
 from workloads.throughput.presets import PRESETS
 
@@ -293,6 +293,7 @@ def test_example_of_a_workload(tmp_path):
     scenario = model.scenario
     receivers = {number: handler for handler in scenario.handlers for number in handler.addresses}
 
+    assert [name for name in vars(Model) if not name.startswith("_") and not hasattr(model, name)] == []
     assert workload.from_json(json.loads(json.dumps(model.to_json())), model.configuration) == model
     assert (len(scenario.handlers), scenario.connections) == (model.handlers, model.connections)
     assert [step.message for step in model.steps] == list(scenario.steps)

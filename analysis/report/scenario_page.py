@@ -21,7 +21,7 @@ from analysis.results import JSON_SCHEMA, worst
 from analysis.scenario import tables
 from analysis.scenario.console import VERDICTS
 from analysis.scenario.disclosure import storage, withheld
-from analysis.scenario.results import ONE_HOST, Recovery, WorkloadResult, disclaimers
+from analysis.scenario.results import Recovery, WorkloadResult, disclaimers
 from analysis.table import Table, TableColumn, TableRow
 from analysis.text import Alike, alike, counted_verdicts
 from workloads.scenario.workload import Model
@@ -122,7 +122,7 @@ def html(results: Sequence[WorkloadResult]) -> str:
         title=f"Run {runs[0]}" if len(runs) == 1 else f"{len(runs)} runs side by side",
         workload=results[0].workload,
         several=several,
-        one_host=any(ONE_HOST in result.deviations for result in results),
+        one_host=any(result.one_host for result in results),
         verdict=verdict,
         meaning=counted_verdicts([result.verdict for result in results], "results"),
         chapters=chapters,

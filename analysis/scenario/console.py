@@ -28,12 +28,12 @@ MOST_BACKLOGS = 3
 
 
 def summary(results: Sequence[WorkloadResult]) -> str:
-    """Audit, rates, times, findings, deviations and verdict of every cell."""
+    """Audit, rates, times, findings, deviations from run rules if there are any, and verdict of every cell."""
     return _all(results, lambda result: (*_audit(result), *_measured(result)))
 
 
 def audit(results: Sequence[WorkloadResult]) -> str:
-    """Audit, findings, deviations and verdict of every cell."""
+    """Audit, findings, deviations from run rules if there are any, and verdict of every cell."""
     return _all(results, _audit)
 
 
@@ -84,7 +84,12 @@ def _measured(result: WorkloadResult) -> Iterator[str]:
 def _closing(result: WorkloadResult) -> Iterator[str]:
     yield from findings(result.findings)
     yield warnings(result.warnings)
-    yield "Deviations from the published rules\n" + "\n".join(f"- {text}" for text in result.deviations or ("none",))
+    if result.deviations is None:
+        yield f"limits: {result.workload.borrowed_limits}"
+    else:
+        yield "Deviations from the published rules\n" + "\n".join(
+            f"- {each}" for each in result.deviations or ("none",)
+        )
     yield f"{verdict(result)}\nrun directory: {result.path}"
 
 
@@ -101,7 +106,7 @@ def warnings(found: Warnings) -> str:
 
 
 def verdict(result: WorkloadResult) -> str:
-    """The last lines: the verdict, the first failure, the backlog, and whether the run complies with the rules."""
+    """The last lines: verdict, first failure, backlog, and whether the run complies with the rules if there are any."""
     lines = [verdict_line(result.verdict, VERDICTS)]
     if result.failed:
         first = result.failed[0]
@@ -114,15 +119,16 @@ def verdict(result: WorkloadResult) -> str:
             named = ", ".join(f"{number} for {name}" for name, number in backlog[:MOST_BACKLOGS])
             total = sum(result.backlog_by_address.values())
             lines.append(f"backlog at the end of the measurement: {total} copies, {named}")
-    lines.append(f"compliant: {_compliance(result)}")
+    if result.deviations is not None:
+        lines.append(f"compliant: {_compliance(result.deviations, result.compliant)}")
     return "\n".join(lines)
 
 
-def _compliance(result: WorkloadResult) -> str:
+def _compliance(deviations: Sequence[str], compliant: bool | None) -> str:
     """Whether the run complies with the rules; if not, why."""
-    number = len(result.deviations)
-    if result.compliant:
+    number = len(deviations)
+    if compliant:
         return "yes, except for one host" if number else "yes"
-    if set(result.deviations) <= {ONE_HOST}:
+    if set(deviations) <= {ONE_HOST}:
         return "no, because the verdict is not valid"
     return f"no, {number} deviation{'s' * (number > 1)}"

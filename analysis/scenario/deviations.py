@@ -46,10 +46,13 @@ def store(material: AuditInput) -> str:
     return f"{', '.join(words)}: {synced}" if words else synced
 
 
-def deviations(material: AuditInput) -> tuple[str, ...]:
-    """The deviations from the run rules of the workload, each with its section."""
+def deviations(material: AuditInput) -> tuple[str, ...] | None:
+    """The deviations from the run rules of the workload, each with its section; None if it has no run rules."""
+    rows = material.cell.workload.deviations
+    if rows is None:
+        return None
     run = conduct(material)
-    return tuple(str(row).format(run=run) for row in material.cell.workload.deviations if row.applies(run))
+    return tuple(str(row).format(run=run) for row in rows if row.applies(run))
 
 
 def conduct(material: AuditInput) -> Conduct:

@@ -16,7 +16,6 @@ from typing import Any
 
 from analysis.atomic import written_whole
 from analysis.errors import DataError
-from analysis.scenario.one_host import on_one_host
 from analysis.scenario.results import AuditRow, AuditVerdict, PeriodResult, WorkloadResult
 from workloads.messaging import DestinationKind
 from workloads.scenario.limits import BACKLOG, LEVEL
@@ -106,7 +105,7 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
             "outcome": manifest.get("outcome"),
             "verdict": result.verdict,
             "compliant": result.compliant,
-            "deviations": list(result.deviations),
+            "deviations": None if result.deviations is None else list(result.deviations),
         },
         "sut": _sut(result),
         "general_notes": _notes(result),
@@ -167,7 +166,7 @@ def _broker(result: WorkloadResult) -> Mapping[str, Any]:
 def _sut(result: WorkloadResult) -> dict[str, Any]:
     """Section 6.1.1.2. CPUs are those assigned to the server or the clients; chips are those of the host."""
     host, options, broker = result.manifest.get("host", {}), result.manifest.get("options", {}), _broker(result)
-    here = on_one_host(result.key.broker, broker)
+    here = result.one_host
     return {
         "server_nodes": 1,
         "server_cpus": None if broker.get("cpus") is None else len(broker["cpus"]),

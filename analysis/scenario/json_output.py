@@ -26,7 +26,7 @@ def summary_json(results: Sequence[WorkloadResult]) -> dict[str, Any]:
             "periods": [asdict(period) for period in result.periods],
             "tests": _tests(result),
             "recovery": None if result.recovery is None else asdict(result.recovery),
-            "deviations": list(result.deviations),
+            "deviations": None if result.deviations is None else list(result.deviations),
             "warnings": asdict(result.warnings),
             "backlog_at_end": dict(result.backlog_by_destination),
             "backlog_at_end_by_address": dict(result.backlog_by_address),

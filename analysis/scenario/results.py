@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.results import CellKey, Finding, NotApplicable
+from analysis.scenario.one_host import on_one_host
 from workloads.limits import Rule
 from workloads.registry import WORKLOADS
 from workloads.scenario import deviations
@@ -290,8 +291,8 @@ class WorkloadResult:
     #: None if the broker was not killed.
     recovery: Recovery | None
     findings: tuple[Finding, ...]
-    #: Deviations from the run rules, each with its section.
-    deviations: tuple[str, ...]
+    #: Deviations from the run rules, each with its section; None if no run rules are published for the workload.
+    deviations: tuple[str, ...] | None
     verdict: VerdictKind
     seconds: tuple[Second, ...]
     #: Seconds of each message type, by its name.
@@ -325,6 +326,11 @@ class WorkloadResult:
     def model(self) -> Model:
         """The model, rebuilt from the plan."""
         return self.workload.from_json(self.plan["topology"], self.plan["configuration"])
+
+    @property
+    def one_host(self) -> bool:
+        """Whether clients and server ran on one host."""
+        return on_one_host(self.key.broker, self.manifest.get("brokers", {}).get(self.key.broker, {}))
 
     @property
     def message_memory(self) -> str:
@@ -368,8 +374,13 @@ class WorkloadResult:
         return tuple(row for row in self.audit if row.verdict is AuditVerdict.FAIL)
 
     @property
-    def compliant(self) -> bool:
-        """Whether the result is valid and deviates from the run rules at most by running everything on one host."""
+    def compliant(self) -> bool | None:
+        """Whether the result is valid and deviates from the run rules at most by running everything on one host.
+
+        None if no run rules are published for the workload.
+        """
+        if self.deviations is None:
+            return None
         return self.verdict == VerdictKind.VALID and set(self.deviations) <= {ONE_HOST}
 
     @property

@@ -11,7 +11,7 @@ from __future__ import annotations
 from workloads.jms2009ps.cases import CASES, NAME
 from workloads.jms2009ps.compiled import ConfiguredSupplyChain
 from workloads.jms2009ps.plan_json import digest
-from workloads.jms2009ps.rules import DEVIATIONS, NOT_APPLICABLE
+from workloads.jms2009ps.rules import NOT_APPLICABLE
 from workloads.scenario.limits import SPEC_RULES
 from workloads.scenario.workload import Workload
 
@@ -38,6 +38,6 @@ WORKLOAD = Workload(
     cases=CASES,
     from_json=ConfiguredSupplyChain.from_json,
     digest=digest,
-    deviations=DEVIATIONS,
+    deviations=None,
     not_applicable=NOT_APPLICABLE,
 )

@@ -217,7 +217,7 @@ class Workload:
     disclaimer: str
     #: Name of its figure of merit, with `{topology}` for the name of the model.
     figure: str
-    #: Title of the run rules that define compliance; limits cite it.
+    #: Title of the run rules that the limits cite: its own, or those that it borrows them from.
     rules: str
     #: Source of its tables.
     source: str
@@ -230,10 +230,18 @@ class Workload:
     from_json: Callable[[Any, Any], Model]
     #: SHA-256 of its tables: runs with the same digest had the same model.
     digest: Callable[[], str]
-    #: The rules by which a run is compliant.
-    deviations: tuple[Deviation, ...]
+    #: The rules by which a run is compliant; None if no run rules are published for it, so that no run is called
+    #: compliant or not.
+    deviations: tuple[Deviation, ...] | None
     #: Items that a full disclosure omits: section of the rules, the required item, and the reason.
     not_applicable: tuple[tuple[str, str, str], ...]
 
     def figure_name(self, topology: str) -> str:
         return self.figure.format(topology=topology)
+
+    @property
+    def borrowed_limits(self) -> str:
+        """Where the limits are from if no run rules are published for it, for display; otherwise empty."""
+        if self.deviations is not None:
+            return ""
+        return f"borrowed from the {self.rules}; no run rules are published for this workload"

@@ -71,7 +71,7 @@ REFUSED = {
     "two workloads": (
         ("-k", "scenario_1 or configuration or interaction_4"),
         "scenario = 2",
-        r"cells of .* and .* were selected, and one run directory holds one workload: select one with -k",
+        r"cases of .* and .* were selected, and one run directory holds one workload: select one with -k",
     ),
 }
 

@@ -57,8 +57,8 @@ def _analysed(spark: SparkSession, runs: Sequence[ScenarioRecord]) -> tuple[Work
             number: {period: (row["begin_ns"], row["end_ns"]) for period, row in of_cell.items()}
             for number, of_cell in periods.items()
         }
-        with ledger(spark, data, found, spans) as book:
-            counted, kept = counts(spark, book, data), recovery.promises(spark, book)
+        with ledger(spark, data, found, spans) as joined:
+            counted, kept = counts(spark, joined, data), recovery.promises(spark, joined)
             return tuple(_result(cell, counted[cell.number], kept, periods[cell.number]) for cell in found)
 
 

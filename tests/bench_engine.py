@@ -325,14 +325,14 @@ def _ring(running: Running, cpu: int) -> tuple[float, float]:
     wanted = [ConnectionRequest(place, (frame,)) for place, frame in enumerate(subscribe)]
     connections = open_connections(wanted, running.endpoint, "/")
     epoll = select.epoll()
-    sockets = {one.socket.fileno(): (one.socket, names[(one.number + 1) % RING].encode()) for one in connections}
+    sockets = {each.socket.fileno(): (each.socket, names[(each.number + 1) % RING].encode()) for each in connections}
     tails = dict.fromkeys(sockets, b"")
     try:
-        for one in connections:
-            epoll.register(one.socket.fileno(), select.EPOLLIN)
-        for one in connections[::4]:
-            frame = Frame("SEND", (("destination", names[one.number]), ("persistent", "true")), body)
-            one.socket.sendall(encode(frame))
+        for each in connections:
+            epoll.register(each.socket.fileno(), select.EPOLLIN)
+        for each in connections[::4]:
+            frame = Frame("SEND", (("destination", names[each.number]), ("persistent", "true")), body)
+            each.socket.sendall(encode(frame))
         messages, begin, end = 0, 0.0, time.monotonic() + 12
         while (now := time.monotonic()) < end:
             if not begin and now > end - 8:  # the first seconds are no steady state

@@ -149,7 +149,7 @@ class Calibration:
         return all(
             low - 3 * np.sqrt(low * (1 - low) / self.runs) <= share <= high + 3 * np.sqrt(high * (1 - high) / self.runs)
             for share in self.covered
-        ) and all(abs(one) <= BIAS for one in self.bias)
+        ) and all(abs(each) <= BIAS for each in self.bias)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ def one_start(
     beyond = {key for key, level in estimated.levels.items() if level > DISTURBED_LEVEL.limit}
     return (
         [summary(key, settings[key], estimated) for key in estimated.cells if key.experiment != ANCHOR],
-        sum((one.layout, one.block, one.round) in beyond for one in slices) / len(slices),
+        sum((each.layout, each.block, each.round) in beyond for each in slices) / len(slices),
     )
 
 
@@ -214,9 +214,9 @@ def start_slices(
     settings: dict[CellKey, tuple[int, int]] = {}
     blocks: list[list[CellKey]] = []
     for of_block in np.array_split(np.arange(len(grid)), scheme.blocks):
-        named = [("replication", grid[place]) for place in of_block] + [(ANCHOR, one) for one in scheme.anchors]
-        keys = [CellKey("run", "activemq", start, experiment, rd.cell_name(*one)) for experiment, one in named]
-        settings |= dict(zip(keys, (one for _, one in named), strict=True))
+        named = [("replication", grid[place]) for place in of_block] + [(ANCHOR, anchor) for anchor in scheme.anchors]
+        keys = [CellKey("run", "activemq", start, experiment, rd.cell_name(*each)) for experiment, each in named]
+        settings |= dict(zip(keys, (each for _, each in named), strict=True))
         blocks.append(keys)
     most = max(further + r for further, r in grid)
     per_layout_s = sum(LAYING_OUT_S + scheme.rounds * len(keys) * SLICE_S for keys in blocks)
@@ -375,7 +375,7 @@ def main(runs: int | None = None, processes: int | None = None) -> int:
             for cap in CAPS
             for host in ("quiet", "noisy")
         ]
-        rows = [one.result() for one in (*reversed(free), disturbed, *capped)]
+        rows = [each.result() for each in (*reversed(free), disturbed, *capped)]
     with tempfile.TemporaryDirectory() as folder:
         rows += [
             from_directories(Path(folder) / name, starts, DIRECTORIES // starts, cap)

@@ -92,7 +92,7 @@ DISTURBED = tuple(f"{SPELLED},noise=2%,seed={seed},{PHASES},phase_seed={seed}" f
 
 def left_out(fit):
     """Cells that the model does not have, with the reason, but for those that a cap makes."""
-    reasons = {one["cell"]: one["reason"] for one in fit["cells_excluded"]}
+    reasons = {each["cell"]: each["reason"] for each in fit["cells_excluded"]}
     return {cell: reason for cell, reason in reasons.items() if "transmission cap" not in reason}
 
 
@@ -171,7 +171,7 @@ def test_a_stall_is_seen_from_the_planned_instants(tmp_path):
     run("pytest", "microbench", "-k", "latency", "--grid", str(grid), *load)
     told = json.loads(run("analysis", "summary", str(tmp_path / "results" / "latest"), "--json").stdout)
     (cell,) = told["latency"]
-    latency_s = {one["rank"]: one["estimate_s"] for one in cell["percentiles"]}
+    latency_s = {each["rank"]: each["estimate_s"] for each in cell["percentiles"]}
 
     assert latency_s[99] == pytest.approx(STALL_S, rel=0.15)
     assert latency_s[90] > STALL_S / 3

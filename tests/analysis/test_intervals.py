@@ -53,7 +53,7 @@ def clustered(seed, layouts=8):
 def test_the_jackknife_is_the_cluster_robust_covariance():
     """Leaving one cluster out at a time gives the `cluster-jk` covariance of statsmodels, every element of it."""
     layout, x, y = clustered(1)
-    replicates = np.array([OLS(y[layout != one], x[layout != one]).fit().params for one in np.unique(layout)])
+    replicates = np.array([OLS(y[layout != each], x[layout != each]).fit().params for each in np.unique(layout)])
     reference = OLS(y, x).fit(cov_type="cluster-jk", cov_kwds={"groups": layout})
 
     assert jackknife_covariance(replicates) == pytest.approx(reference.cov_params(), rel=1e-9)
@@ -77,12 +77,12 @@ def test_without_replicates_there_is_no_interval():
 def test_starts_add_their_variances_and_degrees():
     """Two means of 5 and 3 values: standard error sqrt(v1 + v2) / 2 with 4 + 2 degrees of freedom."""
     samples = [np.array([2.0, 4.0, 6.0, 8.0, 9.0]), np.array([5.0, 7.0, 6.5])]
-    replicates = [[np.delete(one, place).mean() for place in range(len(one))] for one in samples]
+    replicates = [[np.delete(sample, place).mean() for place in range(len(sample))] for sample in samples]
 
-    found = stratified([one.mean() for one in samples], replicates)
+    found = stratified([sample.mean() for sample in samples], replicates)
 
     assert found.estimate == pytest.approx((samples[0].mean() + samples[1].mean()) / 2)
-    error = np.sqrt(sum(one.var(ddof=1) / len(one) for one in samples)) / 2
+    error = np.sqrt(sum(sample.var(ddof=1) / len(sample) for sample in samples)) / 2
     assert found.high - found.estimate == pytest.approx(t_quantile(6) * error)
 
 

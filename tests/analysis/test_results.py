@@ -41,11 +41,11 @@ def test_layouts_have_their_rounds(whole):
     """One record per broker, start and layout; each round with its level and what the JVM did meanwhile."""
     layouts = written(summary_json([whole]))["layouts"]
 
-    places = [(one["broker"], one["start"], one["layout"]) for one in layouts]
+    places = [(layout["broker"], layout["start"], layout["layout"]) for layout in layouts]
     assert places == [
         (b, s, n) for b in ("activemq", "artemis") for s in (1, 2) for n in range(1, study_runs.LAYOUTS + 1)
     ]
-    busy = next(one for one in layouts if one["layout"] == 3)["rounds"][1]
+    busy = next(layout for layout in layouts if layout["layout"] == 3)["rounds"][1]
     assert busy == {
         "block": 0,
         "round": 2,
@@ -54,16 +54,16 @@ def test_layouts_have_their_rounds(whole):
         "gc_share": pytest.approx(0.022),
         "compiler_share": 0.004,
     }
-    assert {one["run"] for one in layouts} == {whole.run}
+    assert {layout["run"] for layout in layouts} == {whole.run}
 
 
 def test_blocks_of_a_layout_stand_in_one_record():
     """In the order in which they were measured."""
     result = study_runs.small()
-    second = tuple(replace(one, block=1, begin_s=one.begin_s + 0.5) for one in result.rounds)
+    second = tuple(replace(each, block=1, begin_s=each.begin_s + 0.5) for each in result.rounds)
     layouts = summary_json([replace(result, rounds=second + result.rounds)])["layouts"]
 
-    assert [(one["round"], one["block"]) for one in layouts[0]["rounds"]] == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    assert [(layout["round"], layout["block"]) for layout in layouts[0]["rounds"]] == [(1, 0), (1, 1), (2, 0), (2, 1)]
 
 
 def test_cells_count_layouts_and_slices(whole):

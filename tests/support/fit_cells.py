@@ -58,7 +58,7 @@ def summaries(windows_of, *, start=1, experiment="replication", pilot=None, **ch
         CellKey("run", "activemq", start, experiment, cell_name(*setting)): setting for setting in sorted(windows_of)
     }
     estimated = rotation.estimate(
-        [rotation.MeasuredSlice.of(key, one) for key in keys for one in windows_of[keys[key]]], pilot
+        [rotation.MeasuredSlice.of(key, each) for key in keys for each in windows_of[keys[key]]], pilot
     )
     return [
         summary(key, keys[key], estimated, windows=tuple(windows_of[keys[key]]), **changes) for key in estimated.cells

@@ -75,4 +75,4 @@ def reference(port):
 def carriers(token=None):
     """The processes of a session; without a token of this one."""
     mark = token or session_token.session()
-    return [one for one in psutil.process_iter() if reaper.carries(mark, one.pid)]
+    return [each for each in psutil.process_iter() if reaper.carries(mark, each.pid)]

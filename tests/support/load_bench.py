@@ -117,8 +117,8 @@ class Laid:
         if not self._outcomes:
             done = self.run.finish()
             for at, role in enumerate(self.roles):
-                for number, one in enumerate(self.block.cells):
-                    slot = Slot(role, self.place.start, *one.key)
+                for number, each in enumerate(self.block.cells):
+                    slot = Slot(role, self.place.start, *each.key)
                     self._outcomes[at, number] = CellOutcome(slot, done.audits[at][number], done.windows[at][number])
         return self._outcomes[side, cell]
 
@@ -148,8 +148,8 @@ def lay_out(
     directory = RunDirectory(folder, "test", {}) if isinstance(folder, Path) else folder
     block = Block(place.block, tuple(BlockCell(plan, None, own_connections) for plan in plans))
     asked = rules or [way.rule] * len(plans)
-    loads = [one if isinstance(one, CellLoad) else CellLoad(one, way.coalesce_us) for one in asked]
-    live = [LiveBroker.of(role, one) for role, one in zip(roles, running, strict=True)]
+    loads = [each if isinstance(each, CellLoad) else CellLoad(each, way.coalesce_us) for each in asked]
+    live = [LiveBroker.of(role, each) for role, each in zip(roles, running, strict=True)]
     context = LayoutContext(way.load, lambda: workers, directory, lambda: None)
     run = LayoutRun(block, loads, place, live, context)
     run.open()

@@ -23,8 +23,8 @@ class Relay:
         self._wake, self._woken = socket.socketpair()
         self._selector = selectors.DefaultSelector()
         self._stack = ExitStack()
-        for one in (self._listener, self._wake, self._woken):
-            self._stack.enter_context(one)
+        for each in (self._listener, self._wake, self._woken):
+            self._stack.enter_context(each)
         self.port = self._listener.getsockname()[1]
         #: (instant, connection, whether it came from the broker, frame)
         self.frames: list[tuple[float, int, bool, Frame]] = []

@@ -445,9 +445,9 @@ def add_open_loop(
         start=start, block=block,
     )  # fmt: skip
     rounds = [
-        (layout, one) for layout in range(1, run.manifest["options"]["layouts"] + 1) for one in _rounds(run, layout)
+        (layout, each) for layout in range(1, run.manifest["options"]["layouts"] + 1) for each in _rounds(run, layout)
     ]
-    counted = [(layout, one) for layout, one in rounds if one != WARMING_ROUND]
+    counted = [(layout, each) for layout, each in rounds if each != WARMING_ROUND]
     span = slice_s * (len(counted) + 1)
     gaps = rng.exponential(1 / rate, round(span * rate * 1.1) + 100)
     planned = np.cumsum(gaps if arrivals is ArrivalProcess.POISSON else np.full(len(gaps), 1 / rate))
@@ -455,13 +455,13 @@ def add_open_loop(
     services[np.searchsorted(planned, slice_s * (1 + len(counted) // 2 + 1 / 3))] += stall_s
     done = planned + waits_s(planned, services) + services
     begin_ns = free_from(run)
-    for number, (layout, one) in enumerate(counted):
+    for number, (layout, each) in enumerate(counted):
         first, last = (np.searchsorted(planned, slice_s * (number + at)) for at in (1, 2))
         dispatched = int(np.diff(np.searchsorted(done, [slice_s * (number + 1), slice_s * (number + 2)]))[0])
         clock = begin_ns + round(slice_s * number * 1e9)
         place = keys | {"layout": layout, "block": block}
-        others = len(run.rows("windows", broker=keys["broker"], start=start, layout=layout, block=block, round=one))
-        add_window(run, place, plan, slice_s / max(1, last - first), clock, slice_s, number=one, position=others)
+        others = len(run.rows("windows", broker=keys["broker"], start=start, layout=layout, block=block, round=each))
+        add_window(run, place, plan, slice_s / max(1, last - first), clock, slice_s, number=each, position=others)
         run.tables["windows"][-1] |= {
             "begin_ns": clock,
             "end_ns": clock + round(slice_s * 1e9),
@@ -473,8 +473,8 @@ def add_open_loop(
             "broker_cpu_ns": round(percent / 100 * slice_s * 1e9),
         }
         add_sample(run, place, clock + round(slice_s * 1e9))
-        add_times(run, place, one, Measure.LATENCY, (done - planned)[first:last], int(plan.replication))
-        add_times(run, place, one, Measure.LATENESS, np.full(last - first, lateness_s))
+        add_times(run, place, each, Measure.LATENCY, (done - planned)[first:last], int(plan.replication))
+        add_times(run, place, each, Measure.LATENESS, np.full(last - first, lateness_s))
     return (done - planned)[(planned >= slice_s) & (planned < span)]
 
 

@@ -50,7 +50,7 @@ def test_a_broker_that_can_everything_meets_every_plan(wanted):
 def test_a_kind_without_a_spelling_does_not_exist(kind):
     """The reason is said once, in words; the other kinds are met."""
     row = replace(
-        EVERYTHING, destinations={one: EVERYTHING.destinations[one] for one in DestinationKind if one != kind}
+        EVERYTHING, destinations={each: EVERYTHING.destinations[each] for each in DestinationKind if each != kind}
     )
 
     assert missing_capability(plan(kind), row) == WORDS[kind]
@@ -122,10 +122,10 @@ CHAINS = compiling.compile_scenario(topology.vertical(1))
 FILTERED = replace(
     CHAINS,
     handlers=tuple(
-        replace(one, subscriptions=tuple(replace(each, selector="A = 'a'") for each in one.subscriptions))
-        if CHAINS.steps[one.step] == "priceUpdate"
-        else one
-        for one in CHAINS.handlers
+        replace(handler, subscriptions=tuple(replace(each, selector="A = 'a'") for each in handler.subscriptions))
+        if CHAINS.steps[handler.step] == "priceUpdate"
+        else handler
+        for handler in CHAINS.handlers
     ),
 )
 #: Statistics only: neither transacted nor durable.

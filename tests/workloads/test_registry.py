@@ -29,6 +29,6 @@ def test_a_workload_is_whole(name):
         model = case.model(1, own)
         written = json.loads(json.dumps([model.to_json(), model.configuration]))
         assert workload.from_json(*written) == model
-        assert all(one.name.startswith(f"{DESTINATION_PREFIX}.") for one in model.scenario.destinations)
+        assert all(destination.name.startswith(f"{DESTINATION_PREFIX}.") for destination in model.scenario.destinations)
         labels = [f"{model.party(address)} {model.steps[address.step].message}" for address in model.addresses]
-        assert [one.label for one in model.scenario.addresses] == labels
+        assert [each.label for each in model.scenario.addresses] == labels

@@ -96,7 +96,7 @@ def test_every_cell_follows_each_other_one_equally_often(cells, seed, squares):
     orders = list(islice(round_orders(cells, seed), squares * square(cells)))
 
     followed = Counter(pair for order in orders for pair in pairwise(order))
-    assert set(followed) == {(one, other) for one in range(cells) for other in range(cells) if one != other}
+    assert set(followed) == {(each, other) for each in range(cells) for other in range(cells) if each != other}
     assert set(followed.values()) == {squares * (1 + cells % 2)}
     places = Counter((cell, place) for order in orders for place, cell in enumerate(order))
     assert set(places.values()) == {squares * (1 + cells % 2)}

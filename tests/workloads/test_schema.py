@@ -33,7 +33,7 @@ def plans(draw: st.DrawFn) -> Plan:
             subscriptions = [Subscription()] * len(subscriptions)
         if kind.routed:  # what is not bound gets nothing
             everything = [Subscription(Equals(*template.properties[0])) for template in templates]
-            subscriptions = [*(one for one in subscriptions if one.selector), *everything]
+            subscriptions = [*(subscription for subscription in subscriptions if subscription.selector), *everything]
         target = Destination(kind, f"flow.{number}")
         sizes = draw(st.integers(1, 4)), draw(st.integers(1, 5))
         flows.append(Flow(target, sizes[0], tuple(templates), tuple(subscriptions), sizes[1]))

@@ -33,7 +33,7 @@ def test_what_stands_where():
     assert "56 queues, 103 topics" in said
     assert {"Broker activemq", "CPU 1", "Java 17.0.15", "heap 1024m"} <= set(said)
     assert {"Store", "kahadb, synced: always", "ext4 on a disk of 270 GB"} <= set(said)
-    assert any(one.startswith("AMD EPYC, 2 CPUs, 24.0 GiB") for one in said)
+    assert any(each.startswith("AMD EPYC, 2 CPUs, 24.0 GiB") for each in said)
 
 
 @pytest.mark.parametrize("workers", [1, 4, 5, 32])
@@ -41,7 +41,7 @@ def test_many_workers(workers):
     """Each of a few load processes has its box; beyond four they are counted, so that the picture stays one."""
     said = words(drawn(options={"workers": workers, "load_cpus": list(range(workers))}))
 
-    assert sum(bool(re.fullmatch(r"Worker \d+", one)) for one in said) == min(workers, 4)
+    assert sum(bool(re.fullmatch(r"Worker \d+", each)) for each in said) == min(workers, 4)
     assert (f"and {workers - 4} more" in said) == (workers > 4)
 
 

@@ -46,8 +46,8 @@ def test_delivery_is_said_and_drawn(number):
     topics = sum(step.kind is DestinationKind.TOPIC for step in steps)
     assert svg.count("<polygon") == len(steps) + topics
     words = [words for words, *_ in texts(svg)]
-    assert sum(one.startswith("topic, ") for one in words) == topics
-    assert sum(one.startswith("queue") for one in words) == len(steps) - topics
+    assert sum(word.startswith("topic, ") for word in words) == topics
+    assert sum(word.startswith("queue") for word in words) == len(steps) - topics
     assert words.count("persistent, transacted") == sum(step.mode.persistent for step in steps)
 
 

@@ -164,7 +164,7 @@ def test_starts_are_estimated_apart(tmp_path):
     assert set(estimates) == {("activemq", 1), ("activemq", 2)}
     first, second = (estimates["activemq", start] for start in (1, 2))
     assert second.estimates_s / first.estimates_s == pytest.approx(2, rel=0.01)
-    assert all(abs(level) < 0.01 for one in estimates.values() for level in one.levels.values())
+    assert all(abs(level) < 0.01 for estimate in estimates.values() for level in estimate.levels.values())
 
 
 def test_cpu_is_a_share_of_its_set_and_per_worker(tmp_path, run):
@@ -509,7 +509,7 @@ def test_a_cell_without_a_good_slice(tmp_path, run):
     }
     audits = [CellAudit(key, 10, LaneAudit(10, 10)) for key in read.cells]
 
-    (cell,) = [one for one in aggregate.summarise(read, windows_of, audits) if one.key.cell == OPEN]
+    (cell,) = [each for each in aggregate.summarise(read, windows_of, audits) if each.key.cell == OPEN]
 
     assert (cell.status, cell.reason, cell.windows) == (CellStatus.UNSTEADY, "no slice was measured", ())
 
@@ -618,12 +618,14 @@ def test_levels_of_rounds(tmp_path):
 
     levels = aggregate.round_levels(read, windows_of, aggregate.estimated(read, windows_of))
 
-    assert [(one.start, one.layout, one.round) for one in levels] == [
+    assert [(level.start, level.layout, level.round) for level in levels] == [
         (start, layout, number) for start in (1, 2) for layout in range(1, 5) for number in (1, 2)
     ]
-    assert [one.begin_s for one in levels if one.start == 2] == sorted(one.begin_s for one in levels if one.start == 2)
+    assert [level.begin_s for level in levels if level.start == 2] == sorted(
+        level.begin_s for level in levels if level.start == 2
+    )
     assert levels[0].begin_s == levels[8].begin_s == 0
-    (slow,) = [one for one in levels if one.disturbed]
+    (slow,) = [level for level in levels if level.disturbed]
     assert (slow.start, slow.layout, slow.round) == (2, 3, 1)
     assert slow.level == pytest.approx(0.2, abs=0.005)
     assert slow.compiler_share == pytest.approx(0.1, rel=0.01)

@@ -28,10 +28,10 @@ def cells_of(brokers, *, starts=2, seed=0, noise=0.005, start_noise=0.005, layou
     """Cells of a run: label -> times; starts, layouts and slices scatter."""
     rng = np.random.default_rng(seed)
     return [
-        replace(one, key=replace(one.key, broker=label))
+        replace(each, key=replace(each.key, broker=label))
         for start in range(1, starts + 1)
         for label, times in brokers.items()
-        for one in start_of(
+        for each in start_of(
             rng,
             cells=CELLS,
             times=times,
@@ -214,9 +214,9 @@ def test_simulated_runs_show_their_ratio(starts):
 def test_nothing_is_said_where_nothing_differs():
     """Two brokers alike: in at most 5 % of the tables anything is said at all."""
     said = sum(
-        any(row.words not in {"", "no difference seen", "not significant after Holm correction"} for row in one.cells)
+        any(row.words not in {"", "no difference seen", "not significant after Holm correction"} for row in each.cells)
         for seed in range(60)
-        for one in compare(
+        for each in compare(
             [FIRST, SECOND], cells_of({FIRST: TIMES, SECOND: TIMES}, starts=3, seed=seed, start_noise=0.0), (), ()
         )
     )
@@ -258,15 +258,15 @@ def test_few_starts_speak_for_themselves(starts):
 def test_a_start_without_a_fit_leaves_none_between_starts():
     """Cells of five starts have their ratio; a model of four of them has no interval of that kind."""
     cells = [
-        replace(one, status=CellStatus.UNSTEADY)
-        if (one.key.broker, one.key.start, one.key.cell[-1]) == (SECOND, 3, "5")
-        else one
-        for one in cells_of({FIRST: TIMES, SECOND: slower(1.25)}, starts=5)
+        replace(each, status=CellStatus.UNSTEADY)
+        if (each.key.broker, each.key.start, each.key.cell[-1]) == (SECOND, 3, "5")
+        else each
+        for each in cells_of({FIRST: TIMES, SECOND: slower(1.25)}, starts=5)
     ]
     without = [
-        one
-        for one in cells
-        if (one.key.broker, one.key.start) != (SECOND, 3) or one.key.cell in {"f0000-r001", "f0000-r005"}
+        cell
+        for cell in cells
+        if (cell.key.broker, cell.key.start) != (SECOND, 3) or cell.key.cell in {"f0000-r001", "f0000-r005"}
     ]
     (one,) = compared(without)
 
@@ -291,10 +291,10 @@ def test_too_few_layouts_give_ratios_without_intervals():
 def test_a_cell_in_doubt_has_its_reason(broker):
     """A cell that is not ok on one side has no ratio, whichever side it is."""
     cells = [
-        replace(one, status=CellStatus.NOT_SATURATED, reason="broker CPU 0.60")
-        if (one.key.broker, one.key.cell, one.key.start) == (broker, "f0000-r001", 1)
-        else one
-        for one in cells_of({FIRST: TIMES, SECOND: slower(1.25)})
+        replace(each, status=CellStatus.NOT_SATURATED, reason="broker CPU 0.60")
+        if (each.key.broker, each.key.cell, each.key.start) == (broker, "f0000-r001", 1)
+        else each
+        for each in cells_of({FIRST: TIMES, SECOND: slower(1.25)})
     ]
     (one,) = compared(cells)
 
@@ -307,9 +307,9 @@ def test_a_cell_in_doubt_has_its_reason(broker):
 def test_a_cell_that_is_nothing_for_a_broker():
     """It stands beside the others with the reason, and without a number."""
     cells = [
-        one
-        for one in cells_of({FIRST: TIMES, SECOND: slower(1.25)})
-        if (one.key.broker, one.n_fltr > 100) != (SECOND, True)
+        each
+        for each in cells_of({FIRST: TIMES, SECOND: slower(1.25)})
+        if (each.key.broker, each.n_fltr > 100) != (SECOND, True)
     ]
     beyond = [
         NotApplicable("run", SECOND, "replication", "today", "f0640-r001", "no filters on subscriptions"),
@@ -336,7 +336,7 @@ def test_nothing_is_said_of_an_invalid_model():
     """The ratio is shown with the broker whose model is invalid, and no word is said of it."""
     cells = cells_of({FIRST: TIMES, SECOND: slower(1.25)})
     invalid = Finding("messages were lost", "1", "0", "look for it", VerdictKind.INVALID, SECOND)
-    models = [one.also([invalid]) if one.broker == SECOND else one for one in fits(cells)[0]]
+    models = [fit.also([invalid]) if fit.broker == SECOND else fit for fit in fits(cells)[0]]
     (one,) = compare([FIRST, SECOND], cells, models, ())
 
     for row in of(one.coefficients, SECOND).values():
@@ -359,7 +359,7 @@ def test_chance_is_stated():
 
 def test_routing_is_no_filtering():
     """A comparison of routed cells says so in its title."""
-    cells = [replace(one, routed=True) for one in cells_of({FIRST: TIMES, SECOND: TIMES})]
+    cells = [replace(each, routed=True) for each in cells_of({FIRST: TIMES, SECOND: TIMES})]
     (one,) = compared(cells)
 
     assert "replication, routing, not filtering, profile" in tables.compared_title(one)
@@ -373,7 +373,7 @@ def test_json_has_the_ratios():
     records = summary_json([result])["ratios"]
 
     assert len(records) == 2 * (3 + 9)
-    (cell,) = [one for one in records if (one["what"], one["broker"]) == ("f0000-r001", SECOND)]
+    (cell,) = [record for record in records if (record["what"], record["broker"]) == ("f0000-r001", SECOND)]
     assert cell["ratio"]["ci95"][0] < 1.25 < cell["ratio"]["ci95"][1]
     assert (cell["against"], cell["kind"], cell["scope"]) == (FIRST, "cell", "between starts")
 

@@ -45,7 +45,7 @@ def test_a_mean_over_layouts_has_its_t_interval():
     """With as much in each layout it is the mean of the layouts, and scipy's t interval."""
     values = np.random.default_rng(1).normal(10, 1, LAYOUTS)
 
-    interval = over_starts([over_layouts((layout, 5 * one, 5) for layout, one in enumerate(values))])
+    interval = over_starts([over_layouts((layout, 5 * each, 5) for layout, each in enumerate(values))])
 
     reference = stats.t.interval(0.95, LAYOUTS - 1, values.mean(), stats.sem(values))
     assert (interval.estimate, interval.low, interval.high) == pytest.approx((values.mean(), *reference))
@@ -108,7 +108,7 @@ def test_starts_that_differ_are_covered_from_five_on():
         for _ in range(runs):
             own = np.log(1.25) + 0.05 * rng.standard_normal((starts, 1))
             logs = own + OF_CELLS * rng.standard_normal((starts, LAYOUTS))
-            found = [combined(lambda b: float(np.log(b[0])), [of_start(one)]) for one in logs]
+            found = [combined(lambda b: float(np.log(b[0])), [of_start(each)]) for each in logs]
             hits[starts] += covers(over_starts(found), np.log(1.25))
 
     assert hits[STARTS_AS_UNIT] / runs == binomial(0.95, runs)

@@ -124,7 +124,7 @@ def test_the_report_begins_with_the_same(name, monkeypatch):
     shown = glance(result)
     begin = Page(throughput_page.html([result]).partition("<nav")[0]).text
     said = [shown.meaning, shown.reason[1:], shown.step.words, shown.step.command, *shown.measured, *shown.besides]
-    said += [one.said for one in shown.experiments]
+    said += [experiment.said for experiment in shown.experiments]
     for model in shown.models:
         said += [model.formula, model.note, model.example, model.description, model.worst]
         said += [text for row in model.costs.rows for text in row.values]
@@ -346,8 +346,8 @@ def test_claims_are_judged():
 def test_latencies_at_both_ends():
     """Median and 99th percentile at the smallest and the largest load."""
     cells = tuple(
-        replace(cell, key=one.key, fits_model=False)
-        for cell, one in zip(study_runs.small().cells, study_runs.latencies(), strict=False)
+        replace(cell, key=each.key, fits_model=False)
+        for cell, each in zip(study_runs.small().cells, study_runs.latencies(), strict=False)
     )
     text = screen(study_runs.small(fits=(), cells=cells, latency=tuple(study_runs.latencies())))
 

@@ -87,8 +87,8 @@ def test_the_report_shows_the_same(text):
 def test_a_broker_without_a_jvm_has_no_shares():
     """Not 0."""
     result = study_runs.small()
-    bare = tuple(replace(one, gc_share=None, compiler_share=None) for one in result.rounds)
-    cells = tuple(replace(one, gc_share=None, compiler_share=None) for one in result.cells)
+    bare = tuple(replace(each, gc_share=None, compiler_share=None) for each in result.rounds)
+    cells = tuple(replace(cell, gc_share=None, compiler_share=None) for cell in result.cells)
     text = console.summary([replace(result, rounds=bare, cells=cells)])
 
     assert section(text, "Rounds on").splitlines()[-1].split()[-2:] == ["-", "-"]

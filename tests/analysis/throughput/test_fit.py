@@ -51,7 +51,7 @@ def several(starts, rng=None, **changes):
     rng = rng or np.random.default_rng(4)
     factors = [1.0, 1.1, 0.9, 1.05, 0.95, 1.02, 0.98][:starts]
     return [
-        one for start, factor in enumerate(factors, 1) for one in start_of(rng, start=start, factor=factor, **changes)
+        each for start, factor in enumerate(factors, 1) for each in start_of(rng, start=start, factor=factor, **changes)
     ]
 
 
@@ -71,13 +71,13 @@ def test_the_paper_s_constants_come_back():
 def test_the_paper_s_least_squares_see_28_of_the_42_cells():
     """r = 20 and 40 take no part in the fit as in the paper: whatever they are, its constants stay."""
     capped = [
-        replace(one, processing_s=replace(one.processing_s, estimate=one.processing_s.estimate * 0.7))
-        if one.replication > 10
-        else one
-        for one in start_of(cells=PAPER_GRID, times=PAPER_TIMES)
+        replace(each, processing_s=replace(each.processing_s, estimate=each.processing_s.estimate * 0.7))
+        if each.replication > 10
+        else each
+        for each in start_of(cells=PAPER_GRID, times=PAPER_TIMES)
     ]
 
-    assert sum(one.replication <= 10 for one in capped) == 28
+    assert sum(each.replication <= 10 for each in capped) == 28
     assert list(ols_as_in_paper(capped).values()) == pytest.approx(PAPER_TIMES, rel=1e-6)
     assert estimates(fit(capped)) != pytest.approx(PAPER_TIMES, rel=1e-2)
 
@@ -85,9 +85,9 @@ def test_the_paper_s_least_squares_see_28_of_the_42_cells():
 def test_the_paper_s_throughputs_give_its_constants_back():
     """From whole messages/s, as a figure has them, at r in {1, 2, 5, 10}: the constants, and r = 20 and 40 to 0.1 %."""
     rounded = [
-        replace(one, processing_s=replace(one.processing_s, estimate=1 / round(1 / one.processing_s.estimate)))
-        for one in start_of(cells=PAPER_GRID, times=PAPER_TIMES)
-        if one.replication <= 10
+        replace(each, processing_s=replace(each.processing_s, estimate=1 / round(1 / each.processing_s.estimate)))
+        for each in start_of(cells=PAPER_GRID, times=PAPER_TIMES)
+        if each.replication <= 10
     ]
     result = fit(rounded)
 
@@ -126,12 +126,12 @@ def test_the_interval_is_the_jackknife_by_hand(starts):
     cells = several(starts, noise=0.03, layout_noise=0.03)
     expected, variance = [], np.zeros(3)
     for start in range(1, starts + 1):
-        of_start = sorted((one for one in cells if one.key.start == start), key=lambda one: one.key)
-        x = np.array([[1, one.n_fltr, one.replication] for one in of_start], dtype=float)
-        expected.append(iterated_wls(np.array([one.processing_s.estimate for one in of_start]), x).parameters)
+        of_start = sorted((each for each in cells if each.key.start == start), key=lambda one: one.key)
+        x = np.array([[1, each.n_fltr, each.replication] for each in of_start], dtype=float)
+        expected.append(iterated_wls(np.array([each.processing_s.estimate for each in of_start]), x).parameters)
         planes = np.array(
             [
-                iterated_wls(np.array([one.replicates_s[layout] for one in of_start]), x).parameters
+                iterated_wls(np.array([each.replicates_s[layout] for each in of_start]), x).parameters
                 for layout in range(8)
             ]
         )
@@ -153,8 +153,8 @@ def test_what_layouts_have_in_common_widens_the_coefficients_and_not_the_cells()
     base = start_of(cells=CELLS)
     shifts = np.array([1.0, 1.1, 0.95, 1.02, 0.9, 1.05, 0.97, 1.01])
     cells = [
-        replace(one, replicates_s=tuple(one.processing_s.estimate * np.delete(shifts, at).mean() for at in range(8)))
-        for one in base
+        replace(each, replicates_s=tuple(each.processing_s.estimate * np.delete(shifts, at).mean() for at in range(8)))
+        for each in base
     ]
 
     result = fit(cells)
@@ -190,12 +190,12 @@ def test_more_starts_never_make_an_interval_wider(starts):
 
 def test_least_squares_as_in_the_paper_take_the_mean_of_the_starts():
     """A cell that is missing in one start weighs as much as the others: plain least squares on the cells' means."""
-    cells = [one for start in (1, 2) for one in start_of(np.random.default_rng(start), cell_noise=0.05, start=start)][
+    cells = [each for start in (1, 2) for each in start_of(np.random.default_rng(start), cell_noise=0.05, start=start)][
         1:
     ]
     means = {}
-    for one in cells:
-        means.setdefault((one.n_fltr, one.replication), []).append(one.processing_s.estimate)
+    for each in cells:
+        means.setdefault((each.n_fltr, each.replication), []).append(each.processing_s.estimate)
     x = np.array([(1, *setting) for setting in means])
     expected = np.linalg.lstsq(x, np.array([np.mean(b) for b in means.values()]), rcond=None)[0]
 
@@ -255,8 +255,8 @@ def test_too_few_layouts_are_unverified(layouts):
     assert estimates(result) == pytest.approx(TIMES, rel=0.05)
     assert [interval.ci95 for interval in result.parameters.values()] == [None] * 3
     assert (result.covariance, result.degrees) == (None, 0)
-    assert [(one.half_width, one.holds) for one in result.precision.values()] == [(None, False)] * 3
-    (finding,) = [one for one in result.findings if one.consequence != VerdictKind.VALID]
+    assert [(each.half_width, each.holds) for each in result.precision.values()] == [(None, False)] * 3
+    (finding,) = [each for each in result.findings if each.consequence != VerdictKind.VALID]
     assert (finding.consequence, finding.measured) == (VerdictKind.UNVERIFIED, f"{layouts} layouts")
     assert "--layouts" in finding.advice
 
@@ -268,7 +268,7 @@ def test_a_start_with_too_few_layouts_is_left_out_and_named():
     result = fit([*whole, *killed])
 
     assert (result.starts, result.parameters) == (1, fit(whole).parameters)
-    (finding,) = [one for one in result.findings if one.what == "start 2 has no fit"]
+    (finding,) = [each for each in result.findings if each.what == "start 2 has no fit"]
     assert finding.measured == "2 layouts, an interval needs 4"
 
 
@@ -280,7 +280,7 @@ def test_a_cell_of_one_layout_is_left_out_and_visible():
     result = fit([*cells[:3], lonely, *cells[4:]])
 
     assert estimates(result) == estimates(fit([*cells[:3], *cells[4:]]))
-    ((name, reason),) = [(one.cell, one.reason) for one in result.cells_excluded]
+    ((name, reason),) = [(each.cell, each.reason) for each in result.cells_excluded]
     assert (name, "1 of the start's layouts" in reason) == (lonely.key.cell, True)
 
 
@@ -298,7 +298,7 @@ def test_excluded_cells_stay_out_and_visible():
     result = fit([broken, *cells[1:]])
 
     assert estimates(result) == estimates(fit(cells[1:]))
-    assert [(one.cell, one.reason) for one in result.cells_excluded] == [
+    assert [(each.cell, each.reason) for each in result.cells_excluded] == [
         (spoiled.key.cell, "not-saturated: broker CPU 0.60")
     ]
     assert spoiled.key.cell not in result.cells_used
@@ -314,12 +314,12 @@ def test_paced_cells_stay_out_and_visible(pace):
     result = fit([paced, *cells[1:]])
 
     assert estimates(result) == estimates(fit(cells[1:]))
-    assert [(one.cell, one.reason) for one in result.cells_excluded] == [(paced.key.cell, f"paced: {pace}")]
+    assert [(each.cell, each.reason) for each in result.cells_excluded] == [(paced.key.cell, f"paced: {pace}")]
 
 
 def test_an_experiment_of_paced_cells_is_not_fitted():
     """It never asked for a model: neither a fit nor an error."""
-    assert fits([replace(one, pace="Poisson arrivals") for one in start_of()]) == ((), {})
+    assert fits([replace(each, pace="Poisson arrivals") for each in start_of()]) == ((), {})
 
 
 @pytest.mark.parametrize("starts", [2, 5])
@@ -328,9 +328,9 @@ def test_points_stand_for_the_cells_that_entered(starts):
     cells = several(starts, noise=0.03)
     result = fit(cells)
 
-    assert {point.cell for point in result.points} == set(result.cells_used) == {one.key.cell for one in cells}
+    assert {point.cell for point in result.points} == set(result.cells_used) == {each.key.cell for each in cells}
     for point in result.points:
-        of_cell = [one.processing_s.estimate for one in cells if one.key.cell == point.cell]
+        of_cell = [each.processing_s.estimate for each in cells if each.key.cell == point.cell]
         assert point.measured_s.estimate == pytest.approx(np.mean(of_cell))
         fitted = np.dot(estimates(result), [1, point.n_fltr, point.replication])
         assert point.fitted_s == pytest.approx(fitted)
@@ -342,8 +342,8 @@ def test_points_stand_for_the_cells_that_entered(starts):
 def test_the_deviation_has_the_interval_of_its_replicates():
     """The cell and the plane without the same layout: what both have in common is no uncertainty of the deviation."""
     cells = sorted(start_of(np.random.default_rng(3), noise=0.03, layout_noise=0.03), key=lambda one: one.key)
-    x = np.array([[1, one.n_fltr, one.replication] for one in cells], dtype=float)
-    measured = np.array([one.replicates_s for one in cells]).T
+    x = np.array([[1, each.n_fltr, each.replication] for each in cells], dtype=float)
+    measured = np.array([each.replicates_s for each in cells]).T
     replicates = measured / iterated_wls(measured, x).fitted - 1
 
     result = fit(cells)
@@ -355,7 +355,7 @@ def test_the_deviation_has_the_interval_of_its_replicates():
 
 def test_a_cell_that_some_starts_lack_is_compared_with_the_planes_of_the_others():
     """A slow start without the cell does not make the cell fast."""
-    cells = [one for one in several(2) if (one.key.start, one.key.cell) != (2, "f0160-r005")]
+    cells = [each for each in several(2) if (each.key.start, each.key.cell) != (2, "f0160-r005")]
 
     (point,) = [point for point in fit(cells).points if point.cell == "f0160-r005"]
 
@@ -364,7 +364,7 @@ def test_a_cell_that_some_starts_lack_is_compared_with_the_planes_of_the_others(
 
 def test_a_cell_that_four_of_five_starts_lack_has_a_point_without_interval():
     """One life says nothing about others."""
-    cells = [one for one in several(5, noise=0.01) if one.key.start == 1 or one.key.cell != "f0160-r005"]
+    cells = [each for each in several(5, noise=0.01) if each.key.start == 1 or each.key.cell != "f0160-r005"]
 
     (point,) = [point for point in fit(cells).points if point.cell == "f0160-r005"]
 
@@ -374,7 +374,7 @@ def test_a_cell_that_four_of_five_starts_lack_has_a_point_without_interval():
 def test_a_point_of_one_start_has_the_interval_of_its_layouts():
     """As the cell has it in every other table."""
     cells = start_of(noise=0.01)
-    of_cell = {one.key.cell: one.processing_s for one in cells}
+    of_cell = {each.key.cell: each.processing_s for each in cells}
 
     for point in fit(cells).points:
         assert point.measured_s.estimate == of_cell[point.cell].estimate
@@ -399,9 +399,9 @@ def test_slices_layouts_and_starts_are_told_apart():
     """Slices that scatter by 5 %, layouts by 4 %, starts by 3 %: all three come back."""
     rng = np.random.default_rng(9)
     cells = [
-        one
+        each
         for start in range(1, 31)
-        for one in start_of(
+        for each in start_of(
             rng, noise=0.05, layout_noise=0.04, start=start, factor=np.exp(0.03 * rng.standard_normal())
         )
     ]
@@ -417,7 +417,7 @@ def test_slices_layouts_and_starts_are_told_apart():
 def test_the_variance_of_starts_is_less_what_their_layouts_explain():
     """Two starts of one cell: half the squared difference of their B, relative, less the mean of their variances."""
     cells = [cell(0, 1, np.array([9.0, 10, 11, 10, 10]) * 1e-6, start=1), cell(0, 1, [13e-6] * 5, start=2)]
-    first, second = (one.processing_s.estimate for one in cells)
+    first, second = (each.processing_s.estimate for each in cells)
     explained = jackknife_covariance(np.array(cells[0].replicates_s)[:, None] / first)[0, 0] / 2
 
     found = variation(cells)
@@ -436,7 +436,7 @@ def test_one_start_has_no_variation_between_starts():
 
 def test_starts_that_differ_too_little_have_no_variation_rather_than_0():
     """An estimate below 0 is not clamped: there is no number, and the reason stands in its place."""
-    cells = [one for start in (1, 2) for one in start_of(noise=0.05, start=start)]
+    cells = [each for start in (1, 2) for each in start_of(noise=0.05, start=start)]
 
     found = variation(cells)
 
@@ -446,7 +446,7 @@ def test_starts_that_differ_too_little_have_no_variation_rather_than_0():
 
 def test_two_layouts_do_not_tell_starts_from_layouts():
     """Without replicates nothing says how much of the difference is theirs."""
-    found = variation([one for start in (1, 2) for one in start_of(noise=0.05, start=start, layouts=2)])
+    found = variation([each for start in (1, 2) for each in start_of(noise=0.05, start=start, layouts=2)])
 
     assert (found.between_starts, found.reason.split(":")[0]) == (None, "too few layouts")
 
@@ -454,7 +454,7 @@ def test_two_layouts_do_not_tell_starts_from_layouts():
 def test_leaving_a_cell_out_shows_the_one_that_is_off():
     """The largest error is that of the disturbed cell, and close to its disturbance; the typical one is small."""
     grid = [(further, r) for further in (0, 160, 640, 2560) for r in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)]
-    cells = [off(one, 1.25) if one.key.cell == "f0160-r005" else one for one in start_of(cells=grid)]
+    cells = [off(each, 1.25) if each.key.cell == "f0160-r005" else each for each in start_of(cells=grid)]
 
     found = fit(cells).leave_one_out
 
@@ -478,7 +478,7 @@ def test_capped_cells_are_labelled_and_the_run_stays_usable():
     assert result.roofline.t_sat_s.estimate == pytest.approx(1.5 * TIMES[2], rel=0.02)
     assert result.roofline.parameters == result.parameters
     assert estimates(result) == pytest.approx(TIMES, rel=0.05)
-    assert [one.cell for one in result.cells_excluded if one.reason.startswith("transmission cap")] == capped
+    assert [each.cell for each in result.cells_excluded if each.reason.startswith("transmission cap")] == capped
     assert not set(capped) & set(result.cells_used)
     (finding,) = [finding for finding in result.findings if "capped" in finding.what]
     assert all(name in finding.measured for name in capped)
@@ -492,8 +492,8 @@ def test_capped_cells_are_labelled_and_the_run_stays_usable():
 def test_a_cap_does_not_make_the_description_poor():
     """The plane over all cells is off by more than the limit; the roofline is not."""
     cells = start_of(np.random.default_rng(1), cell_noise=0.01, noise=0.005, t_sat_s=3 * TIMES[2])
-    x = np.array([[1, one.n_fltr, one.replication] for one in cells], dtype=float)
-    b = np.array([one.processing_s.estimate for one in cells])
+    x = np.array([[1, each.n_fltr, each.replication] for each in cells], dtype=float)
+    b = np.array([each.processing_s.estimate for each in cells])
 
     assert np.abs(b / iterated_wls(b, x).fitted - 1).max() > ROUGH.limit
     result = fit(cells)
@@ -503,7 +503,7 @@ def test_a_cap_does_not_make_the_description_poor():
 def test_the_interval_of_the_cap_covers_it():
     """On a quiet host t_sat lies in its interval as often as 95 % allow (3 sigma), in 40 runs."""
     found = [simulated(seed, "today", 1, "quiet", 2.0).result.roofline for seed in range(40)]
-    covered = sum(one.t_sat_s.low <= 2 * TIMES[2] <= one.t_sat_s.high for one in found)
+    covered = sum(each.t_sat_s.low <= 2 * TIMES[2] <= each.t_sat_s.high for each in found)
 
     assert covered >= 38 - 3 * np.sqrt(40 * 0.95 * 0.05)
 
@@ -537,8 +537,8 @@ def test_a_capped_cell_off_the_cap_is_named():
     """What neither the plane nor the cap describes does not hide among the cells left out."""
     capped = capped_cells("today", 2)
     cells = [
-        off(one, 1.09) if one.key.cell == "f0160-r020" else one
-        for one in start_of(np.random.default_rng(3), cells=GRIDS["today"], cell_noise=0.005, t_sat_s=2 * TIMES[2])
+        off(each, 1.09) if each.key.cell == "f0160-r020" else each
+        for each in start_of(np.random.default_rng(3), cells=GRIDS["today"], cell_noise=0.005, t_sat_s=2 * TIMES[2])
     ]
     assert "f0160-r020" in capped
 
@@ -546,7 +546,7 @@ def test_a_capped_cell_off_the_cap_is_named():
 
     assert result.roofline.preferred
     assert result.description.grade == Grade.ROUGH
-    assert [one.cell for one in result.description.worst] == ["f0160-r020"]
+    assert [each.cell for each in result.description.worst] == ["f0160-r020"]
 
 
 @pytest.mark.parametrize(("grid", "cap"), [("quick", 1.5), ("today", 2.0)])
@@ -590,7 +590,7 @@ def test_a_t_rcv_that_is_not_0_has_no_bound(t_rcv):
 def test_a_cell_off_the_plane_is_a_result_and_no_doubt(factor, grade):
     """Beyond 5 % the plane is rough, beyond 15 % poor, the cell is named, and the numbers are as valid as before."""
     grid = [(further, r) for further in (0, 160, 640, 2560) for r in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)]
-    cells = [off(one, factor) if one.key.cell == "f0160-r005" else one for one in start_of(cells=grid)]
+    cells = [off(each, factor) if each.key.cell == "f0160-r005" else each for each in start_of(cells=grid)]
 
     result = fit(cells)
 
@@ -601,7 +601,7 @@ def test_a_cell_off_the_plane_is_a_result_and_no_doubt(factor, grade):
     if grade == Grade.GOOD:
         assert not found
         return
-    assert [one.cell for one in result.description.worst] == ["f0160-r005"]
+    assert [each.cell for each in result.description.worst] == ["f0160-r005"]
     (finding,) = found
     assert "f0160-r005 +" in finding.measured
     assert ("use the cells" in finding.advice) == (grade == Grade.POOR)
@@ -610,7 +610,7 @@ def test_a_cell_off_the_plane_is_a_result_and_no_doubt(factor, grade):
 def test_noise_does_not_make_a_plane_poor():
     """A deviation counts from the near end of its interval: one layout that was off widens it and does not shift it."""
     cells = start_of()
-    at = next(place for place, one in enumerate(cells) if one.key.cell == "f0640-r005")
+    at = next(place for place, each in enumerate(cells) if each.key.cell == "f0640-r005")
     wild = cells[at]
     values = np.array([1.0] * 7 + [1.0 + 8 * 0.10])  # one of 8 layouts 80 % slower: the mean is 10 % off
     changed = replace(
@@ -688,9 +688,9 @@ def test_a_run_of_fixed_precision_has_the_pilot_s_intervals():
     cells = several(2, noise=0.05, layout_noise=0.05, layouts=12, pilot=PILOT_LAYOUTS)
 
     several_pilots = [
-        one
+        summary
         for start in (1, 2)
-        for one in summaries(
+        for summary in summaries(
             {
                 (made.factors["further"], made.factors["replication"]): [
                     window for window in made.windows if window.layout <= PILOT_LAYOUTS
@@ -708,7 +708,7 @@ def test_a_run_of_fixed_precision_has_the_pilot_s_intervals():
     assert (plain.degrees, result.degrees) == (22, 2 * (PILOT_LAYOUTS - 1))
     errors = np.sqrt(np.diag(result.covariance))
     assert [half_width(result.parameters[name]) for name in PARAMETERS] == pytest.approx(stats.t.ppf(0.975, 8) * errors)
-    pilots = [fit([one for one in several_pilots if one.key.start == start]) for start in (1, 2)]
+    pilots = [fit([each for each in several_pilots if each.key.start == start]) for start in (1, 2)]
     expected = sum(np.diag(pilot.covariance) for pilot in pilots) * (PILOT_LAYOUTS / 12) / 4
     assert errors == pytest.approx(np.sqrt(expected), rel=0.05)
     assert {precision.limit for precision in result.precision.values()} == {0.02}
@@ -772,8 +772,8 @@ def test_what_must_not_be_mixed_is_not_mixed(change):
     """Profiles, brokers, experiments and runs each get a fit of their own; one call never gets two of them."""
     first = start_of(noise=0.005)
     second = [
-        replace(one, key=replace(one.key, **change["key"])) if "key" in change else replace(one, **change)
-        for one in start_of(times=tuple(2 * t for t in TIMES))
+        replace(each, key=replace(each.key, **change["key"])) if "key" in change else replace(each, **change)
+        for each in start_of(times=tuple(2 * t for t in TIMES))
     ]
 
     with pytest.raises(DataError, match="cannot be combined in one fit"):
@@ -785,13 +785,13 @@ def test_what_must_not_be_mixed_is_not_mixed(change):
 
 def test_experiments_without_a_model_are_not_fitted():
     """`fits_model` of the plan decides; the other cells give neither a fit nor an error."""
-    assert fits([replace(one, fits_model=False) for one in start_of()]) == ((), {})
+    assert fits([replace(each, fits_model=False) for each in start_of()]) == ((), {})
 
 
 def test_a_start_without_enough_cells_is_left_out_and_named():
     """Two good starts give the interval; the third is a finding, not silently absent."""
-    cells = [one for start in (1, 2) for one in start_of(start=start, noise=0.005)]
-    cells += [replace(one, status=CellStatus.UNSTEADY) for one in start_of(start=3)]
+    cells = [each for start in (1, 2) for each in start_of(start=start, noise=0.005)]
+    cells += [replace(each, status=CellStatus.UNSTEADY) for each in start_of(start=3)]
 
     result = fit(cells)
 

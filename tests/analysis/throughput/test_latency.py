@@ -33,7 +33,7 @@ def histogram(slices_s, rounds=1):
     return Histogram(
         tuple((1 + number // rounds, 0, 1 + number % rounds) for number in range(len(counts))),
         tuple(buckets),
-        np.array([[one[bucket] for bucket in buckets] for one in counts]),
+        np.array([[count[bucket] for bucket in buckets] for count in counts]),
     )
 
 
@@ -80,7 +80,7 @@ def test_four_layouts_promise_little():
     truth = -np.log(0.01) / (1 - 0.8)
     quoted = [percentile_s(histogram(mm1(np.random.default_rng(seed), layouts=4)), 99) for seed in range(100)]
 
-    assert sum((one.low or 0) <= truth <= (one.high or np.inf) for one in quoted) >= 95
+    assert sum((each.low or 0) <= truth <= (each.high or np.inf) for each in quoted) >= 95
 
 
 @pytest.mark.parametrize("rank", [50.0, 99.0])
@@ -228,10 +228,10 @@ def test_a_queue_with_a_known_answer(runs, found):
     assert result.model == "1 / capacity of the same flow in the same start"
     assert (result.planned_per_s, result.capacity_per_s) == (pytest.approx(700), pytest.approx(1000))
     assert (result.percent, result.arrivals, result.copies, result.negative) == (70, "poisson", len(truth), 0)
-    for one in result.percentiles:
-        quantile = np.quantile(truth, one.rank / 100, method="inverted_cdf")
-        assert one.latency_s.estimate == pytest.approx(quantile, rel=HALF_A_BUCKET * 1.001)
-        assert not one.greyed
+    for percentile in result.percentiles:
+        quantile = np.quantile(truth, percentile.rank / 100, method="inverted_cdf")
+        assert percentile.latency_s.estimate == pytest.approx(quantile, rel=HALF_A_BUCKET * 1.001)
+        assert not percentile.greyed
     assert (cells["u70-poisson"].status, findings) == (CellStatus.OK, [])
 
 

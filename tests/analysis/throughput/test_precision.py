@@ -58,7 +58,7 @@ def test_the_pilot_is_the_least():
 def test_later_layouts_do_not_change_the_number():
     """It is asked once: who asks again later gets the same answer, so that nobody stops when it looks good."""
     slices, settings = pilot(1, layouts=9)
-    first = [one for one in slices if one.layout <= PILOT_LAYOUTS]
+    first = [each for each in slices if each.layout <= PILOT_LAYOUTS]
 
     assert layouts_needed([slices], rows(settings), 0.03) == layouts_needed([first], rows(settings), 0.03)
 
@@ -94,7 +94,7 @@ def test_what_cannot_be_told():
     """No pilot yet, or cells that do not identify the coefficients."""
     slices, settings = pilot(1)
     with pytest.raises(DataError, match="4 layouts, a pilot has 5"):
-        layouts_needed([[one for one in slices if one.layout < 5]], rows(settings), 0.05)
+        layouts_needed([[each for each in slices if each.layout < 5]], rows(settings), 0.05)
     with pytest.raises(DataError, match="do not identify the coefficients"):
         layouts_needed([slices], {key: row for key, row in rows(settings).items() if row[2] == 1}, 0.05)
     with pytest.raises(DataError, match="no start"):
@@ -109,11 +109,11 @@ def test_the_final_interval_covers_and_is_as_narrow_as_was_asked_for():
     for seed in range(100):
         slices, settings = pilot(seed, layouts=60, host=host)
         number = layouts_needed([slices], rows(settings), asked)
-        start = estimate([one for one in slices if one.layout <= number], PILOT_LAYOUTS)
+        start = estimate([each for each in slices if each.layout <= number], PILOT_LAYOUTS)
         result = fit([summary(key, settings[key], start) for key in start.cells], asked)
         intervals = [result.parameters[name] for name in PARAMETERS]
-        covered.append([one.low <= true <= one.high for one, true in zip(intervals, TIMES, strict=True)])
-        reached.append(number >= 60 or all(one.holds for one in result.precision.values()))
+        covered.append([each.low <= true <= each.high for each, true in zip(intervals, TIMES, strict=True)])
+        reached.append(number >= 60 or all(each.holds for each in result.precision.values()))
 
     low, high = (p + 3 * sign * np.sqrt(p * (1 - p) / 100) for p, sign in ((0.93, -1), (0.97, 1)))
     assert np.all(np.mean(covered, axis=0) >= low)
@@ -124,10 +124,10 @@ def test_the_final_interval_covers_and_is_as_narrow_as_was_asked_for():
 def test_a_pilot_is_estimated_as_if_there_were_no_other_layouts():
     """Its replicates are those of its layouts alone; a start that has no whole pilot has none."""
     slices, _ = pilot(3, layouts=9)
-    first = [one for one in slices if one.layout <= PILOT_LAYOUTS]
+    first = [each for each in slices if each.layout <= PILOT_LAYOUTS]
 
     assert estimate(slices, PILOT_LAYOUTS).pilot_s == pytest.approx(estimate(first).replicates_s)
-    assert estimate([one for one in first if one.layout > 1], PILOT_LAYOUTS).pilot_s.shape == (0, len(GRID))
+    assert estimate([each for each in first if each.layout > 1], PILOT_LAYOUTS).pilot_s.shape == (0, len(GRID))
     assert estimate(slices).pilot_s.shape == (0, len(GRID))
 
 

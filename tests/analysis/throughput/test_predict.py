@@ -63,7 +63,7 @@ def test_interval_of_the_capacity_is_that_of_b_turned_round(today):
 def test_over_starts_it_is_the_interval_of_the_starts_predictions():
     """As linear as B is, its t interval over five starts is that of what each start predicts."""
     rng = np.random.default_rng(2)
-    result = fit([one for start in range(1, 6) for one in start_of(rng, cell_noise=0.02, start=start)])
+    result = fit([each for start in range(1, 6) for each in start_of(rng, cell_noise=0.02, start=start)])
     each = [np.dot(estimates, [1, 1000, 3]) for estimates in result.per_start.values()]
     half = stats.t.ppf(0.975, 4) * np.std(each, ddof=1) / np.sqrt(5)
 
@@ -89,9 +89,9 @@ def test_without_an_interval_of_the_fit_there_is_an_estimate():
     """Three layouts give none: capacity, utilisation and waiting stand without ends."""
     found = predict(fit(start_of(np.random.default_rng(1), noise=0.01, layouts=3)), Question(1000, 3, rate_per_s=8000))
 
-    for one in (found.processing_s, found.received_per_s, found.utilisation, found.waiting_s):
-        assert one.estimate > 0
-        assert (one.low, one.high) == (None, None)
+    for each in (found.processing_s, found.received_per_s, found.utilisation, found.waiting_s):
+        assert each.estimate > 0
+        assert (each.low, each.high) == (None, None)
 
 
 def test_utilisation_and_waiting_at_a_rate(paper):
@@ -191,7 +191,7 @@ def test_a_prediction_reads_well(today):
 
 def test_one_refusal_does_not_hide_the_other_answers(paper, today):
     """A rate that one broker carries and another does not: an answer, and the other's reason; with none, a refusal."""
-    results = [SimpleNamespace(path=name, fits=(one,), refused=()) for name, one in (("a", paper), ("b", today))]
+    results = [SimpleNamespace(path=name, fits=(each,), refused=()) for name, each in (("a", paper), ("b", today))]
 
     first, second = predictions(results, Question(0, 1, rate_per_s=20_000))
 
@@ -223,16 +223,16 @@ def test_the_verb_answers_for_every_fit(runs, monkeypatch, capsys):
 
     record = json.loads(capsys.readouterr().out)
     assert record["schema"] == JSON_SCHEMA
-    assert [(one["run"], one["broker"]) for one in record["predictions"]] == [
+    assert [(each["run"], each["broker"]) for each in record["predictions"]] == [
         ("one", "activemq"),
         ("two", "activemq"),
         ("two", "artemis"),
     ]
-    for one in record["predictions"]:
-        assert one["received_per_s"]["estimate"] == pytest.approx(1 / 77e-6, rel=0.02)
-        assert one["processing"]["ci95_s"][0] < one["processing"]["estimate_s"] < one["processing"]["ci95_s"][1]
-        assert one["utilisation"]["estimate"] == pytest.approx(0.616, rel=0.02)
-        assert one["waiting"]["estimate_s"] == pytest.approx(0.616 / (2 * 0.384) * 77e-6, rel=0.05)
+    for each in record["predictions"]:
+        assert each["received_per_s"]["estimate"] == pytest.approx(1 / 77e-6, rel=0.02)
+        assert each["processing"]["ci95_s"][0] < each["processing"]["estimate_s"] < each["processing"]["ci95_s"][1]
+        assert each["utilisation"]["estimate"] == pytest.approx(0.616, rel=0.02)
+        assert each["waiting"]["estimate_s"] == pytest.approx(0.616 / (2 * 0.384) * 77e-6, rel=0.05)
     assert record["refused"] == []
 
 

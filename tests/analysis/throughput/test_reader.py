@@ -51,7 +51,7 @@ def test_a_complete_run_is_read(run, tmp_path):
     assert (options.layouts, options.precision) == (LAYOUTS, None)
     assert read.manifest.brokers["activemq"].cpu_count == 1
     assert len(read.cells) == len(FOUR) + ANCHORS
-    assert [(one.layout, one.block, one.rounds) for one in read.laid_out] == [
+    assert [(each.layout, each.block, each.rounds) for each in read.laid_out] == [
         (0, 0, 1),
         *((layout, 0, 3) for layout in range(1, LAYOUTS + 1)),
     ]
@@ -328,7 +328,7 @@ def test_precision_may_ask_for_more_layouts(tmp_path):
 
     (read,) = open_runs([run.write(tmp_path / "one")])
     assert (read.manifest.options.layouts, read.manifest.options.precision) == (5, 0.05)
-    assert max(one.layout for one in read.laid_out) == 7
+    assert max(each.layout for each in read.laid_out) == 7
 
     without_layout(run, layout=7)
     del run.manifest["rows"]

@@ -69,7 +69,7 @@ def test_without_a_cap_it_does_not_cry_saturation(grid):
     x = design(GRIDS[grid])
     found = [regimes(scatter(x @ np.array(TIMES), seed, 0.01 + 0.02 * seed / 150), x) for seed in range(150)]
 
-    assert sum(one is not None and one.delta_aicc > ROOFLINE.limit for one in found) <= 2
+    assert sum(each is not None and each.delta_aicc > ROOFLINE.limit for each in found) <= 2
 
 
 def test_a_single_cell_that_lies_off_is_no_cap():

@@ -78,7 +78,7 @@ def test_missing_slices_change_nothing(missing):
     rng = np.random.default_rng(1)
     levels = {}
     made = slices(level=lambda key: levels.setdefault(key, 1 + 0.01 * rng.random()))
-    found = estimate([one for place, one in enumerate(made) if place not in missing])
+    found = estimate([each for place, each in enumerate(made) if place not in missing])
 
     relative = found.estimates_s / truth()
     assert relative == pytest.approx(np.full(len(CELLS), relative[0]), rel=1e-6)
@@ -87,7 +87,7 @@ def test_missing_slices_change_nothing(missing):
 
 def test_a_cell_without_a_message_has_no_estimate():
     """Neither 0 nor infinity; the others are what they are."""
-    made = [replace(one, received=0) if one.cell == "c" else one for one in slices()]
+    made = [replace(each, received=0) if each.cell == "c" else each for each in slices()]
 
     found = estimate(made)
 
@@ -102,7 +102,7 @@ def test_a_cell_without_a_message_has_no_estimate():
 def test_the_unit_of_time_is_free(unit):
     """B in other units is B in other units: pauses, replicates and levels with it."""
     made = slices(np.random.default_rng(2), noise=0.05, layout_noise=0.05, gc_pause_s=1e-3, full_gc_pause_s=0.0)
-    scaled = [replace(one, taken_s=one.taken_s * unit, gc_pause_s=one.gc_pause_s * unit) for one in made]
+    scaled = [replace(each, taken_s=each.taken_s * unit, gc_pause_s=each.gc_pause_s * unit) for each in made]
 
     found, other = estimate(made), estimate(scaled)
 
@@ -116,7 +116,7 @@ def test_the_order_of_the_slices_and_the_names_of_the_cells_are_free(random):
     """Only what a slice says of itself counts."""
     made = slices(np.random.default_rng(3), noise=0.05, layout_noise=0.05)
     names = dict(zip(CELLS, random.sample(sorted(CELLS), len(CELLS)), strict=True))
-    shuffled = [replace(one, cell=names[one.cell]) for one in random.sample(made, len(made))]
+    shuffled = [replace(each, cell=names[each.cell]) for each in random.sample(made, len(made))]
 
     found, other = estimate(made), estimate(shuffled)
 
@@ -133,13 +133,13 @@ def test_disturbed_rounds_are_as_good_as_absent(seed):
     made, _ = start_slices(rng, grid, scheme, 1, TIMES, host, 0.05)
     slow = {(2, 1), (2, 2), (5, 1), (7, 2)}
     disturbed = [
-        replace(one, taken_s=one.taken_s * 1.3, gc_pause_s=None) if (one.layout, one.round) in slow
-        else replace(one, gc_pause_s=None)
-        for one in made
+        replace(each, taken_s=each.taken_s * 1.3, gc_pause_s=None) if (each.layout, each.round) in slow
+        else replace(each, gc_pause_s=None)
+        for each in made
     ]  # fmt: skip
 
     found = estimate(disturbed)
-    others = estimate([one for one in disturbed if (one.layout, one.round) not in slow])
+    others = estimate([each for each in disturbed if (each.layout, each.round) not in slow])
 
     assert found.estimates_s == pytest.approx(others.estimates_s, rel=0.02)
     assert {key[::2] for key, level in found.levels.items() if level > DISTURBED_LEVEL.limit} == slow
@@ -196,8 +196,8 @@ def test_blocks_without_a_common_cell_have_a_level_each():
 
 def test_pauses_are_a_cost_and_never_trimmed():
     """One pause in 18 slices, as long as the slice: robustly an outlier, and a 19th of the cell's whole cost."""
-    made = [replace(one, gc_pause_s=0.0, gc_pauses=0, full_gc_pause_s=0.0) for one in slices()]
-    at = next(place for place, one in enumerate(made) if one.cell == "b")
+    made = [replace(each, gc_pause_s=0.0, gc_pauses=0, full_gc_pause_s=0.0) for each in slices()]
+    at = next(place for place, each in enumerate(made) if each.cell == "b")
     pause_s = made[at].taken_s
     made[at] = replace(made[at], taken_s=2 * pause_s, gc_pause_s=pause_s, gc_pauses=1)
 
@@ -214,7 +214,7 @@ def test_pauses_are_a_cost_and_never_trimmed():
 def test_without_a_log_of_pauses_the_mean_stands_beside_the_robust_value():
     """The same slices: nothing says that it was a pause, so that both values are needed."""
     made = slices()
-    at = next(place for place, one in enumerate(made) if one.cell == "b")
+    at = next(place for place, each in enumerate(made) if each.cell == "b")
     made[at] = replace(made[at], taken_s=2 * made[at].taken_s)
 
     found = estimate(made)
@@ -225,8 +225,8 @@ def test_without_a_log_of_pauses_the_mean_stands_beside_the_robust_value():
 
 def test_a_full_collection_is_spread_over_all_cells_by_their_time():
     """It collects what all of them left behind: every cell becomes slower by the same share."""
-    made = [replace(one, gc_pause_s=0.0, full_gc_pause_s=0.0) for one in slices()]
-    share = 0.02 * sum(one.taken_s for one in made)
+    made = [replace(each, gc_pause_s=0.0, full_gc_pause_s=0.0) for each in slices()]
+    share = 0.02 * sum(each.taken_s for each in made)
     made[7] = replace(made[7], taken_s=made[7].taken_s + share, full_gc_pause_s=share)
 
     assert estimate(made).estimates_s == pytest.approx(np.array(truth()) * 1.02, rel=1e-9)
@@ -242,7 +242,7 @@ def test_a_replicate_is_the_estimate_without_that_layout():
     found = estimate(made)
 
     for place, layout in enumerate(found.layouts):
-        without = estimate([one for one in made if one.layout != layout])
+        without = estimate([each for each in made if each.layout != layout])
         assert found.replicates_s[place] == pytest.approx(without.estimates_s, rel=2e-4)
 
 
@@ -256,7 +256,7 @@ def test_too_few_layouts_have_no_replicates():
 
 def test_a_cell_of_one_layout_has_no_replicate_without_it():
     """NaN there, so that whoever asks for its interval gets none; the other cells have theirs."""
-    found = estimate([one for one in slices() if one.cell != "d" or one.layout == 2])
+    found = estimate([each for each in slices() if each.cell != "d" or each.layout == 2])
 
     assert np.argwhere(np.isnan(found.replicates_s)).tolist() == [[1, 3]]
     assert found.estimates_s == pytest.approx(truth())
@@ -269,11 +269,11 @@ def test_the_covariance_is_cluster_robust_on_clean_balanced_data():
         made = slices(np.random.default_rng(seed), noise=0.02, layout_noise=0.02, layouts=10)
         found = estimate(made)
         ours = jackknife_covariance(np.log(found.replicates_s[:, 1:] / found.replicates_s[:, :1]))
-        y = np.array([np.log(one.taken_s / one.received) for one in made])
-        dummies = np.array([[one.cell == name for name in found.cells] for one in made], dtype=float)
+        y = np.array([np.log(each.taken_s / each.received) for each in made])
+        dummies = np.array([[each.cell == name for name in found.cells] for each in made], dtype=float)
         dummies[:, 0] = 1
         reference = OLS(y, dummies).fit(
-            cov_type="cluster-crv3", cov_kwds={"groups": np.array([one.layout for one in made])}
+            cov_type="cluster-crv3", cov_kwds={"groups": np.array([each.layout for each in made])}
         )
         ratios.append(np.sqrt(np.diag(ours)[:] / np.diag(reference.cov_params())[1:]))
 
@@ -307,28 +307,28 @@ def test_scatter_is_that_of_the_simulation():
         scatter(start_slices(rng, GRIDS["quick"], Scheme(8, 3, 1, ()), 1, TIMES, host, 0.05)[0]) for _ in range(30)
     ]
 
-    assert np.mean([one.slices for one in found]) == pytest.approx(0.05, rel=0.07)
-    assert np.mean([one.layouts for one in found]) == pytest.approx(0.06, rel=0.07)
+    assert np.mean([each.slices for each in found]) == pytest.approx(0.05, rel=0.07)
+    assert np.mean([each.layouts for each in found]) == pytest.approx(0.06, rel=0.07)
 
 
 def test_one_round_per_layout_does_not_tell_slices_from_layouts():
     """Neither has a number of its own then."""
-    assert scatter([one for one in slices(noise=0.05) if one.round == 1]) == rotation.Scatter(None, None)
+    assert scatter([each for each in slices(noise=0.05) if each.round == 1]) == rotation.Scatter(None, None)
 
 
 def carrying(share, seed):
     """16 cells, each of which slows down the one after it by its own normal share."""
     rng = np.random.default_rng(seed)
     made, _ = start_slices(rng, GRIDS["quick"], SCHEMES["quick"], 1, TIMES, HOSTS["noisy"], 0.03)
-    effect = {cell: share * rng.standard_normal() for cell in {one.cell for one in made}}
-    at = {(one.layout, one.round, one.position): one.cell for one in made}
+    effect = {cell: share * rng.standard_normal() for cell in {each.cell for each in made}}
+    at = {(each.layout, each.round, each.position): each.cell for each in made}
     return [
         replace(
-            one,
-            taken_s=one.taken_s * np.exp(effect.get(at.get((one.layout, one.round, one.position - 1)), 0.0)),
+            each,
+            taken_s=each.taken_s * np.exp(effect.get(at.get((each.layout, each.round, each.position - 1)), 0.0)),
             gc_pause_s=None,
         )
-        for one in made
+        for each in made
     ]
 
 
@@ -337,10 +337,10 @@ def test_what_the_cell_before_leaves_behind_is_seen():
     found = [estimate(carrying(0.04, seed)).carry_over for seed in range(40)]
     without = [estimate(carrying(0.0, seed)).carry_over for seed in range(100)]
 
-    assert sum(one.p < 0.01 for one in found) >= 32
-    assert np.sqrt(np.mean([one.deviation**2 for one in found])) == pytest.approx(0.04, rel=0.25)
-    assert sum(one.p < 0.01 and one.deviation > CARRY_OVER.limit for one in without) <= 5
-    assert sum(one.p < 0.5 for one in without) == pytest.approx(50, abs=16)
+    assert sum(each.p < 0.01 for each in found) >= 32
+    assert np.sqrt(np.mean([each.deviation**2 for each in found])) == pytest.approx(0.04, rel=0.25)
+    assert sum(each.p < 0.01 and each.deviation > CARRY_OVER.limit for each in without) <= 5
+    assert sum(each.p < 0.5 for each in without) == pytest.approx(50, abs=16)
 
 
 def test_a_single_cell_has_nothing_before_it():

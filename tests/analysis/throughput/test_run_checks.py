@@ -38,7 +38,7 @@ def doubts(run, folder, *, host=(), carry_over=None):
     }
     estimates = aggregate.estimated(read, windows)
     if carry_over is not None:
-        estimates = {life: replace(one, carry_over=carry_over) for life, one in estimates.items()}
+        estimates = {life: replace(each, carry_over=carry_over) for life, each in estimates.items()}
     levels = aggregate.round_levels(read, windows, estimates)
     return list(run_checks.findings(read, windows, estimates, levels, host))
 
@@ -95,7 +95,7 @@ def test_with_too_few_layouts_the_warm_up_is_the_only_witness(tmp_path):
     few = rd.measured_run(layouts=3)
     assert doubts(few, tmp_path / "warm") == []
 
-    assert [one.consequence for one in doubts(cold(few), tmp_path / "cold")] == [VerdictKind.UNVERIFIED]
+    assert [doubt.consequence for doubt in doubts(cold(few), tmp_path / "cold")] == [VerdictKind.UNVERIFIED]
 
 
 def test_what_slows_all_cells_is_no_trend(tmp_path, run):
@@ -103,7 +103,7 @@ def test_what_slows_all_cells_is_no_trend(tmp_path, run):
     rd.stretch(run, 1.09, layout=1)
     rd.stretch(run, 1.09, layout=2)
 
-    assert not [one for one in doubts(run, tmp_path / "run") if "layout to layout" in one.what]
+    assert not [doubt for doubt in doubts(run, tmp_path / "run") if "layout to layout" in doubt.what]
 
 
 def slices_of(rng, *, layouts=8, cells=16, layout_noise=None, change=0.0):
@@ -158,9 +158,9 @@ def test_levels_are_taken_off_the_contrasts():
     levels = {(layout, 0, number): 0.3 * (layout < 4) for layout in range(1, 9) for number in (1, 2)}
     slices = {
         cell: [
-            replace(one, end_ns=round(one.end_ns * (1 + levels[one.layout, 0, one.round])))
-            for one in windows
-            if cell != 5 or one.layout != 2
+            replace(each, end_ns=round(each.end_ns * (1 + levels[each.layout, 0, each.round])))
+            for each in windows
+            if cell != 5 or each.layout != 2
         ]
         for cell, windows in slices_of(rng).items()
     }
@@ -180,7 +180,7 @@ def test_a_disturbed_host_is_described(tmp_path, run, rounds, consequence):
     for number in range(rounds):
         rd.stretch(run, 1.25, layout=1 + number % 8, round=1 + number // 8)
 
-    (finding,) = [one for one in doubts(run, tmp_path / "run") if "disturbed" in one.what]
+    (finding,) = [doubt for doubt in doubts(run, tmp_path / "run") if "disturbed" in doubt.what]
 
     assert finding.what == "the host was disturbed while activemq was measured"
     assert finding.measured.startswith(f"{rounds / 16:.0%} of the slices")
@@ -204,7 +204,7 @@ def test_phases_are_told_by_their_share(tmp_path):
     """A fifth of the time 30 % slower: about a fifth of the slices, and no doubt follows from it."""
     run = rd.measured_run(layouts=12, noise=0.02, phases=(0.3, 7.0, 28.0), seed=5)
 
-    (finding,) = [one for one in doubts(run, tmp_path / "run") if "disturbed" in one.what]
+    (finding,) = [doubt for doubt in doubts(run, tmp_path / "run") if "disturbed" in doubt.what]
     assert 8 <= int(finding.measured.split("%")[0]) <= 30
     assert finding.consequence == VerdictKind.VALID
 
@@ -221,8 +221,8 @@ def test_a_carry_over_is_told_where_it_is_sure_and_large(tmp_path, run, carry_ov
     """Significant at 1 % and more than 1 % of B: the ramp was too short."""
     found = doubts(run, tmp_path / "run", carry_over=carry_over)
 
-    assert [one.consequence for one in found] == [VerdictKind.VALID] * said
-    assert all("the ramp was too short" in one.advice and "2.0% of B" in one.measured for one in found)
+    assert [each.consequence for each in found] == [VerdictKind.VALID] * said
+    assert all("the ramp was too short" in each.advice and "2.0% of B" in each.measured for each in found)
 
 
 def test_a_compiler_at_work_is_told(tmp_path, run):
@@ -243,7 +243,7 @@ def test_a_busy_idle_broker_is_a_finding(tmp_path, run, idle, expected):
     """Above 2 % of its CPU set before any load, something else uses the broker."""
     run.manifest["starts"][0]["idle_cpu"] = idle
 
-    assert len([one for one in doubts(run, tmp_path / "run") if "before the load" in one.what]) == expected
+    assert len([doubt for doubt in doubts(run, tmp_path / "run") if "before the load" in doubt.what]) == expected
 
 
 def test_an_idle_check_that_was_not_made(tmp_path, run):

@@ -126,7 +126,9 @@ def test_calls_for_offers(target, subscription_type):
     if subscription_type is TOPIC:
         expected = [(f"{family}_CallForOffersT", "") for family in families]
     else:
-        expected = [(topic, f"{base} AND {one}" if base else one) for one in selectors[subscription_type]]
+        expected = [
+            (topic, f"{base} AND {selector}" if base else selector) for selector in selectors[subscription_type]
+        ]
 
     assert subscribed(configuration, "callForOffers", Location(Role.SP, 1)) == expected
 

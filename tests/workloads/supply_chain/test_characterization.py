@@ -110,7 +110,7 @@ def test_the_goals_of_the_mix(topology, point_to_point, of_it_persistent, publis
 
 def published_xi(topology: Topology) -> dict[tuple[int, str], tuple[Fraction, Fraction]]:
     """Section 3.1a, sent and received; interaction 5 in group c, as Table 1 has it."""
-    lam = {number: one.rate_per_s for number, one in topology.interactions.items()}
+    lam = {number: each.rate_per_s for number, each in topology.interactions.items()}
     sm, dc = topology.locations[Role.SM], topology.locations[Role.DC]
     zeta = topology.zeta
     return {
@@ -129,7 +129,7 @@ def published_xi(topology: Topology) -> dict[tuple[int, str], tuple[Fraction, Fr
 
 def published_chi(topology: Topology) -> dict[tuple[Role, str], tuple[Fraction, Fraction]]:
     """Section 3.1b, sent and received by a location of each type on average; the HQ's for all instances."""
-    lam = {number: one.rate_per_s for number, one in topology.interactions.items()}
+    lam = {number: each.rate_per_s for number, each in topology.interactions.items()}
     sm, dc, sp = (topology.locations[role] for role in (Role.SM, Role.DC, Role.SP))
     rho, zeta, delta = topology.rho, topology.zeta, topology.delta
     nothing = Fraction()

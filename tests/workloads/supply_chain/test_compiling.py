@@ -73,7 +73,7 @@ def receivers(topology: Topology, step: MessageType, execution: Execution) -> li
     if step.receiver is Participant.SUPPLIERS:
         return [str(Location(step.receiver.role, supplier)) for supplier in topology.suppliers_of[index]]
     if step.receiver is Participant.SUPERMARKETS:
-        return [str(one) for one in topology.at(step.receiver.role)]
+        return [str(each) for each in topology.at(step.receiver.role)]
     return [str(Location(step.receiver.role, index))]
 
 
@@ -89,7 +89,9 @@ def check_chains(topology: Topology, most: int) -> None:
             sent, received = engine.run(driver, start)
 
             assert driver.column(start) == size
-            assert Counter(rows.steps[step] for step, *_ in sent) == {name: one.sent for name, one in promised.items()}
+            assert Counter(rows.steps[step] for step, *_ in sent) == {
+                name: each.sent for name, each in promised.items()
+            }
             for step in topology.interactions[execution.interaction].script.steps:
                 number = rows.steps.index(step.message)
                 places = Counter(place for got, place, _ in received if got == number)
@@ -109,7 +111,7 @@ def test_chains_run_as_their_ids_promise(topology):
 
 
 @pytest.mark.parametrize(
-    "topology", [one for one in CONTROLLED if one.base < 100], ids=lambda one: f"{one.name}-{one.base}"
+    "topology", [each for each in CONTROLLED if each.base < 100], ids=lambda one: f"{one.name}-{one.base}"
 )
 def test_chains_of_the_published_topologies_run_as_their_ids_promise(topology):
     """Small and odd BASEs too."""
@@ -123,21 +125,25 @@ def test_rows_are_those_of_the_tables(topology):
     steps = {step.message: step for step in topology.steps}
 
     assert rows.steps == tuple(steps)
-    assert Counter((one.place, rows.steps[one.step]) for one in rows.handlers) == {
+    assert Counter((each.place, rows.steps[each.step]) for each in rows.handlers) == {
         (str(location), step.message): 1 if step.receiver.plural else topology.handlers_per_queue
         for step in topology.steps
         for location in topology.at(step.receiver.role)
     }
-    for one in rows.handlers:
-        step = steps[rows.steps[one.step]]
-        location = Location(step.receiver.role, one.sender)
+    for another in rows.handlers:
+        step = steps[rows.steps[another.step]]
+        location = Location(step.receiver.role, another.sender)
         consumed = [topology.destinations(step)[index] for index in topology.consumed(step, location)]
-        assert (one.place, one.transacted, one.durable) == (str(location), step.mode.transacted, step.mode.durable)
-        assert [rows.destinations[each.destination] for each in one.subscriptions] == consumed
-        assert [rows.addresses[number].destination for number in one.addresses] == [
-            each.destination for each in one.subscriptions
+        assert (another.place, another.transacted, another.durable) == (
+            str(location),
+            step.mode.transacted,
+            step.mode.durable,
+        )
+        assert [rows.destinations[each.destination] for each in another.subscriptions] == consumed
+        assert [rows.addresses[number].destination for number in another.addresses] == [
+            each.destination for each in another.subscriptions
         ]
-    assert Counter((one.place, rows.steps[one.outgoing.step], one.rate_per_s) for one in rows.drivers) == {
+    assert Counter((driver.place, rows.steps[driver.outgoing.step], driver.rate_per_s) for driver in rows.drivers) == {
         (
             str(location),
             interaction.script.steps[0].message,
@@ -152,9 +158,9 @@ def test_rows_are_those_of_the_tables(topology):
         outgoing = (
             [answer.outgoing for answer in producer.answers] if isinstance(producer, Handler) else [producer.outgoing]
         )
-        for one in outgoing:
-            mode = steps[rows.steps[one.step]].mode
-            assert (one.persistent, one.transacted) == (mode.persistent, mode.transacted)
+        for each in outgoing:
+            mode = steps[rows.steps[each.step]].mode
+            assert (each.persistent, each.transacted) == (mode.persistent, mode.transacted)
     consumed = {number for handler in rows.handlers for number in handler.addresses}
     assert consumed == set(range(len(rows.addresses))) == set(range(len(rows.destinations)))
     assert all(len(handler.addresses) == len(set(handler.addresses)) for handler in rows.handlers)
@@ -206,11 +212,11 @@ def test_every_location_has_the_traffic_computed_for_it_anywhere(topology):
 def test_statistics_leave_outside_the_transaction():
     """Table 1's T and NT: what is transacted of a handler's answers goes into its transaction, statistics do not."""
     rows = compile_scenario(vertical(1))
-    handlers = {(one.place, rows.steps[one.step]): one for one in rows.handlers}
+    handlers = {(handler.place, rows.steps[handler.step]): handler for handler in rows.handlers}
 
     def transacted(place: str, message: str) -> dict[str, bool]:
         answers = handlers[place, message].answers
-        return {rows.steps[one.outgoing.step]: one.outgoing.transacted for one in answers}
+        return {rows.steps[answer.outgoing.step]: answer.outgoing.transacted for answer in answers}
 
     assert transacted("DC1", "shipDep") == {"statInfoOrderDC": False, "shipInfo": True}
     assert transacted("DC2", "pShipInfo") == {"pShipConf": True, "statInfoShipDC": False}
@@ -232,7 +238,7 @@ def test_a_handler_may_answer_in_transactions_of_their_own():
         topology.interactions[1].size_distribution,
     )
     rows = compile_scenario(replace(topology, interactions={1: loosened}))
-    handler = next(one for one in rows.handlers if rows.steps[one.step] == "order")
+    handler = next(each for each in rows.handlers if rows.steps[each.step] == "order")
 
     assert not handler.transacted
     assert [answer.outgoing.transacted for answer in handler.answers] == [True, True]
@@ -241,7 +247,7 @@ def test_a_handler_may_answer_in_transactions_of_their_own():
 def test_a_supplier_hears_calls_for_all_its_families_in_one_handler():
     """Its handler holds the fifty subscriptions (section 3.1: every supplier subscribes to rho |families|)."""
     rows = compile_scenario(vertical(1))
-    calls = [one for one in rows.handlers if rows.steps[one.step] == "callForOffers"]
+    calls = [each for each in rows.handlers if rows.steps[each.step] == "callForOffers"]
 
     assert [len(handler.subscriptions) for handler in calls] == [50] * vertical(1).locations[Role.SP]
 
@@ -251,11 +257,11 @@ def test_drivers_are_staggered_evenly(topology):
     """The starts of an interaction at all its locations are evenly spaced, and at the rate of the whole system."""
     drivers = compile_scenario(topology).drivers
     for number in topology.interactions:
-        mine = [one for one in drivers if Execution.of(one.first_execution).interaction == number]
+        mine = [driver for driver in drivers if Execution.of(driver.first_execution).interaction == number]
         gap_s = 1 / float(topology.started_per_s(number))
-        due_s = sorted((start + one.offset) / one.rate_per_s for one in mine for start in range(3))
+        due_s = sorted((start + each.offset) / each.rate_per_s for each in mine for start in range(3))
 
-        assert sum(one.rate_per_s for one in mine) == pytest.approx(float(topology.started_per_s(number)))
+        assert sum(each.rate_per_s for each in mine) == pytest.approx(float(topology.started_per_s(number)))
         assert due_s[0] == pytest.approx(gap_s / 2)
         assert all(later - earlier == pytest.approx(gap_s) for earlier, later in pairwise(due_s))
 

@@ -124,8 +124,8 @@ def test_messages_of_interaction_2(topology, sent, received):
     """zeta + 7 are sent and 2 zeta + 6 received per execution (sums of xi_2, section 3.1a)."""
     count = mean_counts(topology, 2).values()
 
-    assert sum(one.sent for one in count) == sent
-    assert sum(one.received for one in count) == received
+    assert sum(each.sent for each in count) == sent
+    assert sum(each.received for each in count) == received
 
 
 @pytest.mark.parametrize("topology", CONTROLLED, ids=lambda one: f"{one.name}-{one.base}")
@@ -142,7 +142,7 @@ def test_messages_of_the_other_interactions(topology):
         7: (1, supermarkets),
     }.items():
         count = mean_counts(topology, number).values()
-        assert (sum(one.sent for one in count), sum(one.received for one in count)) == expected
+        assert (sum(each.sent for each in count), sum(each.received for each in count)) == expected
 
 
 @given(topology=topologies())
@@ -153,8 +153,8 @@ def test_counts_of_executions_average_to_the_mean(topology):
 
         for message, mean in mean_counts(topology, interaction).items():
             sent, received = (
-                sum(getattr(one[message], what) for one in period) / len(period) for what in ("sent", "received")
+                sum(getattr(each[message], what) for each in period) / len(period) for what in ("sent", "received")
             )
             assert Count(sent, received) == mean
         if interaction == 2:
-            assert {one["pOrder"] for one in period} == {Count(Fraction(1), Fraction(1))}
+            assert {each["pOrder"] for each in period} == {Count(Fraction(1), Fraction(1))}

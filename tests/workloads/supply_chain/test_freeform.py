@@ -285,7 +285,7 @@ def toml(value) -> str:
         case str():
             return "'" + "".join(character for character in value if character.isalnum()) + "'"
         case dict():
-            return "{" + ", ".join(f"{key} = {toml(one)}" for key, one in value.items()) + "}"
+            return "{" + ", ".join(f"{key} = {toml(each)}" for key, each in value.items()) + "}"
         case list():
             return "[" + ", ".join(map(toml, value)) + "]"
     return str(value)

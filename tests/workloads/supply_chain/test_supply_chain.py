@@ -34,15 +34,15 @@ def test_an_execution_has_as_many_messages_as_the_tables_say(topology, number, d
     found = model.expected(execution)
     promised = counts(topology, execution)
     sent, received = Counter(), Counter()
-    for one in found:
-        step = model.steps[one.address.step]
+    for each in found:
+        step = model.steps[each.address.step]
         sent[step.message] += 1
-        received[step.message] += len(model.audience(one.address))
-        assert one.body_bytes == step.body_bytes[column(topology, execution)]
+        received[step.message] += len(model.audience(each.address))
+        assert each.body_bytes == step.body_bytes[column(topology, execution)]
 
     assert len(set(found)) == len(found)
-    assert sent == {message: one.sent for message, one in promised.items()}
-    assert received == {message: one.received for message, one in promised.items()}
+    assert sent == {message: each.sent for message, each in promised.items()}
+    assert received == {message: each.received for message, each in promised.items()}
 
 
 @settings(max_examples=60)
@@ -55,7 +55,7 @@ def test_messages_repeat_after_a_period(topology, number, data):
     )
 
     def without_sizes(of: Execution) -> list[tuple[AddressKey, int]]:
-        return [(one.address, one.sender) for one in model.expected(of)]
+        return [(each.address, each.sender) for each in model.expected(of)]
 
     assert without_sizes(execution) == without_sizes(later)
 
@@ -76,15 +76,15 @@ def test_the_model_is_that_of_its_scenario(topology):
     heard = {
         (handler, address) for address in model.addresses for group in model.audience(address) for handler in group
     }
-    assert heard == {(one.number, model.addresses[to]) for one in scenario.handlers for to in one.addresses}
+    assert heard == {(each.number, model.addresses[to]) for each in scenario.handlers for to in each.addresses}
 
 
 def test_a_reply_depends_on_the_sender_where_the_tables_say_so():
     """A distribution centre orders upon the offer of the supplier that is assigned, and upon no other."""
     model, execution = SupplyChain(vertical(1)), Execution(2, 0, 7)
     names = [step.message for step in model.steps]
-    offers = [one.sender for one in model.expected(execution) if names[one.address.step] == "offer"]
-    (winner,) = {one.sender for one in model.expected(execution) if names[one.address.step] == "invoice"}
+    offers = [each.sender for each in model.expected(execution) if names[each.address.step] == "offer"]
+    (winner,) = {each.sender for each in model.expected(execution) if names[each.address.step] == "invoice"}
 
     assert winner in offers
     for sender in offers:

@@ -141,10 +141,10 @@ def check_destinations(topology: Topology) -> None:
     for handler in scenario.handlers:
         for subscription in handler.subscriptions:
             consumers.setdefault(scenario.destinations[subscription.destination], []).append(handler.place)
-    destinations = {one: step for step in topology.steps for one in topology.destinations(step)}
+    destinations = {each: step for step in topology.steps for each in topology.destinations(step)}
 
     assert set(consumers) == set(destinations)
-    assert len({one.name for one in destinations}) == sum(len(topology.destinations(step)) for step in topology.steps)
+    assert len({each.name for each in destinations}) == sum(len(topology.destinations(step)) for step in topology.steps)
     for destination, places in consumers.items():
         if destinations[destination].kind is DestinationKind.QUEUE:
             assert len(places) == topology.handlers_per_queue

@@ -50,7 +50,7 @@ def own_topologies(draw) -> Topology:
         topology,
         name="freeform",
         base=draw(UP_TO_9),
-        interactions={number: draw(_own(one)) for number, one in topology.interactions.items()},
+        interactions={number: draw(_own(each)) for number, each in topology.interactions.items()},
     )
 
 

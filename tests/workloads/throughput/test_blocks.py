@@ -177,7 +177,7 @@ def test_every_lane_is_its_publishers(block):
     for number, plan in enumerate(block.plans):
         lanes = [lane for publisher in range(plan.publishers) for lane in block.lanes(number, publisher)]
         assert tuple(lanes) == plan.lanes
-        assert all(lane.publisher == one for one in range(plan.publishers) for lane in block.lanes(number, one))
+        assert all(lane.publisher == each for each in range(plan.publishers) for lane in block.lanes(number, each))
         assert block.lanes(number, plan.publishers) == ()
 
 
@@ -190,7 +190,7 @@ def test_every_subscription_is_on_one_connection(block):
         first = block.first_subscription[number]
         for place, session in enumerate(plan.sessions):
             there = block.consuming[block.consuming_from[number] + place]
-            of_cell = [one - first for one in there if first <= one < first + len(plan.subscriptions)]
+            of_cell = [each - first for each in there if first <= each < first + len(plan.subscriptions)]
             assert of_cell == list(session)
         assert 0 <= block.producing_from[number] <= block.producing - plan.publishers
 

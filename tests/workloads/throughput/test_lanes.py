@@ -99,7 +99,7 @@ def test_a_shared_lane_counts_each_message_once_over_all_its_handlers(handlers, 
 def test_any_way_to_share_out_is_exact(sent, data):
     """Each message at one handler, each handler in order: nothing is wrong, whoever got what."""
     owners = data.draw(st.lists(st.integers(0, 3), min_size=sent, max_size=sent))
-    handlers = [[(number, number) for number in range(sent) if owners[number] == one] for one in range(4)]
+    handlers = [[(number, number) for number in range(sent) if owners[number] == each] for each in range(4)]
 
     assert audit_shared_lane(handlers, sent) == LaneAudit(sent, sent)
     assert audit_shared_lane(data.draw(st.permutations(handlers)), sent).exact
@@ -134,7 +134,7 @@ def test_a_long_shared_stream_is_cheap():
     """Numbers that go round over many handlers never join into one interval, and still cost no quadratic work."""
     count, handlers = 200_000, 5
 
-    audit = audit_shared_lane(([(n, n) for n in range(one, count, handlers)] for one in range(handlers)), count)
+    audit = audit_shared_lane(([(n, n) for n in range(each, count, handlers)] for each in range(handlers)), count)
 
     assert audit == LaneAudit(count, count)
 

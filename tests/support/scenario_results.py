@@ -14,6 +14,7 @@ from analysis.scenario.results import (
     AuditRow,
     AuditVerdict,
     DeliveryTimes,
+    DestinationResult,
     HandlerResult,
     InteractionResult,
     PeriodResult,
@@ -231,6 +232,10 @@ def _period(topology, scenario, period, length_s, p50_ms, growth) -> PeriodResul
         interactions=tuple(interactions),
         steps=steps,
         handlers=handlers,
+        destinations=tuple(
+            DestinationResult(number, destination.name, 10, times(10, p50_ms))
+            for number, destination in enumerate(scenario.destinations)
+        ),
     )
 
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from workloads.schema import Window
-from workloads.status import CellStatus, VerdictKind
+from workloads.status import CellStatus, ClaimVerdict, VerdictKind
 from workloads.throughput.flow import Factor
 from workloads.throughput.lanes import LaneAudit
 
@@ -465,22 +465,15 @@ class BrokerComparison:
     cells: tuple[Ratio, ...]
 
 
-class ClaimVerdict(StrEnum):
-    """What a run says about a claim of the paper."""
-
-    REPRODUCED = "reproduced"
-    NOT_REPRODUCED = "not reproduced"
-    NOT_DECIDABLE = "not decidable"
-
-
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim of Henjes et al. 2006 and what was measured on one broker under one profile."""
+    """A claim of a publication and what was measured on one broker under one profile."""
 
     run: str
     broker: str
+    #: of a business workload: how its messages are consumed
     profile: str
-    #: of the paper
+    #: of the publication
     section: str
     claim: str
     #: text with units

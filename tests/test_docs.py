@@ -296,6 +296,9 @@ def test_example_of_a_workload(tmp_path):
     assert [name for name in vars(Model) if not name.startswith("_") and not hasattr(model, name)] == []
     assert workload.from_json(json.loads(json.dumps(model.to_json())), model.configuration) == model
     assert (len(scenario.handlers), scenario.connections) == (model.handlers, model.connections)
+    assert sum(model.address_rates_per_s) == model.sent_per_s
+    assert len(model.address_rates_per_s) == len(model.addresses) == len(scenario.addresses)
+    assert model.published
     assert [step.message for step in model.steps] == list(scenario.steps)
     assert len(scenario.drivers) == 3
     for driver in scenario.drivers:

@@ -27,3 +27,11 @@ class VerdictKind(StrEnum):
     VALID = "valid"
     INVALID = "invalid"
     UNVERIFIED = "unverified"
+
+
+class ClaimVerdict(StrEnum):
+    """What a run says about a claim of a publication."""
+
+    REPRODUCED = "reproduced"
+    NOT_REPRODUCED = "not reproduced"
+    NOT_DECIDABLE = "not decidable"

@@ -18,7 +18,7 @@ from analysis.report.heatmap import grid
 from analysis.report.sequence_diagram import flow
 from analysis.report.throughput_page import NAME, Figure, figure, slug, template, write_text
 from analysis.results import JSON_SCHEMA, worst
-from analysis.scenario import tables
+from analysis.scenario import claims, tables
 from analysis.scenario.console import VERDICTS
 from analysis.scenario.disclosure import storage, withheld
 from analysis.scenario.results import Recovery, WorkloadResult, disclaimers
@@ -76,6 +76,7 @@ class CaseChapter:
     rate_tables: tuple[Table, ...]
     interactions: tuple[InteractionShown, ...]
     handlers: tuple[Table, ...]
+    destinations: Table
     storage: Table
     diagram: str
     brokers: Table
@@ -127,6 +128,8 @@ def html(results: Sequence[WorkloadResult]) -> str:
         meaning=counted_verdicts([result.verdict for result in results], "results"),
         chapters=chapters,
         overview=tables.several(results),
+        configurations=tuple(tables.configurations(results)),
+        claims=tuple(claims.tables(results)),
         capacity=picture and figure("all", picture),
         not_applicable=_not_applicable(results[0]),
     )
@@ -136,7 +139,7 @@ def _kinds(results: Sequence[WorkloadResult]) -> dict[tuple[str, str, str], list
     """The results grouped by workload, topology and consumption, in their order."""
     kinds: dict[tuple[str, str, str], list[WorkloadResult]] = {}
     for result in results:
-        kinds.setdefault((result.workload.name, result.topology, result.consumption), []).append(result)
+        kinds.setdefault((result.workload.name, *tables.kind(result)), []).append(result)
     return kinds
 
 
@@ -180,6 +183,7 @@ def _chapter(anchor: str, result: WorkloadResult) -> CaseChapter:
         rate_tables=tuple(sheet for period in result.periods for sheet in tables.interactions(period)),
         interactions=tuple(_interaction(anchor, result, model, number) for number in model.interactions),
         handlers=tuple(tables.handlers(period) for period in result.periods if period.handlers),
+        destinations=tables.destinations(result, model),
         storage=tables.storage(storage(result)),
         diagram=diagram(result.manifest, result.plan, result.key.broker),
         brokers=manifest_facts.brokers(_of_broker(result)),

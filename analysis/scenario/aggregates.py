@@ -82,6 +82,8 @@ class Counts:
     steps: Mapping[tuple[Period, int], Row]
     #: The same, by (period, handler).
     handlers: Mapping[tuple[Period, int], Row]
+    #: The same, by (period, destination).
+    destinations: Mapping[tuple[Period, int], Row]
     #: Misdelivered, unknown and altered copies, by handler; only handlers with deliveries.
     amiss: Mapping[int, Row]
     #: Copies received out of order, by handler; only handlers that received any.
@@ -171,9 +173,14 @@ def _of_cell(cell: CaseRecord, tables: Mapping[str, Rows], lost: Rows, slice_s: 
         drawn={(Period(row["period"]), row["producer"]): row["n"] for row in tables["drawn"]},
         sent={(_period(row), row["address"]): row for row in sent},
         heard={(_period(row), row["address"], row["audience"]): row for row in tables["heard"]},
-        overall={Period(row["period"]): row for row in in_period if row["step"] is None and row["handler"] is None},
-        steps={(Period(row["period"]), row["step"]): row for row in in_period if row["step"] is not None},
-        handlers={(Period(row["period"]), row["handler"]): row for row in in_period if row["handler"] is not None},
+        overall={
+            Period(row["period"]): row
+            for row in in_period
+            if all(row[part] is None for part in ("step", "handler", "destination"))
+        },
+        steps=_parts(in_period, "step"),
+        handlers=_parts(in_period, "handler"),
+        destinations=_parts(in_period, "destination"),
         amiss={row["handler"]: row for row in tables["amiss"]},
         disorder={row["handler"]: row for row in tables["disorder"]},
         executions={(_period(row), row["interaction"]): row for row in tables["executions"]},
@@ -185,6 +192,11 @@ def _of_cell(cell: CaseRecord, tables: Mapping[str, Rows], lost: Rows, slice_s: 
         slice_s=slice_s,
         samples=tables["samples"],
     )
+
+
+def _parts(in_period: Rows, part: str) -> Mapping[tuple[Period, int], Row]:
+    """The rows of one grouping set, by period and number of the part."""
+    return {(Period(row["period"]), row[part]): row for row in in_period if row[part] is not None}
 
 
 def _period(row: Row) -> Period | None:
@@ -319,10 +331,17 @@ class _Query:
     def times(self) -> Rows:
         """Delivery times, from sending to receipt.
 
-        Grouped by period, (period, step), (period, handler), second, (second, step) and (slice, address).
+        Grouped by period, (period, step), (period, handler), (period, destination), second, (second, step) and
+        (slice, address).
         """
+        destinations = [
+            (cell.number, number, address.destination)
+            for cell in self._ledger.cells
+            for number, address in enumerate(cell.plan.addresses)
+        ]
         return (
             self._by_second(self._in_period(self._ledger.heard, "received_ns"), "received_ns")
+            .join(frame(self._spark, destinations, "cell_id int, address int, destination int"), ["cell_id", "address"])
             .withColumn("took_ns", F.col("received_ns") - F.col("sent_ns"))
             .withColumn("slice", F.floor(F.col("second") / F.col("slice_s")).cast("int"))
             .groupingSets(
@@ -330,6 +349,7 @@ class _Query:
                     ["cell_id", "period"],
                     ["cell_id", "period", "step"],
                     ["cell_id", "period", "handler"],
+                    ["cell_id", "period", "destination"],
                     ["cell_id", "second"],
                     ["cell_id", "second", "step"],
                     ["cell_id", "slice", "address"],
@@ -337,6 +357,7 @@ class _Query:
                 "cell_id",
                 "period",
                 "handler",
+                "destination",
                 "second",
                 "step",
                 "slice",

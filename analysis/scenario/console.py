@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import fill
 
 from analysis.results import worst
-from analysis.scenario import tables
+from analysis.scenario import claims, tables
 from analysis.scenario.disclosure import withheld
 from analysis.scenario.results import ONE_HOST, Warnings, WorkloadResult, disclaimers
 from analysis.table import WIDTH, ascii_text, render_text
@@ -28,8 +28,8 @@ MOST_BACKLOGS = 3
 
 
 def summary(results: Sequence[WorkloadResult]) -> str:
-    """Audit, rates, times, findings, deviations from run rules if there are any, and verdict of every cell."""
-    return _all(results, lambda result: (*_audit(result), *_measured(result)))
+    """Audit, rates, times, findings, deviations and verdict of every cell; then configurations side by side, and claims."""
+    return _all(results, lambda result: (*_audit(result), *_measured(result)), _side_by_side(results))
 
 
 def audit(results: Sequence[WorkloadResult]) -> str:
@@ -37,14 +37,23 @@ def audit(results: Sequence[WorkloadResult]) -> str:
     return _all(results, _audit)
 
 
-def _all(results: Sequence[WorkloadResult], parts: Callable[[WorkloadResult], Iterable[str]]) -> str:
+def _all(
+    results: Sequence[WorkloadResult], parts: Callable[[WorkloadResult], Iterable[str]], together: Iterable[str] = ()
+) -> str:
+    """Each result by itself, then the texts about all of them."""
     texts = [fill(text, WIDTH) for text in disclaimers(results)]
     texts += ["\n\n".join([*_header(result), *parts(result), *_closing(result)]) for result in results]
+    texts += together
     if lines := not_applicable(dict.fromkeys(entry for result in results for entry in result.not_applicable)):
         texts.append("\n".join(cut(lines, "not applicable")))
     if len(results) > 1:
         texts.append(f"{len(results)} separate results: {worst(result.verdict for result in results)}")
     return "\n\n".join(texts)
+
+
+def _side_by_side(results: Sequence[WorkloadResult]) -> Iterator[str]:
+    yield from map(render_text, tables.configurations(results))
+    yield from map(render_text, claims.tables(results))
 
 
 def _header(result: WorkloadResult) -> Iterator[str]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from analysis.results import worst
+from analysis.results import Claim, worst
+from analysis.scenario.claims import claims
 from analysis.scenario.results import AuditRow, WorkloadResult, disclaimers
 from workloads.schema import RunKind
 
@@ -16,7 +17,7 @@ SCHEMA = 2
 
 def summary_json(results: Sequence[WorkloadResult]) -> dict[str, Any]:
     """`summary`: everything about each cell except the seconds and the rows of passed tests."""
-    return _record(
+    record = _record(
         results,
         lambda result: {
             "figure": result.figure_name,
@@ -32,6 +33,11 @@ def summary_json(results: Sequence[WorkloadResult]) -> dict[str, Any]:
             "backlog_at_end_by_address": dict(result.backlog_by_address),
         },
     )
+    return {**record, "claims": [_claim(claim) for claim in claims(results)]}
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    return {("consumption" if key == "profile" else key): value for key, value in asdict(claim).items()}
 
 
 def audit_json(results: Sequence[WorkloadResult]) -> dict[str, Any]:

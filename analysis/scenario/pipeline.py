@@ -17,6 +17,7 @@ from analysis.scenario.audit import AuditInput, InteractionCounts
 from analysis.scenario.message_join import ledger
 from analysis.scenario.reader import CaseRecord, HandlerRecord, ScenarioRecord, cells, comparable, open_runs, warnings
 from analysis.scenario.results import (
+    DestinationResult,
     HandlerResult,
     InteractionResult,
     PeriodResult,
@@ -184,6 +185,7 @@ def _period(
         ),
         steps=tuple(_step(material, number, period) for number in range(len(cell.steps))),
         handlers=tuple(_handler(material, handler, period) for handler in cell.plan.handlers),
+        destinations=tuple(_destination(material, number, period) for number in range(len(cell.plan.destinations))),
     )
 
 
@@ -230,3 +232,9 @@ def _handler(material: AuditInput, handler: HandlerRecord, period: Period) -> Ha
     row = material.counts.handlers.get((period, handler.number))
     message = material.cell.steps[handler.step].message
     return HandlerResult(handler.number, handler.place, message, 0 if row is None else row["n"], times(row))
+
+
+def _destination(material: AuditInput, number: int, period: Period) -> DestinationResult:
+    row = material.counts.destinations.get((period, number))
+    name = material.cell.plan.destinations[number].name
+    return DestinationResult(number, name, 0 if row is None else row["n"], times(row))

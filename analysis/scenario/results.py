@@ -152,6 +152,19 @@ class HandlerResult:
 
 
 @dataclass(frozen=True, slots=True)
+class DestinationResult:
+    """A destination of the broker in one period."""
+
+    #: Number of the destination in the plan.
+    destination: int
+    name: str
+    #: Copies received.
+    received: int
+    #: From sending to receipt, of all its addresses.
+    delivery: DeliveryTimes
+
+
+@dataclass(frozen=True, slots=True)
 class PeriodResult:
     """A measured period."""
 
@@ -178,6 +191,7 @@ class PeriodResult:
     interactions: tuple[InteractionResult, ...]
     steps: tuple[StepResult, ...]
     handlers: tuple[HandlerResult, ...]
+    destinations: tuple[DestinationResult, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from analysis.formats import NOTHING, number, share_of
+from analysis.results import worst
 from analysis.scenario.disclosure import Storage
 from analysis.scenario.results import (
     AuditRow,
     AuditVerdict,
     DeliveryTimes,
+    DestinationResult,
     HandlerResult,
     InteractionResult,
     PeriodResult,
@@ -24,7 +27,9 @@ from analysis.scenario.results import (
 from analysis.table import Table, TableColumn, TableRow, grouped
 from workloads.limits import Rule
 from workloads.scenario import limits
+from workloads.scenario.workload import Model
 from workloads.schema import Severity
+from workloads.status import VerdictKind
 
 #: Maximum number of rows of a table; in the audit, of failed rows per test and period.
 MOST = 50
@@ -321,6 +326,189 @@ def handlers(period: PeriodResult) -> Table:
 
 def _slowness(handler: HandlerResult) -> tuple[float, int]:
     return -1.0 if handler.delivery.p90_ms is None else handler.delivery.p90_ms, -handler.handler
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedDestination:
+    """A destination and what a broker has to do on it by the workload's tables, which nothing measures."""
+
+    name: str
+    kind: str
+    #: Subscriptions, or consumers of a queue.
+    subscriptions: int
+    #: Subscriptions with a selector.
+    filters: int
+    sent_per_s: float
+    #: Filters of the destination, for each message sent to it.
+    evaluated_per_s: float
+    #: Those of them that do not match.
+    rejected_per_s: float
+
+
+def planned_destinations(result: WorkloadResult, model: Model) -> tuple[PlannedDestination, ...]:
+    """The destinations of a result, by number; a broker may evaluate fewer filters.
+
+    model: that of the result
+    """
+    plan = result.plan
+    subscribed: list[list[str | None]] = [[] for _ in plan["destinations"]]
+    for handler in plan["handlers"]:
+        for subscription in handler["subscriptions"]:
+            subscribed[subscription["destination"]].append(subscription["selector"])
+    sent, rejected = ([0.0] * len(subscribed) for _ in range(2))
+    for address, rate_per_s in zip(plan["addresses"], map(float, model.address_rates_per_s), strict=True):
+        sent[address["destination"]] += rate_per_s
+        rejected[address["destination"]] += rate_per_s * address["rejections"]
+    found = []
+    for place, destination in enumerate(plan["destinations"]):
+        filters = sum(selector is not None for selector in subscribed[place])
+        found.append(
+            PlannedDestination(
+                destination["name"],
+                destination["kind"],
+                len(subscribed[place]),
+                filters,
+                sent[place],
+                filters * sent[place],
+                rejected[place],
+            )
+        )
+    return tuple(found)
+
+
+def destinations(result: WorkloadResult, model: Model) -> Table:
+    """Every destination with its subscriptions, filters and delivery times, the busiest first.
+
+    model: that of the result
+    """
+    columns = (
+        TableColumn("destination", number=False),
+        TableColumn("kind", number=False),
+        TableColumn("subscriptions"),
+        TableColumn("filters"),
+        TableColumn("sent by the tables", "messages/s"),
+        TableColumn("filters evaluated by the tables", "per s"),
+        TableColumn("rejecting", "per s"),
+        TableColumn("received"),
+        TableColumn("mean", "ms"),
+        *_TIMES,
+    )
+    planned = planned_destinations(result, model)
+    of_period = () if result.measured is None else result.measured.destinations
+    measured = {found.destination: found for found in of_period}
+    ordered = sorted(range(len(planned)), key=lambda place: (-planned[place].sent_per_s, place))
+    rows = [_destination(planned[place], measured.get(place)) for place in ordered[:MOST]]
+    sums = [sum(getattr(row, name) for row in planned) for name in _SUMS]
+    overall = None if result.measured is None else result.measured.delivery
+    total = ("all", "", f"{sums[0]:,}", f"{sums[1]:,}", *map(number, sums[2:]), *_received(overall))
+    cut = f"; the busiest {MOST} of {len(planned):,}" if len(planned) > MOST else ""
+    return Table(
+        "Destinations of the broker: filters are subscriptions with a selector, each evaluated for each message on its "
+        f"topic; these rates follow from the tables. Received in the measurement, with delivery times{cut}",
+        columns,
+        (*rows, TableRow(total, "sum")),
+    )
+
+
+_SUMS = ("subscriptions", "filters", "sent_per_s", "evaluated_per_s", "rejected_per_s")
+
+
+def _destination(planned: PlannedDestination, measured: DestinationResult | None) -> TableRow:
+    return TableRow(
+        (
+            planned.name,
+            planned.kind,
+            f"{planned.subscriptions:,}",
+            f"{planned.filters:,}",
+            number(planned.sent_per_s),
+            number(planned.evaluated_per_s),
+            number(planned.rejected_per_s),
+            *_received(None if measured is None else measured.delivery),
+        )
+    )
+
+
+def _received(delivery: DeliveryTimes | None) -> tuple[str, ...]:
+    """The number of copies, the mean and the percentiles."""
+    if delivery is None:
+        return (NOTHING,) * (2 + len(_TIMES))
+    return f"{delivery.count:,}", number(delivery.mean_ms), *times(delivery)
+
+
+def configurations(results: Sequence[WorkloadResult]) -> Iterator[Table]:
+    """Configurations of a workload side by side: a table per broker, topology and consumption with several of them.
+
+    Values are means over the starts; those of a cell whose audit failed somewhere are greyed.
+    """
+    configured = [result for result in results if result.plan["configuration"] is not None]
+    runs = {result.run for result in configured}
+    columns = (
+        TableColumn("cell", number=False),
+        *((TableColumn("run", number=False),) if len(runs) > 1 else ()),
+        TableColumn("starts"),
+        TableColumn("sent", "messages/s"),
+        TableColumn("received", "messages/s"),
+        TableColumn("broker CPU", "cores"),
+        TableColumn("broker CPU per message", "µs"),
+        TableColumn("delivery, mean", "ms"),
+        TableColumn("filters per message"),
+        TableColumn("rejecting, per message"),
+        TableColumn("verdict", number=False),
+    )
+    kinds = grouped(configured, lambda result: (result.workload.name, result.key.broker, *kind(result)))
+    for (_, broker, topology, consumption), of_kind in kinds.items():
+        cells = grouped(of_kind, lambda result: (result.run, result.key.cell))
+        if len(cells) > 1:
+            yield Table(
+                f"Configurations side by side on {broker}, {topology} topology, {consumption} consumption: means over "
+                "the starts; CPU per message sent or received; filters by the tables, per message sent",
+                columns,
+                tuple(_configuration(starts, several_runs=len(runs) > 1) for starts in cells.values()),
+            )
+
+
+def kind(result: WorkloadResult) -> tuple[str, str]:
+    """Topology and consumption: results that differ in one of them are never side by side."""
+    return result.topology, result.consumption
+
+
+def _configuration(starts: Sequence[WorkloadResult], *, several_runs: bool) -> TableRow:
+    first = starts[0]
+    planned = planned_destinations(first, first.model)
+    sent_per_s, evaluated, rejected = (sum(getattr(row, name) for row in planned) for name in _SUMS[2:])
+    periods = [result.measured for result in starts if result.measured is not None]
+    values: tuple[list[float | None], ...] = (
+        [period.sent_per_s for period in periods],
+        [period.received_per_s for period in periods],
+        [period.broker_cpu for period in periods],
+        [_cpu_us_per_message(period) for period in periods],
+        [period.delivery.mean_ms for period in periods],
+    )
+    verdict = worst(result.verdict for result in starts)
+    return TableRow(
+        (
+            first.key.cell,
+            *((first.run,) if several_runs else ()),
+            str(len(starts)),
+            *map(_mean, values),
+            number(evaluated / sent_per_s),
+            number(rejected / sent_per_s),
+            verdict,
+        ),
+        "greyed" if verdict == VerdictKind.INVALID else "",
+    )
+
+
+def _cpu_us_per_message(period: PeriodResult) -> float | None:
+    """The broker's CPU time per message sent or received."""
+    messages_per_s = period.sent_per_s + period.received_per_s
+    return None if period.broker_cpu is None or not messages_per_s else 1e6 * period.broker_cpu / messages_per_s
+
+
+def _mean(values: Sequence[float | None]) -> str:
+    """The mean; nothing where a value is not known."""
+    known = [value for value in values if value is not None]
+    return number(sum(known) / len(known)) if known and len(known) == len(values) else NOTHING
 
 
 def storage(found: Storage) -> Table:

@@ -13,6 +13,7 @@ from math import exp
 
 import numpy as np
 
+from analysis.claims import Estimate
 from analysis.errors import DataError
 from analysis.intervals import Vector, mapped, mean_interval, stratified
 from analysis.results import CellSummary, FitResult, Interval
@@ -95,16 +96,9 @@ class GridPoint:
         return int(self.factors[factor])
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A number with its interval and the data that it is based on."""
-
-    interval: Interval
-    #: the absolute values, as text
-    absolute: str
-    settings: tuple[GridPoint, ...]
-    #: number of starts
-    starts: int
+def estimated(interval: Interval, absolute: str, chosen: Iterable[GridPoint], starts: int) -> Estimate:
+    """A number that is based on these settings."""
+    return Estimate(interval, absolute, tuple(map(str, chosen)), starts, NO_INTERVAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +192,7 @@ class CellSet:
     def of_setting(self, setting: GridPoint, value: Callable[[CellSummary], OfStart], absolute: str) -> Estimate:
         """A number of a setting. Raises DataError where the setting is in doubt."""
         found = [value(cell) for (cell,) in self.usable([setting]).values()]
-        return Estimate(over_starts(found), absolute, (setting,), len(found))
+        return estimated(over_starts(found), absolute, (setting,), len(found))
 
     def ratio(
         self,
@@ -237,7 +231,7 @@ class CellSet:
             for start, of_start in starts.items()
         ]
         absolute = _absolute(rate, [[number.estimate for number in of_start] for of_start in starts.values()])
-        return Estimate(mapped(over_starts(logs), exp), absolute, tuple(weights), len(logs))
+        return estimated(mapped(over_starts(logs), exp), absolute, weights, len(logs))
 
 
 def settings(cells: Iterable[CellSummary]) -> tuple[GridPoint, ...]:

@@ -1,38 +1,37 @@
-"""The claims of Henjes et al. 2006 compared with the measurements of a run: a table of claims, one rule for all.
+"""The claims of Henjes et al. 2006 compared with the measurements of a run: a table of claims.
 
-A claim is reduced to ratios, each with the range in which it lies if the claim holds. `reproduced` requires the whole
-interval inside the range, `not reproduced` the whole interval outside; an interval across a limit is not decidable.
-The limits are in `workloads.limits`. Absolute values are shown and never judged: they depend on the machine.
+The rule is that of `analysis.claims`; the limits are in `workloads.limits`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import exp, inf, log
 
 import numpy as np
 
+from analysis.claims import ClaimComparison, Comparisons, Estimate, decide, spread
 from analysis.errors import DataError
 from analysis.intervals import Vector, around, mapped, mean_interval
-from analysis.results import CellSummary, Claim, ClaimVerdict, FitResult, Interval, NotApplicable, reasons
+from analysis.results import CellSummary, Claim, FitResult, Interval, NotApplicable, reasons
 from analysis.throughput.cell_ratios import (
     CellSet,
-    Estimate,
     GridPoint,
     OfStart,
     broker_cpu,
     dispatched_share,
     ends,
+    estimated,
     processing,
     settings,
 )
 from analysis.throughput.fit import PAPER_REPLICATION, STARTS_AS_UNIT, fewest_cells, fit
 from analysis.throughput.linear_model import identifiable, regressors
-from workloads.limits import ALIKE, AS_PUBLISHED, BELOW_TREND, BROKER_CPU, CONSERVATION, ORDER, SLIGHT_FALL
-from workloads.status import CellStatus, VerdictKind
+from workloads.limits import ALIKE, BELOW_TREND, BROKER_CPU, CONSERVATION, ORDER, SLIGHT_FALL
+from workloads.ranges import LARGER, SMALLER, Range, published
+from workloads.status import CellStatus, ClaimVerdict, VerdictKind
 
 PUBLISHERS_SUBSCRIBERS = "publishers_subscribers"
 FILTER_ACTIVATION = "filter_activation"
@@ -49,32 +48,6 @@ PAPER_FURTHER = 160
 PAPER_PUBLISHERS, PAPER_PEAK = 20, 10
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Where a ratio lies if a claim holds; both ends excluded."""
-
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        if self.high == inf:
-            return f"above {self.low:.4g}"
-        return f"below {self.high:.4g}" if self.low == 0 else f"between {self.low:.4g} and {self.high:.4g}"
-
-    def verdict(self, low: float, high: float) -> ClaimVerdict:
-        if self.low < low and high < self.high:
-            return ClaimVerdict.REPRODUCED
-        if high <= self.low or low >= self.high:
-            return ClaimVerdict.NOT_REPRODUCED
-        return ClaimVerdict.NOT_DECIDABLE
-
-    def margin(self, low: float, high: float) -> float:
-        """How far an interval is from leaving the range, relative to the nearer limit; negative once it does."""
-        return min(low / self.low - 1 if self.low else inf, inf if self.high == inf else 1 - high / self.high)
-
-
-LARGER = Range(1, inf)
-SMALLER = Range(0, 1)
 SAME = Range(1 - ALIKE.limit, 1 + ALIKE.limit)
 SLIGHTLY_LARGER = Range(1, 1 + ALIKE.limit)
 SLIGHTLY_SMALLER = Range(1 - SLIGHT_FALL.limit, 1)
@@ -85,38 +58,6 @@ NOT_LOADED = Range(0, BROKER_CPU.limit)
 ONE_ORDER = Range(1 / ORDER.limit, ORDER.limit)
 TWO_ORDERS = Range(ORDER.limit**1.5, ORDER.limit**2.5)
 BELOW = Range(0, 1 - BELOW_TREND.limit)
-
-
-def published(ratio: float) -> Range:
-    """The range around the ratio of the paper."""
-    return Range(ratio / AS_PUBLISHED.limit, ratio * AS_PUBLISHED.limit)
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimComparison:
-    """A number that a claim is judged by."""
-
-    #: what the number is
-    label: str
-    estimate: Estimate
-    #: the range in which it lies if the claim holds
-    expected: Range
-
-    @property
-    def verdict(self) -> ClaimVerdict:
-        return self.expected.verdict(*ends(self.estimate.interval, self.label))
-
-    @property
-    def margin(self) -> float:
-        return self.expected.margin(*ends(self.estimate.interval, self.label))
-
-    def __str__(self) -> str:
-        low, high = ends(self.estimate.interval, self.label)
-        number = f"{self.estimate.interval.estimate:.3g} [{low:.3g}, {high:.3g}]"
-        return f"{self.label} {number}" + (f" ({self.estimate.absolute})" if self.estimate.absolute else "")
-
-
-Comparisons = Iterator[ClaimComparison]
 
 
 # --- 4.1: publishers and subscribers -------------------------------------------------------------------------
@@ -436,7 +377,7 @@ def _ratio_of_costs(evidence: CellSet) -> Comparisons:
     absolute = f"t_tx {t_tx.estimate * 1e6:.3g} us, t_fltr {t_fltr.estimate * 1e6:.3g} us"
     fitted = tuple(setting for setting in used if setting.cell in model.cells_used)
     yield ClaimComparison(
-        "t_tx / t_fltr", Estimate(mapped(interval, exp), absolute, fitted, len(estimates)), published(94)
+        "t_tx / t_fltr", estimated(mapped(interval, exp), absolute, fitted, len(estimates)), published(94)
     )
 
 
@@ -605,55 +546,27 @@ def claims(
     return tuple(found)
 
 
-#: Verdicts in the order of precedence.
-_DECIDING = (ClaimVerdict.NOT_REPRODUCED, ClaimVerdict.NOT_DECIDABLE, ClaimVerdict.REPRODUCED)
-
-
 def _judged(row: ClaimRow, evidence: CellSet) -> tuple[str, ClaimVerdict, str, tuple[str, ...]]:
     """measured, verdict, reason, cells."""
     try:
-        compared = sorted(row.compare(evidence), key=lambda found: (_DECIDING.index(found.verdict), found.margin))
-        if not compared:
+        decision = decide(row.compare(evidence), mostly=row.mostly)
+        if decision is None:
             raise DataError(f"not measured: a second cell of {row.experiment} to compare with")  # noqa: TRY301
     except DataError as error:
         reason, beyond = str(error), evidence.beyond(row.experiment)
         return "", ClaimVerdict.NOT_DECIDABLE, reason if beyond in reason else reason + beyond, ()
-    first = compared[0]
-    votes = Counter(comparison.verdict for comparison in compared)
-    if row.mostly:
-        verdict = next((v for v, count in votes.items() if 2 * count > len(compared)), ClaimVerdict.NOT_DECIDABLE)
-    else:
-        verdict = first.verdict
-    several = len(compared) > 1
-    measured = str(first) + ("; the least favourable comparison" if several else "")
-    rests_on = dict.fromkeys(str(setting) for comparison in compared for setting in comparison.estimate.settings)
     without = evidence.in_doubt(row.experiment)
     left_out = f"; without {', '.join(setting.cell for setting in without)}, which are in doubt" if without else ""
-    return measured, verdict, f"{_criterion(row, first, votes)}; {_scope(compared)}{left_out}", tuple(rests_on)
-
-
-def _criterion(row: ClaimRow, first: ClaimComparison, votes: Counter[ClaimVerdict]) -> str:
-    words = f"holds if {first.expected}"
-    total = votes.total()
-    if total > 1:
-        counted = ", ".join(f"{votes[verdict]} {verdict}" for verdict in reversed(_DECIDING) if votes[verdict])
-        words += f", in {'more than half' if row.mostly else 'each'} of {total} comparisons: {counted}"
-    if first.verdict is ClaimVerdict.NOT_DECIDABLE:
-        words += "; the interval lies across the limit"
-    return words
+    reason = f"{decision.criterion}; {_scope(decision.compared)}{left_out}"
+    return decision.measured, decision.verdict, reason, decision.cells
 
 
 def _scope(compared: Sequence[ClaimComparison]) -> str:
     """The unit of the intervals, with the smallest and the largest number of starts."""
     starts = [comparison.estimate.starts for comparison in compared]
     over = [number for number in starts if number >= STARTS_AS_UNIT]
-    words = [f"t intervals over {_range(over)} starts"] if over else []
+    words = [f"t intervals over {spread(over)} starts"] if over else []
     if within := [number for number in starts if number < STARTS_AS_UNIT]:
-        number = _range(within)
+        number = spread(within)
         words.insert(0, f"intervals over the layouts of {'one start' if number == '1' else f'{number} starts'}")
     return f"95 % {' and '.join(words)}"
-
-
-def _range(numbers: Sequence[int]) -> str:
-    low, high = min(numbers), max(numbers)
-    return str(low) if low == high else f"{low} to {high}"

@@ -17,7 +17,6 @@ from analysis.results import (
     BrokerComparison,
     CellSummary,
     Claim,
-    ClaimVerdict,
     FitResult,
     Grade,
     LatencyResult,
@@ -30,7 +29,7 @@ from analysis.throughput.console import AUDIT_VERDICTS, VERDICTS, nowhere
 from analysis.throughput.fit import PAPER, processing_time_s
 from analysis.throughput.tables import GRADES, MEANING, SCOPES, deviation, relative_half_width, unit
 from workloads.limits import EXTRAPOLATION, LAYOUTS
-from workloads.status import CellStatus, VerdictKind
+from workloads.status import CellStatus, ClaimVerdict, VerdictKind
 
 #: The example that illustrates the times: its copies/s, and subscribers per message (besides a single subscriber).
 COPIES_PER_S, SUBSCRIBERS = 100_000, 10

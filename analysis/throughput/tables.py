@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from analysis.claims import table
 from analysis.formats import NOTHING, count, ends, half_width, mib, ms, number, plus_minus, ranged, us
 from analysis.results import (
     AuditResult,
@@ -491,21 +492,7 @@ def chance(rows: Sequence[Ratio]) -> str:
 
 def claims(every: Iterable[Claim]) -> Iterator[Table]:
     """The claims of the paper: a table for each broker and profile."""
-    titles = ("section", "claim", "published", "measured", "verdict")
-    for (broker, profile), of_broker in grouped(every, lambda claim: (claim.broker, claim.profile)).items():
-        yield Table(
-            f"Claims of Henjes et al. 2006 as measured on {broker}, profile {profile}",
-            tuple(TableColumn(title, number=False) for title in titles),
-            tuple(
-                TableRow(
-                    (claim.section, claim.claim, claim.published, claim.measured or NOTHING, claim.verdict),
-                    claim.verdict.replace(" ", "-"),
-                    claim.reason,
-                )
-                for claim in of_broker
-            ),
-            keys=2,
-        )
+    return table(every, "Henjes et al. 2006", "profile")
 
 
 # The host

@@ -14,6 +14,7 @@ from analysis.scenario.results import (
     AuditRow,
     AuditVerdict,
     DeliveryTimes,
+    DestinationResult,
     HandlerResult,
     InteractionResult,
     PeriodResult,
@@ -24,8 +25,11 @@ from analysis.scenario.results import (
     WorkloadResult,
 )
 from tests.support import run_directories as rd
+from workloads import jms2009ps
 from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Transactions
+from workloads.jms2009ps.compiled import ConfiguredSupplyChain
+from workloads.jms2009ps.parameters import Configuration
 from workloads.scenario import limits
 from workloads.scenario.model import Consumption
 from workloads.scenario.periods import LENGTHS, Period
@@ -79,6 +83,10 @@ def times(count: int, p50_ms: float) -> DeliveryTimes:
 def result(
     topology: Topology | None = None,
     *,
+    model: SupplyChain | None = None,
+    workload: str = "specjms2007",
+    cell: str | None = None,
+    start: int = 1,
     repeat: bool = False,
     broker: str = "activemq",
     seconds: int | None = None,
@@ -89,14 +97,18 @@ def result(
     options: dict[str, Any] | None = None,
     **changes: Any,
 ) -> WorkloadResult:
-    """A run of `short` lengths in which everything went as it should; its messages are those of the model."""
-    topology = topology or vertical(5)
+    """A run of `short` lengths in which everything went as it should; its messages are those of the model.
+
+    model: of another workload; otherwise that of the topology
+    """
+    model = model or SupplyChain(topology or vertical(5))
+    topology = model.topology
     lengths = LENGTHS["short"]
-    cell = f"{topology.name}-b{topology.base:04d}"
-    scenario = compiled(topology)
+    cell = cell or f"{topology.name}-b{topology.base:04d}"
+    scenario = model.scenario
     plan = plan_entry(
-        "specjms2007",
-        SupplyChain(topology),
+        workload,
+        model,
         cell,
         consumption=Consumption.STRICT,
         transactions=Transactions.FULL,
@@ -139,7 +151,7 @@ def result(
     found = WorkloadResult(
         run=run,
         path=path,
-        key=CellKey(run, broker, 1, "specjms2007", cell),
+        key=CellKey(run, broker, start, workload, cell),
         broker_title="ActiveMQ Classic 5.18.3",
         topology=topology.name,
         base=topology.base,
@@ -166,6 +178,22 @@ def result(
         store="store=kahadb, sync=always: synced",
     )
     return replace(found, **changes)
+
+
+def configured(
+    settings: Configuration, base: int = 10, *, cpu_cores: float = 0.5, mean_ms: float = 5.0, **changes: Any
+) -> WorkloadResult:
+    """A result of the configurable workload, with this use of the broker's CPU and this mean delivery time."""
+    found = result(
+        model=ConfiguredSupplyChain.configured(settings, base),
+        workload=jms2009ps.WORKLOAD.name,
+        cell=f"{settings.name}-b{base:04d}",
+        run=changes.pop("run", "20260101T000000000Z-jms2009ps"),
+        **changes,
+    )
+    (period,) = found.periods
+    delivery = replace(period.delivery, mean_ms=mean_ms)
+    return replace(found, periods=(replace(period, broker_cpu=cpu_cores, delivery=delivery),))
 
 
 def scenario_rate(topology: Topology) -> float:
@@ -231,6 +259,10 @@ def _period(topology, scenario, period, length_s, p50_ms, growth) -> PeriodResul
         interactions=tuple(interactions),
         steps=steps,
         handlers=handlers,
+        destinations=tuple(
+            DestinationResult(number, destination.name, 10, times(10, p50_ms))
+            for number, destination in enumerate(scenario.destinations)
+        ),
     )
 
 

@@ -15,7 +15,6 @@ from analysis.results import (
     CellKey,
     CellSummary,
     Claim,
-    ClaimVerdict,
     Constrained,
     Description,
     Excluded,
@@ -37,7 +36,7 @@ from analysis.results import (
     Variation,
 )
 from workloads.schema import Window
-from workloads.status import CellStatus, VerdictKind
+from workloads.status import CellStatus, ClaimVerdict, VerdictKind
 from workloads.throughput.lanes import LaneAudit
 
 #: t_rcv, t_fltr, t_tx in s.

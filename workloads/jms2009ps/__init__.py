@@ -9,6 +9,7 @@ amounts to, `compiled` is the model for load and audit; `python -m workloads.jms
 from __future__ import annotations
 
 from workloads.jms2009ps.cases import CASES, NAME
+from workloads.jms2009ps.claims import CLAIMS
 from workloads.jms2009ps.compiled import ConfiguredSupplyChain
 from workloads.jms2009ps.plan_json import digest
 from workloads.jms2009ps.rules import NOT_APPLICABLE
@@ -40,4 +41,5 @@ WORKLOAD = Workload(
     digest=digest,
     deviations=None,
     not_applicable=NOT_APPLICABLE,
+    claims=CLAIMS,
 )

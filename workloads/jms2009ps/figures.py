@@ -21,8 +21,14 @@ from workloads.jms2009ps.targets import FilteredSubscription, Target, bare_name,
 from workloads.messaging import Destination, DestinationKind
 from workloads.scenario.model import DESTINATION_PREFIX
 from workloads.selectors import And, Or, Selector
-from workloads.supply_chain.characterization import by_group, by_interaction, by_location, percent, total
-from workloads.supply_chain.interactions import MessageType, Participant
+from workloads.supply_chain.characterization import (
+    by_group,
+    by_interaction,
+    percent,
+    sent_per_s_by_address,
+    total,
+)
+from workloads.supply_chain.interactions import MessageType
 from workloads.supply_chain.topology import Topology
 
 
@@ -113,27 +119,6 @@ def consumers_of(configuration: Configuration, topology: Topology) -> dict[Desti
             for subscription in subscriptions(configuration, topology, step, location):
                 consumers = found.setdefault(subscription.destination, [])
                 consumers += [Subscribed(subscription, step.mode.durable)] * topology.handlers_of(step)
-    return found
-
-
-def sent_per_s_by_address(topology: Topology) -> dict[str, tuple[Fraction, ...]]:
-    """Messages sent per second, by message and then by index of the receiving party.
-
-    Calls for offers go through the families in turn, so that each has the same share; what one location receives is
-    what is sent to it.
-    """
-    sent_per_s = {row.step.message: row.volume.sent_per_s for row in by_interaction(topology)}
-    received_per_s = {(row.step.message, row.location): row.volume.received_per_s for row in by_location(topology)}
-    found: dict[str, tuple[Fraction, ...]] = {}
-    for step in topology.steps:
-        if step.receiver is Participant.SUPPLIERS:
-            found[step.message] = (sent_per_s[step.message] / topology.families,) * topology.families
-        elif step.receiver is Participant.SUPERMARKETS:
-            found[step.message] = (sent_per_s[step.message],)
-        else:
-            found[step.message] = tuple(
-                received_per_s[step.message, location] for location in topology.at(step.receiver.role)
-            )
     return found
 
 

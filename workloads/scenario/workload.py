@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from workloads.messaging import DestinationKind
+from workloads.scenario.claims import NO_CLAIMS, PublishedClaims
 from workloads.scenario.deviations import Deviation
 from workloads.scenario.execution import Execution
 from workloads.scenario.model import Scenario
@@ -117,6 +118,10 @@ class Model(Protocol):
     @property
     def addresses(self) -> tuple[AddressKey, ...]:
         """The addresses, by number."""
+
+    @property
+    def address_rates_per_s(self) -> tuple[Fraction, ...]:
+        """Messages that the model sends per second to each address, by number."""
 
     def expected(self, execution: Execution) -> tuple[ExpectedMessage, ...]:
         """All messages of an execution, each once."""
@@ -235,6 +240,8 @@ class Workload:
     deviations: tuple[Deviation, ...] | None
     #: Items that a full disclosure omits: section of the rules, the required item, and the reason.
     not_applicable: tuple[tuple[str, str, str], ...]
+    #: What a publication claims of the cases, to be judged where a run has several of them.
+    claims: PublishedClaims = NO_CLAIMS
 
     def figure_name(self, topology: str) -> str:
         return self.figure.format(topology=topology)

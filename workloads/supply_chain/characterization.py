@@ -82,6 +82,27 @@ def by_location(topology: Topology) -> tuple[Traffic, ...]:
     return tuple(found)
 
 
+def sent_per_s_by_address(topology: Topology) -> dict[str, tuple[Fraction, ...]]:
+    """Messages sent per second, by message and then by index of the receiving party.
+
+    Calls for offers go through the families in turn, so that each has the same share; what one location receives is
+    what is sent to it.
+    """
+    sent_per_s = {row.step.message: row.volume.sent_per_s for row in by_interaction(topology)}
+    received_per_s = {(row.step.message, row.location): row.volume.received_per_s for row in by_location(topology)}
+    found: dict[str, tuple[Fraction, ...]] = {}
+    for step in topology.steps:
+        if step.receiver is Participant.SUPPLIERS:
+            found[step.message] = (sent_per_s[step.message] / topology.families,) * topology.families
+        elif step.receiver is Participant.SUPERMARKETS:
+            found[step.message] = (sent_per_s[step.message],)
+        else:
+            found[step.message] = tuple(
+                received_per_s[step.message, location] for location in topology.at(step.receiver.role)
+            )
+    return found
+
+
 def _volume(topology: Topology, step: MessageType, sent_per_s: Fraction, received_per_s: Fraction) -> Volume:
     mean_bytes = topology.interactions[step.interaction].size_distribution.mean_bytes(step.message)
     return Volume(sent_per_s, received_per_s, sent_per_s * mean_bytes, received_per_s * mean_bytes)

@@ -13,7 +13,7 @@ from workloads.messaging import DestinationKind
 from workloads.scenario.execution import Execution
 from workloads.scenario.model import Scenario, size_class
 from workloads.scenario.workload import AddressKey, ExpectedMessage, InteractionModel, StepSpec
-from workloads.supply_chain.characterization import by_interaction, total
+from workloads.supply_chain.characterization import by_interaction, sent_per_s_by_address, total
 from workloads.supply_chain.compiling import compile_handlers, compile_scenario
 from workloads.supply_chain.executions import assign, assignment_period, mean_counts, senders
 from workloads.supply_chain.interactions import INTERACTIONS, MessageType
@@ -102,6 +102,11 @@ class SupplyChain:
             for number, receivers in enumerate(self._receivers)
             for party in range(len(receivers))
         )
+
+    @cached_property
+    def address_rates_per_s(self) -> tuple[Fraction, ...]:
+        rates_per_s = sent_per_s_by_address(self.topology)
+        return tuple(rate for step in self.topology.steps for rate in rates_per_s[step.message])
 
     def expected(self, execution: Execution) -> tuple[ExpectedMessage, ...]:
         parties = assign(self.topology, execution)

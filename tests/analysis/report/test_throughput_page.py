@@ -11,13 +11,13 @@ from PIL import Image
 from analysis.errors import DataError
 from analysis.formats import NOTHING
 from analysis.report import figures, throughput_page
-from analysis.results import ClaimVerdict, Finding
+from analysis.results import Finding
 from analysis.throughput import pipeline
 from tests.support import run_directories as rd
 from tests.support import study_runs
 from tests.support.pages import Page
 from tests.support.requirements import extra_missing
-from workloads.status import CellStatus
+from workloads.status import CellStatus, ClaimVerdict
 
 #: Figures 3 and 4 of one experiment, 5 to 8, cells against the model, what it leaves over, levels, slices, latency.
 PICTURES = 11

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.errors import DataError
 from analysis.report import throughput_page
-from analysis.results import ClaimVerdict, NotApplicable, fit_json, summary_json
+from analysis.results import NotApplicable, fit_json, summary_json
 from analysis.throughput import console, pipeline, predict
 from analysis.throughput.claims import claims
 from analysis.throughput.fit import fit, fits
@@ -17,7 +17,7 @@ from tests.support import run_directories as rd
 from tests.support.fit_cells import cell, start_of
 from workloads.messaging import Destination, DestinationKind
 from workloads.selectors import Equals
-from workloads.status import CellStatus, VerdictKind
+from workloads.status import CellStatus, ClaimVerdict, VerdictKind
 from workloads.throughput.flow import PROFILES, Flow, Plan, Subscription, Template
 
 FIRST, SECOND, THIRD = "activemq:5.18.3", "activemq:6.1.7,store=memory", "stomp+ssl://127.0.0.1:61614"

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from analysis.intervals import jackknife
-from analysis.results import CellKey, CellSummary, ClaimVerdict, Interval
-from analysis.throughput.claims import LARGER, SAME, TABLE, claims, published
+from analysis.results import CellKey, CellSummary, Interval
+from analysis.throughput.claims import SAME, TABLE, claims
 from analysis.throughput.fit import PAPER, fits, processing_time_s
 from microbench import (
     test_and_filters,
@@ -23,7 +23,8 @@ from microbench import (
     test_replication,
 )
 from tests.support.fit_cells import window
-from workloads.status import CellStatus
+from workloads.ranges import LARGER, published
+from workloads.status import CellStatus, ClaimVerdict
 from workloads.throughput.flow import PROFILES, Cell
 
 REPRODUCED, NOT_REPRODUCED, NOT_DECIDABLE = ClaimVerdict

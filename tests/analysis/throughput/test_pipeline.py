@@ -11,7 +11,6 @@ from analysis.errors import DataError
 from analysis.results import (
     JSON_SCHEMA,
     Claim,
-    ClaimVerdict,
     Constrained,
     Excluded,
     Finding,
@@ -30,7 +29,7 @@ from tests.support import run_directories as rd
 from workloads.arrivals import ArrivalProcess
 from workloads.histogram import bucket_of
 from workloads.schema import ANCHOR, CAPACITY, WARM_UP_LAYOUT
-from workloads.status import VerdictKind
+from workloads.status import ClaimVerdict, VerdictKind
 from workloads.throughput.load_shape import SyncPublishers
 
 MASTER = "local[2]"

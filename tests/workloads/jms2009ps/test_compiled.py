@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.workloads.jms2009ps.configurations import BASES, configurations, uniform
 from workloads.errors import WorkloadError
 from workloads.jms2009ps.compiled import ConfiguredSupplyChain, check_selectors
-from workloads.jms2009ps.figures import count, sent_per_s_by_address
+from workloads.jms2009ps.figures import count
 from workloads.jms2009ps.parameters import DEFAULTS, MESSAGES, Configuration, SubscriptionType, TargetDestination
 from workloads.jms2009ps.plan_json import configuration_digest
 from workloads.jms2009ps.scenarios import SCENARIOS
@@ -60,7 +60,7 @@ def test_any_configuration_compiles(configuration, base):
         for each in handler.subscriptions:
             filters[each.destination] += each.selector is not None
     assert filters == [row.filters for row in found.destinations]
-    rates_per_s = [rate for of_step in sent_per_s_by_address(model.topology).values() for rate in of_step]
+    rates_per_s = model.address_rates_per_s
     rejected_per_s = sum(rate * number for rate, number in zip(rates_per_s, scenario.rejections, strict=True))
     assert rejected_per_s == found.filters.rejected_per_s
     assert len(scenario.handlers) == model.handlers

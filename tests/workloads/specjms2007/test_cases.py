@@ -178,8 +178,12 @@ class Item:
     [
         ({"freeform": "OWN"}, VERTICAL, r"--freeform is for the case freeform, which was not selected: -k freeform"),
         ({"find_base": True}, RECOVERABILITY, r"--find-base searches for a BASE, and recovery has no figure"),
-        ({"find_base": True, "starts": 2}, VERTICAL, r"one search per session.*vertical-b0005 on reference, start 2"),
-        ({"find_base": True, "broker": ["reference", "reference:lose=9"]}, VERTICAL, r"start 1, vertical-b0005 on ref"),
+        ({"find_base": True, "starts": 2}, VERTICAL, r"one search per case.*reference, start 1; reference, start 2"),
+        (
+            {"find_base": True, "broker": ["reference", "reference:lose=9"]},
+            VERTICAL,
+            r"start 1; reference:lose=9, start 1",
+        ),
         ({"base": 10**7}, HORIZONTAL, r"horizontal: product families: expected 1 to \d+, got 10000000"),
     ],
 )

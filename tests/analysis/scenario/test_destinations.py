@@ -1,0 +1,137 @@
+"""Destinations, filters and configurations side by side: by the tables what the workload counts, measured what came."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analysis.errors import DataError
+from analysis.report import scenario_page
+from analysis.scenario import console, tables
+from tests.conftest import table_rows
+from tests.support import scenario_results as wr
+from tests.support.pages import Page
+from workloads.jms2009ps.figures import count
+from workloads.jms2009ps.parameters import SubscriptionType, changed
+from workloads.jms2009ps.scenarios import SCENARIOS
+from workloads.scenario.periods import Period
+from workloads.status import VerdictKind
+
+SET = replace(
+    SCENARIOS[3],
+    name="configuration_0123abcd",
+    parameters=changed(SCENARIOS[3].parameters, subscription_type=SubscriptionType.SET),
+)
+
+
+@pytest.mark.parametrize("settings", [*SCENARIOS.values(), SET], ids=lambda settings: settings.name)
+def test_what_a_broker_has_to_do_on_each_destination(settings):
+    """Subscriptions, filters, messages, evaluations and rejections are those that the workload's figures count."""
+    result = wr.configured(settings, 5)
+    found = {row.name: row for row in tables.planned_destinations(result, result.model)}
+    figures = count(settings, settings.at(5))
+
+    assert {name: (row.kind, row.subscriptions, row.filters) for name, row in found.items()} == {
+        row.destination.name: (row.destination.kind.value, row.subscriptions, row.filters)
+        for row in figures.destinations
+    }
+    for row in figures.destinations:
+        assert found[row.destination.name].sent_per_s == pytest.approx(float(row.sent_per_s))
+    assert sum(row.evaluated_per_s for row in found.values()) == pytest.approx(float(figures.filters.evaluated_per_s))
+    assert sum(row.rejected_per_s for row in found.values()) == pytest.approx(float(figures.filters.rejected_per_s))
+
+
+def test_the_busiest_destinations_come_first():
+    """Fifty of them, with how many there are; the sums are of all, and rates that nobody measured say so."""
+    result = wr.configured(SCENARIOS[1], 5)
+    table = tables.destinations(result, result.model)
+    *rows, total = table.rows
+
+    assert len(rows) == tables.MOST == 50
+    assert "the busiest 50 of 159" in table.caption
+    assert "these rates follow from the tables" in table.caption
+    assert rows[0].values[0] == "bench.workload.HQ1_StatInfoSMQ"
+    assert total.values[:7] == ("all", "", "336", "0", "71.43", "0", "0")
+    text = Page(scenario_page.html([result])).text
+    assert "Destinations of the broker: filters are subscriptions with a selector" in text
+
+
+def test_delivery_times_by_destination(results, recording):
+    """Of all that came through a destination in the period, as numpy has them, whichever addresses share it."""
+    result = results["filtered"]
+    rows = {name: table_rows(recording, name, cell="filtered") for name in ("sent", "received", "periods")}
+    (period,) = (row for row in rows["periods"] if row["period"] == Period.MEASUREMENT)
+    address = {(row["producer"], row["position"]): row["address"] for row in rows["sent"]}
+    took_ms = defaultdict(list)
+    for row in rows["received"]:
+        if period["begin_ns"] <= row["received_ns"] < period["end_ns"]:
+            to = result.plan["addresses"][address[row["producer"], row["position"]]]["destination"]
+            took_ms[to].append((row["received_ns"] - row["sent_ns"]) / 1e6)
+
+    found = result.measured.destinations
+    assert [one.name for one in found] == [one["name"] for one in result.plan["destinations"]]
+    assert {one.destination: one.received for one in found if one.received} == {
+        to: len(of) for to, of in took_ms.items()
+    }
+    assert len(took_ms) < len(set(address.values()))
+    for one in found:
+        if one.received:
+            assert one.delivery.mean_ms == pytest.approx(np.mean(took_ms[one.destination]))
+            assert (one.delivery.p50_ms, one.delivery.p90_ms) == pytest.approx(
+                np.percentile(took_ms[one.destination], [50, 90])
+            )
+
+
+def side_by_side(results):
+    return list(tables.configurations(results))
+
+
+def test_configurations_side_by_side():
+    """A row per cell with the means over its starts; CPU per message is of those sent and received."""
+    results = [
+        wr.configured(settings, 5, cpu_cores=cores, mean_ms=10 * cores, start=start)
+        for settings, cores_by_start in ((SCENARIOS[1], (0.1, 0.3)), (SCENARIOS[3], (0.6, 0.4)))
+        for start, cores in enumerate(cores_by_start, 1)
+    ]
+    (table,) = side_by_side(results)
+    first, third = (row.values for row in table.rows)
+    titles = [column.title for column in table.columns]
+    of_third = dict(zip(titles, third, strict=True))
+
+    assert (first[0], third[0]) == ("scenario_1-b0005", "scenario_3-b0005")
+    assert (of_third["starts"], of_third["broker CPU"], of_third["delivery, mean"]) == ("2", "0.5", "5")
+    per_message_us = 0.5e6 / (results[2].measured.sent_per_s + results[2].measured.received_per_s)
+    assert float(of_third["broker CPU per message"].replace(",", "")) == pytest.approx(per_message_us, rel=0.001)
+    assert (of_third["filters per message"], of_third["rejecting, per message"]) == ("91", "89.79")
+    assert "filters by the tables" in table.caption
+    assert table.caption.replace("µ", "u") in " ".join(console.summary(results).split())
+    assert "Configurations side by side on activemq" in Page(scenario_page.html(results)).text
+
+
+def test_what_is_not_put_side_by_side():
+    """Another broker, topology or consumption has a table of its own; one configuration alone has none, nor has a
+    workload that leaves no choice."""
+    first, third = (wr.configured(SCENARIOS[number], 5) for number in (1, 3))
+    horizontal = [wr.configured(replace(SCENARIOS[number], topology="horizontal"), 5) for number in (1, 3)]
+    relaxed = [replace(result, consumption="relaxed") for result in (first, third)]
+
+    assert side_by_side([first, horizontal[1], relaxed[1], wr.configured(SCENARIOS[3], 5, broker="artemis")]) == []
+    assert len(side_by_side([first, third, *horizontal, *relaxed])) == 3
+    assert side_by_side([wr.result(), wr.result(start=2, cell="other-b0005")]) == []
+
+
+def test_a_configuration_whose_audit_failed_is_greyed():
+    """Its numbers are those of a broker that did not do what was asked."""
+    first, third = (wr.configured(SCENARIOS[number], 5) for number in (1, 3))
+    (table,) = side_by_side([first, replace(third, verdict=VerdictKind.INVALID)])
+
+    assert [row.kind for row in table.rows] == ["", "greyed"]
+
+
+def test_two_workloads_do_not_share_a_page():
+    """A configuration like SPECjms2007 and specjms2007 itself are never side by side."""
+    with pytest.raises(DataError, match=r"results of different workloads or topologies.*never put side by side"):
+        scenario_page.html([wr.configured(SCENARIOS[1], 5), wr.result()])

@@ -28,7 +28,7 @@ MOST_BACKLOGS = 3
 
 
 def summary(results: Sequence[WorkloadResult]) -> str:
-    """Audit, rates, times, findings, deviations and verdict of every cell; then configurations side by side, and claims."""
+    """Audit, rates, times, findings and verdict of every cell; then configurations side by side, and claims."""
     return _all(results, lambda result: (*_audit(result), *_measured(result)), _side_by_side(results))
 
 

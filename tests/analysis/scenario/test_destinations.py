@@ -96,7 +96,7 @@ def test_configurations_side_by_side():
         for settings, cores_by_start in ((SCENARIOS[1], (0.1, 0.3)), (SCENARIOS[3], (0.6, 0.4)))
         for start, cores in enumerate(cores_by_start, 1)
     ]
-    (table,) = side_by_side(results)
+    (table,) = side_by_side(results[::-1])
     first, third = (row.values for row in table.rows)
     titles = [column.title for column in table.columns]
     of_third = dict(zip(titles, third, strict=True))

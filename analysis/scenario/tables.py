@@ -457,7 +457,8 @@ def configurations(results: Sequence[WorkloadResult]) -> Iterator[Table]:
     )
     kinds = grouped(configured, lambda result: (result.workload.name, result.key.broker, *kind(result)))
     for (_, broker, topology, consumption), of_kind in kinds.items():
-        cells = grouped(of_kind, lambda result: (result.run, result.key.cell))
+        ordered = sorted(of_kind, key=lambda result: result.key.cell)  # measured in random order
+        cells = grouped(ordered, lambda result: (result.run, result.key.cell))
         if len(cells) > 1:
             yield Table(
                 f"Configurations side by side on {broker}, {topology} topology, {consumption} consumption: means over "

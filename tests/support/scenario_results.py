@@ -196,6 +196,11 @@ def configured(
     return replace(found, periods=(replace(period, broker_cpu=cpu_cores, delivery=delivery),))
 
 
+def undrawn(result: WorkloadResult) -> WorkloadResult:
+    """The same without what most pictures of its page are drawn from, which takes seconds."""
+    return replace(result, seconds=(), seconds_by_step={}, slices=())
+
+
 def scenario_rate(topology: Topology) -> float:
     return float(sum(row.volume.received_per_s for row in by_interaction(topology)))
 

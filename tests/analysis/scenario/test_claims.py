@@ -219,7 +219,7 @@ def test_wherever_a_result_is_shown(published):
     """On the screen, as JSON and on the page: each claim with its verdict and its reason."""
     screen = " ".join(console.summary(published).split())
     record = json.loads(json.dumps(json_output.summary_json(published), allow_nan=False))
-    page = Page(scenario_page.html(published)).text
+    page = Page(scenario_page.html([wr.undrawn(result) for result in published[:3]])).text
 
     assert "Claims of Sachs et al. 2010 as measured on activemq, consumption strict" in screen
     assert screen.index("Claims of Sachs") > screen.index("Configurations side by side on activemq")
@@ -228,4 +228,5 @@ def test_wherever_a_result_is_shown(published):
     assert {row["consumption"] for row in record["claims"]} == {"strict"}
     for row in CLAIMS.rows:
         assert row.claim in page
+    assert "Configurations side by side on activemq" in page
     assert json_output.summary_json([wr.result()])["claims"] == []

@@ -55,7 +55,7 @@ def test_the_busiest_destinations_come_first():
     assert "these rates follow from the tables" in table.caption
     assert rows[0].values[0] == "bench.workload.HQ1_StatInfoSMQ"
     assert total.values[:7] == ("all", "", "336", "0", "71.43", "0", "0")
-    text = Page(scenario_page.html([result])).text
+    text = Page(scenario_page.html([wr.undrawn(result)])).text
     assert "Destinations of the broker: filters are subscriptions with a selector" in text
 
 
@@ -96,7 +96,7 @@ def test_configurations_side_by_side():
         for settings, cores_by_start in ((SCENARIOS[1], (0.1, 0.3)), (SCENARIOS[3], (0.6, 0.4)))
         for start, cores in enumerate(cores_by_start, 1)
     ]
-    (table,) = side_by_side(results)
+    (table,) = side_by_side(results[::-1])
     first, third = (row.values for row in table.rows)
     titles = [column.title for column in table.columns]
     of_third = dict(zip(titles, third, strict=True))
@@ -108,7 +108,6 @@ def test_configurations_side_by_side():
     assert (of_third["filters per message"], of_third["rejecting, per message"]) == ("91", "89.79")
     assert "filters by the tables" in table.caption
     assert table.caption.replace("µ", "u") in " ".join(console.summary(results).split())
-    assert "Configurations side by side on activemq" in Page(scenario_page.html(results)).text
 
 
 def test_what_is_not_put_side_by_side():

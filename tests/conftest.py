@@ -32,13 +32,10 @@ LAYOUT = ("broker", "start", "layout", "block")
 #: What needs Spark, folders and files: each group has one process, which starts it once.
 ON_SPARK = (
     ("tests/analysis/scenario/",),
-    (
-        "tests/analysis/test_main.py",
-        "tests/analysis/test_plugin.py",
-        *(
-            f"tests/analysis/throughput/test_{name}.py"
-            for name in ("aggregate", "audit", "brokers_of_a_run", "latency", "pipeline", "predict", "reader")
-        ),
+    ("tests/analysis/test_main.py", "tests/analysis/test_plugin.py"),
+    tuple(
+        f"tests/analysis/throughput/test_{name}.py"
+        for name in ("aggregate", "audit", "brokers_of_a_run", "latency", "pipeline", "predict", "reader")
     ),
 )
 
@@ -60,7 +57,7 @@ settings.register_profile(
     "busy",
     settings(),
     deadline=None,
-    max_examples=50 if os.environ.get("CI") else 100,  # CI runs often, and has 20 minutes
+    max_examples=30 if os.environ.get("CI") else 100,  # CI runs often, and has 20 minutes
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("busy")

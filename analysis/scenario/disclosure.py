@@ -267,7 +267,7 @@ def _topology(result: WorkloadResult) -> dict[str, Any]:
 def _period(period: PeriodResult) -> dict[str, Any]:
     """All values of the period, including those of the event handlers."""
     values = asdict(period)
-    return values | {name: list(values[name]) for name in ("interactions", "steps", "handlers")}
+    return values | {name: list(values[name]) for name in ("interactions", "steps", "handlers", "destinations")}
 
 
 def _audit_row(row: AuditRow) -> dict[str, Any]:

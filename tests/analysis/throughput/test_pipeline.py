@@ -235,6 +235,7 @@ def test_the_model_comes_back(results):
     assert [finding.what for finding in fit.findings] == ["replication: one start only"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("spark")
 def test_intervals_cover_the_truth_of_run_directories(tmp_path):
     """Four simulated runs, analysed in one call: each has its own fit, none sees a cap, and 12 intervals cover."""

@@ -101,6 +101,7 @@ def test_what_cannot_be_told():
         layouts_needed([], {}, 0.05)
 
 
+@pytest.mark.slow
 def test_the_final_interval_covers_and_is_as_narrow_as_was_asked_for():
     """100 runs of fixed precision on a noisy host: 93 to 97 % cover (3 sigma), nine of ten reach what was asked for,
     and none was looked at twice."""

@@ -42,6 +42,7 @@ ON_SPARK = (
 #: Files whose tests take longest, in which order they begin, so that no worker is left with one of them at the end.
 LONGEST = (
     "test_workload_faults.py",
+    "test_load.py",
     "test_throughput_run.py",
     "test_wrong_brokers.py",
     "test_broken_runs.py",

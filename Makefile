@@ -17,11 +17,11 @@ bench: .venv
 # Whatever is pure, the suite's own broker, one ActiveMQ, one Spark. Tests that measure (alone) need the machine for
 # themselves; the others do not mind company.
 test: .venv
-	$(BIN)/pytest -m "not brokers and not slow" -n 5 --no-loadscope-reorder
+	$(BIN)/pytest -m "not brokers and not slow" -n 4 --no-loadscope-reorder
 
 # Further brokers, clients and workers, containers, TLS and kills.
 test-brokers: .venv
-	$(BIN)/pytest -m "brokers and not slow and not alone" -n 5 --no-loadscope-reorder
+	$(BIN)/pytest -m "brokers and not slow and not alone" -n 4 --no-loadscope-reorder
 	$(BIN)/pytest -m "brokers and not slow and alone"
 
 test-all: .venv

@@ -32,10 +32,13 @@ LAYOUT = ("broker", "start", "layout", "block")
 #: What needs Spark, folders and files: each group has one process, which starts it once.
 ON_SPARK = (
     ("tests/analysis/scenario/",),
-    ("tests/analysis/test_main.py", "tests/analysis/test_plugin.py"),
-    tuple(
-        f"tests/analysis/throughput/test_{name}.py"
-        for name in ("aggregate", "audit", "brokers_of_a_run", "latency", "pipeline", "predict", "reader")
+    (
+        "tests/analysis/test_main.py",
+        "tests/analysis/test_plugin.py",
+        *(
+            f"tests/analysis/throughput/test_{name}.py"
+            for name in ("aggregate", "audit", "brokers_of_a_run", "latency", "pipeline", "predict", "reader")
+        ),
     ),
 )
 

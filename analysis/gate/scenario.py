@@ -87,19 +87,13 @@ def _pairs(results: Sequence[WorkloadResult], path: Path) -> list[PairResults]:
 def _log_ratio(family: str, roles: Mapping[GateRole, WorkloadResult]) -> float | None:
     before, after = (_measured(roles[role]) for role in GateRole)
     if family == CPU:
-        values = [_cpu_per_message(period) for period in (before, after)]
+        values = [period.broker_s_per_message for period in (before, after)]
         return None if not all(values) else math.log((values[1] or 1) / (values[0] or 1))
     return _delivery(before.handlers, after.handlers, median=family == MEDIAN)
 
 
 def _measured(result: WorkloadResult) -> PeriodResult:
     return next(period for period in result.periods if period.period is Period.MEASUREMENT)
-
-
-def _cpu_per_message(period: PeriodResult) -> float | None:
-    """CPU time of the broker per message sent or received, s; None where it is unknown."""
-    messages = period.sent_per_s + period.received_per_s
-    return None if period.broker_cpu is None or not messages else period.broker_cpu / messages
 
 
 def _delivery(before: Sequence[HandlerResult], after: Sequence[HandlerResult], *, median: bool) -> float | None:

@@ -22,7 +22,7 @@ from analysis.scenario import claims, tables
 from analysis.scenario.console import VERDICTS
 from analysis.scenario.disclosure import storage, withheld
 from analysis.scenario.results import Recovery, WorkloadResult, disclaimers
-from analysis.table import Table, TableColumn, TableRow
+from analysis.table import Table, TableColumn, TableRow, grouped
 from analysis.text import Alike, alike, counted_verdicts
 from workloads.scenario.workload import Model
 from workloads.supply_chain.supply_chain import SupplyChain
@@ -137,10 +137,7 @@ def html(results: Sequence[WorkloadResult]) -> str:
 
 def _kinds(results: Sequence[WorkloadResult]) -> dict[tuple[str, str, str], list[WorkloadResult]]:
     """The results grouped by workload, topology and consumption, in their order."""
-    kinds: dict[tuple[str, str, str], list[WorkloadResult]] = {}
-    for result in results:
-        kinds.setdefault((result.workload.name, *tables.kind(result)), []).append(result)
-    return kinds
+    return grouped(results, lambda result: (result.workload.name, *tables.kind(result)))
 
 
 def _names(kinds: Iterable[tuple[str, str, str]]) -> list[tuple[str, ...]]:

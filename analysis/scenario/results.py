@@ -193,6 +193,12 @@ class PeriodResult:
     handlers: tuple[HandlerResult, ...]
     destinations: tuple[DestinationResult, ...]
 
+    @property
+    def broker_s_per_message(self) -> float | None:
+        """CPU time of the broker per message sent or received, in s; None if unknown."""
+        messages_per_s = self.sent_per_s + self.received_per_s
+        return None if self.broker_cpu is None or not messages_per_s else self.broker_cpu / messages_per_s
+
 
 @dataclass(frozen=True, slots=True)
 class Recovery:

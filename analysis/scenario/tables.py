@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from analysis.formats import NOTHING, number, share_of
 from analysis.results import worst
 from analysis.scenario.disclosure import Storage
+from analysis.scenario.planned_destinations import PlannedDestination, planned_destinations
 from analysis.scenario.results import (
     AuditRow,
     AuditVerdict,
@@ -328,54 +328,6 @@ def _slowness(handler: HandlerResult) -> tuple[float, int]:
     return -1.0 if handler.delivery.p90_ms is None else handler.delivery.p90_ms, -handler.handler
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedDestination:
-    """A destination and what a broker has to do on it by the workload's tables, which nothing measures."""
-
-    name: str
-    kind: str
-    #: Subscriptions, or consumers of a queue.
-    subscriptions: int
-    #: Subscriptions with a selector.
-    filters: int
-    sent_per_s: float
-    #: Filters of the destination, for each message sent to it.
-    evaluated_per_s: float
-    #: Those of them that do not match.
-    rejected_per_s: float
-
-
-def planned_destinations(result: WorkloadResult, model: Model) -> tuple[PlannedDestination, ...]:
-    """The destinations of a result, by number; a broker may evaluate fewer filters.
-
-    model: that of the result
-    """
-    plan = result.plan
-    subscribed: list[list[str | None]] = [[] for _ in plan["destinations"]]
-    for handler in plan["handlers"]:
-        for subscription in handler["subscriptions"]:
-            subscribed[subscription["destination"]].append(subscription["selector"])
-    sent, rejected = ([0.0] * len(subscribed) for _ in range(2))
-    for address, rate_per_s in zip(plan["addresses"], map(float, model.address_rates_per_s), strict=True):
-        sent[address["destination"]] += rate_per_s
-        rejected[address["destination"]] += rate_per_s * address["rejections"]
-    found = []
-    for place, destination in enumerate(plan["destinations"]):
-        filters = sum(selector is not None for selector in subscribed[place])
-        found.append(
-            PlannedDestination(
-                destination["name"],
-                destination["kind"],
-                len(subscribed[place]),
-                filters,
-                sent[place],
-                filters * sent[place],
-                rejected[place],
-            )
-        )
-    return tuple(found)
-
-
 def destinations(result: WorkloadResult, model: Model) -> Table:
     """Every destination with its subscriptions, filters and delivery times, the busiest first.
 
@@ -482,7 +434,7 @@ def _configuration(starts: Sequence[WorkloadResult], *, several_runs: bool) -> T
         [period.sent_per_s for period in periods],
         [period.received_per_s for period in periods],
         [period.broker_cpu for period in periods],
-        [_cpu_us_per_message(period) for period in periods],
+        [_us(period.broker_s_per_message) for period in periods],
         [period.delivery.mean_ms for period in periods],
     )
     verdict = worst(result.verdict for result in starts)
@@ -500,10 +452,8 @@ def _configuration(starts: Sequence[WorkloadResult], *, several_runs: bool) -> T
     )
 
 
-def _cpu_us_per_message(period: PeriodResult) -> float | None:
-    """The broker's CPU time per message sent or received."""
-    messages_per_s = period.sent_per_s + period.received_per_s
-    return None if period.broker_cpu is None or not messages_per_s else 1e6 * period.broker_cpu / messages_per_s
+def _us(seconds: float | None) -> float | None:
+    return None if seconds is None else 1e6 * seconds
 
 
 def _mean(values: Sequence[float | None]) -> str:

@@ -13,14 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tabulate import tabulate
-
 from workloads.errors import WorkloadError
 from workloads.jms2009ps import DISCLAIMER
 from workloads.jms2009ps.configuration import read
 from workloads.jms2009ps.figures import figures_json
 from workloads.jms2009ps.parameters import PARAMETERS, Configuration
 from workloads.jms2009ps.scenarios import SCENARIOS
+from workloads.supply_chain.plain_text import alike, table
 from workloads.supply_chain.topology import CONTROLLED
 
 
@@ -105,7 +104,7 @@ def _parameters_text(record: dict[str, Any]) -> str:
     rows = [
         [message, *(_shown(values[name]) for name in PARAMETERS)] for message, values in record["parameters"].items()
     ]
-    return _table("Parameters (92 values; - no such parameter)", ["message", *PARAMETERS], rows)
+    return table("Parameters (92 values; - no such parameter)", ["message", *PARAMETERS], rows)
 
 
 def _shown(value: Any) -> str:
@@ -124,7 +123,7 @@ def _messages_text(record: dict[str, Any]) -> str:
         ]
         for message, row in record["messages"].items()
     ]
-    return _table(
+    return table(
         "Messages, with the selectors of the first consumer", ["message", "sent to", "properties", "selector"], rows
     )
 
@@ -139,21 +138,16 @@ def _first(texts: Sequence[str], most: int) -> str:
 
 def _destinations_text(record: dict[str, Any]) -> str:
     """Destinations that differ in their number only share a row."""
-    alike: dict[tuple[Any, ...], list[str]] = {}
+    sharing: dict[tuple[Any, ...], list[str]] = {}
     for row in record["destinations"]:
         place, _, rest = row["name"].partition("_")
         key = (row["kind"], place.rstrip("0123456789"), rest, row["subscriptions"], row["filters"])
-        alike.setdefault((*key, row["sent_per_s"]), []).append(row["name"])
+        sharing.setdefault((*key, row["sent_per_s"]), []).append(row["name"])
     rows = [
-        [kind, names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} alike", consumers, filters, rate]
-        for (kind, _, _, consumers, filters, rate), names in alike.items()
+        [kind, alike(names), consumers, filters, rate]
+        for (kind, _, _, consumers, filters, rate), names in sharing.items()
     ]
-    return _table("Destinations", ["kind", "name", "subscriptions", "filters", "sent/s"], rows)
-
-
-def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    table: str = tabulate(rows, headers=heads, floatfmt=",.2f")
-    return f"{title}\n{table}"
+    return table("Destinations", ["kind", "name", "subscriptions", "filters", "sent/s"], rows)
 
 
 if __name__ == "__main__":

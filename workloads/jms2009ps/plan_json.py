@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from workloads.errors import WorkloadError
 from workloads.jms2009ps.parameters import MESSAGES, PARAMETERS, Configuration, MessageParameters, has
 from workloads.jms2009ps.targets import MOST_SELECTOR, TOPICS
 from workloads.supply_chain import plan_json
+from workloads.supply_chain.json_values import digest_of, refusal, text, values, whole
 
 _KEYS = ("name", "topology", "handlers_per_queue", "parameters", "digest")
 
@@ -23,32 +20,29 @@ def to_json(configuration: Configuration) -> dict[str, Any]:
 
 def from_json(record: Any) -> Configuration:
     """The described configuration. Raises WorkloadError with the place if `to_json` cannot have written a value."""
-    row = _row(record, "configuration", _KEYS)
-    if not isinstance(row["name"], str):
-        raise _refusal("configuration.name", "a text", row["name"])
-    handlers = row["handlers_per_queue"]
-    if isinstance(handlers, bool) or not isinstance(handlers, int) or handlers < 1:
-        raise _refusal("configuration.handlers_per_queue", "a whole number from 1 on", handlers)
-    parameters = _row(row["parameters"], "configuration.parameters", tuple(MESSAGES))
+    name, topology, handlers, parameters, digest_given = values(record, "configuration", *_KEYS)
+    name = text(name, "configuration.name")
+    handlers = whole(handlers, "configuration.handlers_per_queue", least=1)
+    by_message = values(parameters, "configuration.parameters", *MESSAGES)
     found = Configuration(
-        row["name"],
-        {message: _parameters(message, parameters[message]) for message in MESSAGES},
-        row["topology"],
+        name,
+        {message: _parameters(message, row) for message, row in zip(MESSAGES, by_message, strict=True)},
+        topology,
         handlers,
     )
-    if row["digest"] != configuration_digest(found):
-        raise _refusal("configuration.digest", "the digest of the values", row["digest"])
+    if digest_given != configuration_digest(found):
+        raise refusal("configuration.digest", "the digest of the values", digest_given)
     return found
 
 
 def configuration_digest(configuration: Configuration) -> str:
     """SHA-256 of everything but the name: configurations with the same digest are the same."""
-    return _digest(_values(configuration))
+    return digest_of(_values(configuration))
 
 
 def digest() -> str:
     """SHA-256 of all tables: runs with the same digest and the same configuration had the same model."""
-    return _digest(
+    return digest_of(
         {
             "supply_chain": plan_json.tables(),
             "topics": {target.value: asdict(topics) for target, topics in TOPICS.items()},
@@ -66,28 +60,11 @@ def _values(configuration: Configuration) -> dict[str, Any]:
     }
 
 
-def _digest(values: Mapping[str, Any]) -> str:
-    text = json.dumps(values, sort_keys=True, separators=(",", ":"), default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def _parameters(message: str, record: Any) -> MessageParameters:
     place = f"configuration.parameters.{message}"
-    values: dict[str, Any] = {}
-    for name, given in _row(record, place, tuple(PARAMETERS)).items():
-        values[name] = PARAMETERS[name].value(given)
-        if (values[name] is None) is has(message, name) or (given is None) is has(message, name):
-            raise _refusal(f"{place}.{name}", PARAMETERS[name].expected if has(message, name) else "null", given)
-    return MessageParameters(**values)
-
-
-def _row(record: Any, place: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
-    if not isinstance(record, Mapping):
-        raise _refusal(place, "an object", record)
-    if set(record) != set(keys):
-        raise _refusal(place, f"the keys {', '.join(keys)}", ", ".join(map(str, record)))
-    return record
-
-
-def _refusal(place: str, expected: str, value: Any) -> WorkloadError:
-    return WorkloadError(f"{place}: expected {expected}, got {value!r}")
+    found: dict[str, Any] = {}
+    for name, given in zip(PARAMETERS, values(record, place, *PARAMETERS), strict=True):
+        found[name] = PARAMETERS[name].value(given)
+        if (found[name] is None) is has(message, name) or (given is None) is has(message, name):
+            raise refusal(f"{place}.{name}", PARAMETERS[name].expected if has(message, name) else "null", given)
+    return MessageParameters(**found)

@@ -12,12 +12,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tabulate import tabulate
-
 from workloads.errors import WorkloadError
 from workloads.specjms2007 import DISCLAIMER
 from workloads.supply_chain import freeform
 from workloads.supply_chain.characterization import characterization, figures
+from workloads.supply_chain.plain_text import alike, table
 from workloads.supply_chain.topology import CONTROLLED, Topology
 
 
@@ -144,7 +143,7 @@ def _groups_text(record: dict[str, Any]) -> str:
         for group, name in names.items()
     ]
     rows.append(["all", 100.0, 100.0, *(record[key] for key in _VOLUME)])
-    return _table("Groups: shares of the messages received", ["group", "messages %", "KB %", *_VOLUME.values()], rows)
+    return table("Groups: shares of the messages received", ["group", "messages %", "KB %", *_VOLUME.values()], rows)
 
 
 def _interactions_text(record: dict[str, Any]) -> str:
@@ -157,7 +156,7 @@ def _interactions_text(record: dict[str, Any]) -> str:
         for number, interaction in record["interactions"].items()
     ]
     heads = ["", "interaction", "rate/s", "of", "started/s", "sent/s: a b c d", "received/s: a b c d"]
-    return _table("Interactions (xi)", heads, rows)
+    return table("Interactions (xi)", heads, rows)
 
 
 def _messages_text(record: dict[str, Any]) -> str:
@@ -180,24 +179,21 @@ def _messages_text(record: dict[str, Any]) -> str:
         for name, message in record["messages"].items()
     ]
     heads = ["", "message", "from", "to", "destinations", "group", "", "after", "bytes", "mean", "sent/s", "received/s"]
-    return _table("Messages (P persistent, T transacted, D durable)", heads, rows)
+    return table("Messages (P persistent, T transacted, D durable)", heads, rows)
 
 
 def _locations_text(record: dict[str, Any]) -> str:
     """Locations of a role that have the same traffic share a row."""
-    alike: dict[str, list[str]] = {}
+    sharing: dict[str, list[str]] = {}
     rows: dict[str, list[Any]] = {}
     for location, groups in record["per_location"].items():
         row = [" ".join(f"{groups[group][key]:.3f}" for group in "abcd") for key in ("sent_per_s", "received_per_s")]
         row += [f"{sum(groups[group][key] for group in 'abcd'):.2f}" for key in ("sent_kb_per_s", "received_kb_per_s")]
-        alike.setdefault(location.rstrip("0123456789") + str(row), []).append(location)
+        sharing.setdefault(location.rstrip("0123456789") + str(row), []).append(location)
         rows.setdefault(location.rstrip("0123456789") + str(row), row)
-    named = [
-        [names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} alike", *rows[key]]
-        for key, names in alike.items()
-    ]
+    named = [[alike(names), *rows[key]] for key, names in sharing.items()]
     heads = ["location", "sent/s: a b c d", "received/s: a b c d", "sent KB/s", "received KB/s"]
-    return _table("Each location (chi)", heads, named)
+    return table("Each location (chi)", heads, named)
 
 
 def _figures_text(record: dict[str, Any]) -> str:
@@ -212,13 +208,8 @@ def _figures_text(record: dict[str, Any]) -> str:
     ]
     heads = ["BASE", *record["figures"][0]["locations"]]
     heads += [f"{group} {unit}" for unit in ("msg/s", "KB/s", "%") for group in "abcd"]
-    table = _table(f"{record['topology']}: received, by BASE", heads, rows)
-    return f"{record['disclaimer']}\n\n{table}"
-
-
-def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    table: str = tabulate(rows, headers=heads, floatfmt=",.2f")
-    return f"{title}\n{table}"
+    received = table(f"{record['topology']}: received, by BASE", heads, rows)
+    return f"{record['disclaimer']}\n\n{received}"
 
 
 if __name__ == "__main__":

@@ -5,16 +5,14 @@ A reader of a record can rebuild an equal topology from it, including a user-def
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any
 
 from workloads.errors import WorkloadError
 from workloads.supply_chain.interactions import INTERACTIONS, DeliveryOptions, MessageType, Role
+from workloads.supply_chain.json_values import digest_of, refusal, text, values, whole
 from workloads.supply_chain.sizes import COEFFICIENTS, PROBABILITIES, SIZE_DISTRIBUTIONS, SizeDistribution
 from workloads.supply_chain.topology import HORIZONTAL_PER_S, VERTICAL_PER_S, Interaction, Topology
 
@@ -44,7 +42,7 @@ def to_json(topology: Topology) -> dict[str, Any]:
 
 def from_json(record: Any) -> Topology:
     """The described topology. Raises WorkloadError with the place if `to_json` cannot have written a value."""
-    name, base, places, families, per_supplier, handlers, rows = _values(
+    name, base, places, families, per_supplier, handlers, rows = values(
         record,
         "topology",
         "name",
@@ -55,23 +53,22 @@ def from_json(record: Any) -> Topology:
         "handlers_per_queue",
         "interactions",
     )
-    if not isinstance(name, str):
-        raise _refusal("topology.name", "a text", name)
-    counts = _values(places, "topology.locations", *Role)
+    name = text(name, "topology.name")
+    counts = values(places, "topology.locations", *Role)
     interactions: dict[int, Interaction] = {}
     for place, row in enumerate(_list(rows, "topology.interactions")):
         number, interaction = _interaction(row, f"topology.interactions[{place}]")
         if number in interactions:
-            raise _refusal(f"topology.interactions[{place}].number", "each interaction once", number)
+            raise refusal(f"topology.interactions[{place}].number", "each interaction once", number)
         interactions[number] = interaction
     return Topology(
         name,
-        _whole(base, "topology.base", least=1),
-        {role: _whole(count, f"topology.locations.{role}") for role, count in zip(Role, counts, strict=True)},
+        whole(base, "topology.base", least=1),
+        {role: whole(count, f"topology.locations.{role}") for role, count in zip(Role, counts, strict=True)},
         interactions,
-        _whole(families, "topology.families"),
-        _whole(per_supplier, "topology.families_per_supplier"),
-        _whole(handlers, "topology.handlers_per_queue"),
+        whole(families, "topology.families"),
+        whole(per_supplier, "topology.families_per_supplier"),
+        whole(handlers, "topology.handlers_per_queue"),
     )
 
 
@@ -93,8 +90,7 @@ def tables() -> dict[str, Any]:
 
 def digest() -> str:
     """SHA-256 of the tables as JSON, keys sorted, without spaces: runs with the same digest had the same model."""
-    text = json.dumps(tables(), sort_keys=True, separators=(",", ":"), default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return digest_of(tables())
 
 
 def _size(sizes: SizeDistribution) -> dict[str, Any]:
@@ -102,26 +98,26 @@ def _size(sizes: SizeDistribution) -> dict[str, Any]:
 
 
 def _interaction(row: Any, place: str) -> tuple[int, Interaction]:
-    number, rate_per_s, size, modes = _values(row, place, "number", "rate_per_s", "size", "modes")
+    number, rate_per_s, size, modes = values(row, place, "number", "rate_per_s", "size", "modes")
     if isinstance(number, bool) or not isinstance(number, int) or number not in INTERACTIONS:
-        raise _refusal(f"{place}.number", f"one of {', '.join(map(str, INTERACTIONS))}", number)
+        raise refusal(f"{place}.number", f"one of {', '.join(map(str, INTERACTIONS))}", number)
     script = INTERACTIONS[number]
     size_distribution = _size_distribution(size, f"{place}.size", script.steps)
-    values = _values(modes, f"{place}.modes", *(step.message for step in script.steps))
+    found = values(modes, f"{place}.modes", *(step.message for step in script.steps))
     steps = tuple(
         replace(step, mode=_mode(value, f"{place}.modes.{step.message}"))
-        for step, value in zip(script.steps, values, strict=True)
+        for step, value in zip(script.steps, found, strict=True)
     )
     rate = _fraction(rate_per_s, f"{place}.rate_per_s")
     return number, Interaction(replace(script, steps=steps), rate, size_distribution)
 
 
 def _size_distribution(record: Any, place: str, steps: tuple[MessageType, ...]) -> SizeDistribution:
-    x, y, probabilities = _values(record, place, "x", "y", "probabilities")
+    x, y, probabilities = values(record, place, "x", "y", "probabilities")
     first, second, third = _list(probabilities, f"{place}.probabilities", 3)
     shares = tuple(_fraction(share, f"{place}.probabilities") for share in (first, second, third))
     if sum(shares) != 1:
-        raise _refusal(f"{place}.probabilities", "three fractions with the sum 1", probabilities)
+        raise refusal(f"{place}.probabilities", "three fractions with the sum 1", probabilities)
     sizes = SizeDistribution(_triple(x, f"{place}.x"), _triple(y, f"{place}.y"), (shares[0], shares[1], shares[2]))
     for step in steps:
         try:
@@ -133,36 +129,21 @@ def _size_distribution(record: Any, place: str, steps: tuple[MessageType, ...]) 
 
 def _mode(record: Any, place: str) -> DeliveryOptions:
     names = ("persistent", "transacted", "durable")
-    values = _values(record, place, *names)
-    for name, value in zip(names, values, strict=True):
+    found = values(record, place, *names)
+    for name, value in zip(names, found, strict=True):
         if not isinstance(value, bool):
-            raise _refusal(f"{place}.{name}", "true or false", value)
-    return DeliveryOptions(*values)
+            raise refusal(f"{place}.{name}", "true or false", value)
+    return DeliveryOptions(*found)
 
 
 def _triple(value: Any, place: str) -> tuple[int, int, int]:
-    first, second, third = (_whole(number, place) for number in _list(value, place, 3))
+    first, second, third = (whole(number, place) for number in _list(value, place, 3))
     return first, second, third
-
-
-def _values(record: Any, place: str, *keys: str) -> list[Any]:
-    """The values of an object, in the order of these keys; the object must have these keys and no others."""
-    if not isinstance(record, Mapping):
-        raise _refusal(place, "an object", record)
-    if set(record) != set(keys):
-        raise _refusal(place, f"the keys {', '.join(keys)}", ", ".join(map(str, record)))
-    return [record[key] for key in keys]
 
 
 def _list(value: Any, place: str, length: int | None = None) -> list[Any]:
     if not isinstance(value, list) or length not in {None, len(value)}:
-        raise _refusal(place, "a list" if length is None else f"a list of {length}", value)
-    return value
-
-
-def _whole(value: Any, place: str, least: int = 0) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise _refusal(place, f"a whole number from {least} on", value)
+        raise refusal(place, "a list" if length is None else f"a list of {length}", value)
     return value
 
 
@@ -170,8 +151,4 @@ def _fraction(value: Any, place: str) -> Fraction:
     """A fraction as `to_json` writes it: in lowest terms."""
     if isinstance(value, str) and _FRACTION.fullmatch(value) and str(Fraction(value)) == value:
         return Fraction(value)
-    raise _refusal(place, 'a fraction from 0 on, such as "16/21"', value)
-
-
-def _refusal(place: str, expected: str, value: Any) -> WorkloadError:
-    return WorkloadError(f"{place}: expected {expected}, got {value!r}")
+    raise refusal(place, 'a fraction from 0 on, such as "16/21"', value)

@@ -11,6 +11,7 @@ import pytest
 from analysis.errors import DataError
 from analysis.report import scenario_page
 from analysis.scenario import console, tables
+from analysis.scenario.planned_destinations import planned_destinations
 from tests.conftest import table_rows
 from tests.support import scenario_results as wr
 from tests.support.pages import Page
@@ -31,7 +32,7 @@ SET = replace(
 def test_what_a_broker_has_to_do_on_each_destination(settings):
     """Subscriptions, filters, messages, evaluations and rejections are those that the workload's figures count."""
     result = wr.configured(settings, 5)
-    found = {row.name: row for row in tables.planned_destinations(result, result.model)}
+    found = {row.name: row for row in planned_destinations(result, result.model)}
     figures = count(settings, settings.at(5))
 
     assert {name: (row.kind, row.subscriptions, row.filters) for name, row in found.items()} == {

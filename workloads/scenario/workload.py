@@ -19,6 +19,7 @@ from workloads.scenario.claims import NO_CLAIMS, PublishedClaims
 from workloads.scenario.deviations import Deviation
 from workloads.scenario.execution import Execution
 from workloads.scenario.model import Scenario
+from workloads.scenario.published_views import ModelFigure, PublishedFlows
 
 
 class AddressKey(NamedTuple):
@@ -210,6 +211,22 @@ class Case:
         return f"{self.name}{suffix}-b{base:04d}"
 
 
+def _no_flows(_: Model) -> PublishedFlows | None:
+    return None
+
+
+def _no_figures(_: Model) -> tuple[ModelFigure, ...]:
+    return ()
+
+
+def _no_texts(_: Model) -> Mapping[str, str]:
+    return {}
+
+
+def _no_numbers(_: Model) -> Mapping[int, int]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Workload:
     """A business workload; its texts are for display."""
@@ -242,6 +259,15 @@ class Workload:
     not_applicable: tuple[tuple[str, str, str], ...]
     #: What a publication claims of the cases, to be judged where a run has several of them.
     claims: PublishedClaims = NO_CLAIMS
+    #: The published table of a model's flows, beside which a run is put; None if there is none.
+    flows: Callable[[Model], PublishedFlows | None] = _no_flows
+    #: Figures of the publication that follow from the model alone.
+    figures: Callable[[Model], tuple[ModelFigure, ...]] = _no_figures
+    #: Quantities of a model, by name: results that differ in one of them are never compared, nor on one page.
+    apart: Callable[[Model], Mapping[str, str]] = _no_texts
+    #: By the number of a population, that of a message type: a member joins after the message of this type was received
+    #: whose execution has the member's number.
+    announced: Callable[[Model], Mapping[int, int]] = _no_numbers
 
     def figure_name(self, topology: str) -> str:
         return self.figure.format(topology=topology)

@@ -350,7 +350,6 @@ class Workload:
     #: Sizes of a run by name, the first of which is the default; empty if only `--length` selects the periods.
     presets: Mapping[str, WorkloadPreset] = field(default_factory=dict)
     searched: SearchedQuantity = BASE_SEARCHED
-
     #: Why its drivers start at constant rates only; empty if arrivals may be random.
     constant_because: str = ""
     #: The published table of a model's flows, beside which a run is put; None if there is none.

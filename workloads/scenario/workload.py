@@ -21,6 +21,7 @@ from workloads.scenario.deviations import Deviation
 from workloads.scenario.execution import Execution
 from workloads.scenario.model import Scenario
 from workloads.scenario.periods import Lengths
+from workloads.scenario.published_views import ModelFigure, PublishedFlows
 
 
 class AddressKey(NamedTuple):
@@ -294,6 +295,22 @@ class Case:
         return f"{self.name}{self.suffix(request)}-b{request.base:04d}"
 
 
+def _no_flows(_: Model) -> PublishedFlows | None:
+    return None
+
+
+def _no_figures(_: Model) -> tuple[ModelFigure, ...]:
+    return ()
+
+
+def _no_texts(_: Model) -> Mapping[str, str]:
+    return {}
+
+
+def _no_numbers(_: Model) -> Mapping[int, int]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Workload:
     """A business workload; its texts are for display."""
@@ -333,6 +350,17 @@ class Workload:
     #: Sizes of a run by name, the first of which is the default; empty if only `--length` selects the periods.
     presets: Mapping[str, WorkloadPreset] = field(default_factory=dict)
     searched: SearchedQuantity = BASE_SEARCHED
+    #: Why its drivers start at constant rates only; empty if arrivals may be random.
+    constant_because: str = ""
+    #: The published table of a model's flows, beside which a run is put; None if there is none.
+    flows: Callable[[Model], PublishedFlows | None] = _no_flows
+    #: Figures of the publication that follow from the model alone.
+    figures: Callable[[Model], tuple[ModelFigure, ...]] = _no_figures
+    #: Quantities of a model, by name: results that differ in one of them are never compared, nor on one page.
+    apart: Callable[[Model], Mapping[str, str]] = _no_texts
+    #: By the number of a population, that of a message type: a member joins after the message of this type was received
+    #: whose execution has the member's number.
+    announced: Callable[[Model], Mapping[int, int]] = _no_numbers
 
     def request(
         self,

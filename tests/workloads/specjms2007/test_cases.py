@@ -17,6 +17,7 @@ from workloads.scenario.periods import LENGTHS, OWN, PROBE, Lengths, probing
 from workloads.scenario.workload import CaseRequest, Text
 from workloads.schedule import Slot
 from workloads.schema import RunKind
+from workloads.specjms2007 import WORKLOAD
 from workloads.specjms2007.cases import ALONE, FREEFORM, HORIZONTAL, RECOVERABILITY, VERTICAL
 
 FILE = "workloads/specjms2007/test_specjms2007.py"
@@ -213,8 +214,8 @@ def test_lengths(given, name, lengths):
     """A length is that of its name unless a period is set, which makes it the user's own and leaves the others."""
     wanted = ScenarioOptions(Config({"broker": ["reference"], **given}, {}))
 
-    assert (wanted.length, wanted.lengths) == (name, lengths)
-    assert wanted.settings().options["length"] == name
+    assert wanted.named_lengths(WORKLOAD) == (name, lengths)
+    assert wanted.settings(WORKLOAD).options["length"] == name
 
 
 def test_lengths_of_a_probe():

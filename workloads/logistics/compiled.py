@@ -221,7 +221,8 @@ class LogisticsModel:
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
         size = self.size
-        entities = f"{size.base} hub{'s' * (size.base > 1)}, 1 headquarters, {size.vehicles} vehicles ({size.scale_text} per hub)"
+        fleet = f"{size.vehicles} vehicles ({size.scale_text} per hub)"
+        entities = f"{size.base} hub{'s' * (size.base > 1)}, 1 headquarters, {fleet}"
         rate = float(size.scale * size.base)
         return (
             ("profile", size.profile.name),

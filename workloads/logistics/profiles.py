@@ -120,7 +120,7 @@ class DriverTraffic:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class TrafficProfile:
     """A reading of the table, with the rates that its laws need, per minute for one hub with all vehicles."""
 
     name: str
@@ -185,13 +185,13 @@ def _profile(
     environment_factors: Mapping[Entity, Quantity],
     sensors_join: ByEntity,
     zones_per_hub: int | None,
-) -> Profile:
+) -> TrafficProfile:
     """The rows that the two profiles share, with the numbers that tell them apart."""
     orders, alive, joining = _fleet(shipments), {Entity.C: _fleet(sessions_alive)}, {Entity.C: _fleet(sessions)}
     tracked = {Entity.C: _fleet(SHIPMENTS_UNDER_WAY)}
     tracked_joins = {Entity.C: _fleet(shipments)}
     single = _fixed()
-    return Profile(
+    return TrafficProfile(
         name,
         {
             "ShipmentOrder": DriverTraffic(
@@ -292,4 +292,4 @@ CORRECTED = _profile(
 )
 
 #: By name; the first is the default.
-PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (CORRECTED, AS_PRINTED)}
+PROFILES: Mapping[str, TrafficProfile] = {profile.name: profile for profile in (CORRECTED, AS_PRINTED)}

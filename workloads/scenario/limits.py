@@ -123,7 +123,9 @@ HOLES = Rule(
     "no holes",
     0,
     "copies missing though the subscription got a later one of the same producer, at most",
-    section("3.6.3", "of messages sent after the receipt of SUBSCRIBE, of which the end of the subscription says nothing"),
+    section(
+        "3.6.3", "of messages sent after the receipt of SUBSCRIBE, of which the end of the subscription says nothing"
+    ),
 )
 LEFT = Rule(
     "left, and still served",

@@ -295,6 +295,10 @@ class Case:
         return f"{self.name}{self.suffix(request)}-b{request.base:04d}"
 
 
+def _no_time(_: Model) -> float:
+    return 0.0
+
+
 def _no_flows(_: Model) -> PublishedFlows | None:
     return None
 
@@ -352,6 +356,8 @@ class Workload:
     searched: SearchedQuantity = BASE_SEARCHED
     #: Why its drivers start at constant rates only; empty if arrivals may be random.
     constant_because: str = ""
+    #: The shortest warm-up of a model, s: after as long, its load is what the model says.
+    least_warm_up_s: Callable[[Model], float] = _no_time
     #: The published table of a model's flows, beside which a run is put; None if there is none.
     flows: Callable[[Model], PublishedFlows | None] = _no_flows
     #: Figures of the publication that follow from the model alone.

@@ -208,6 +208,11 @@ class Scenario:
         """Number of the producer that member 0 of the population with sessions is; the others follow it."""
         return len(self.handlers) + len(self.drivers)
 
+    @property
+    def subscriptions(self) -> int:
+        """Subscriptions when the load begins: of handlers, and of the members that join before it."""
+        return sum(len(handler.subscriptions) for handler in self.handlers) + self.initial_subscriptions
+
     @cached_property
     def initial_subscriptions(self) -> int:
         """Subscriptions of the members that join before the load."""

@@ -128,7 +128,7 @@ def percentiles_ms(row: Row) -> tuple[float, float, float]:
 
 def counts(spark: SparkSession, ledger: Ledger, data: Frames) -> Mapping[int, Counts]:
     """The aggregates by cell. Raises DataError if a delivery was made to a handler that is not in the plan."""
-    asked = _Query(spark, ledger, exact=_exact(ledger.cells))
+    asked = _Query(spark, ledger, exact=is_exact(ledger.cells))
     tables = {
         "amiss": asked.amiss(data),
         "pace": asked.pace(),
@@ -153,7 +153,8 @@ def counts(spark: SparkSession, ledger: Ledger, data: Frames) -> Mapping[int, Co
     }
 
 
-def _exact(cells: Sequence[CaseRecord]) -> bool:
+def is_exact(cells: Sequence[CaseRecord]) -> bool:
+    """Whether percentiles of these cells are exact."""
     received: dict[str, int] = {cell.key.run: (cell.run.manifest.rows or {}).get("received", 0) for cell in cells}
     return sum(received.values()) <= EXACT_ROWS
 
@@ -453,30 +454,43 @@ class _Query:
         )
 
     def _in_period(self, table: DataFrame, instant: str) -> DataFrame:
-        found = within(table, self._ledger.periods, instant, "left")
-        return found.withColumn("period", F.coalesce("period", F.lit(_NO_PERIOD)))
+        return in_period(table, self._ledger.periods, instant)
 
     def _by_second(self, table: DataFrame, instant: str) -> DataFrame:
-        """Adds the number of the second, counted from the start of the load."""
-        begins = [
-            (number, min(begin for begin, _ in of_cell.values()), _slice_seconds(of_cell.values()))
-            for number, of_cell in self._ledger.spans.items()
-        ]
-        return table.join(frame(self._spark, begins, "cell_id int, load_ns long, slice_s int"), "cell_id").withColumn(
-            "second", F.floor((F.col(instant) - F.col("load_ns")) / 1_000_000_000).cast("int")
-        )
+        return by_second(self._spark, self._ledger, table, instant)
 
     def _times(self) -> tuple[Column, ...]:
-        """Number, percentiles, maximum and sum of `took_ns`; the sum is a whole number, so that the mean is exact."""
-        ranks = f"array({', '.join(map(str, _RANKS))})"
-        exact = f"percentile(took_ns, {ranks})"
-        function = exact if self._exact else f"percentile_approx(took_ns, {ranks}, {_ACCURACY})"
-        return (
-            F.count("took_ns").alias("n"),
-            F.expr(function).alias("percentiles"),
-            F.max("took_ns").alias("longest"),
-            F.sum("took_ns").alias("total"),
-        )
+        return duration_columns(exact=self._exact)
+
+
+def in_period(table: DataFrame, periods: DataFrame, instant: str) -> DataFrame:
+    """Adds the name of the period that contains the instant; it is empty if no period contains it."""
+    found = within(table, periods, instant, "left")
+    return found.withColumn("period", F.coalesce("period", F.lit(_NO_PERIOD)))
+
+
+def by_second(spark: SparkSession, ledger: Ledger, table: DataFrame, instant: str) -> DataFrame:
+    """Adds the number of the second, counted from the start of the load, and the length of a slice."""
+    begins = [
+        (number, min(begin for begin, _ in of_cell.values()), _slice_seconds(of_cell.values()))
+        for number, of_cell in ledger.spans.items()
+    ]
+    return table.join(frame(spark, begins, "cell_id int, load_ns long, slice_s int"), "cell_id").withColumn(
+        "second", F.floor((F.col(instant) - F.col("load_ns")) / 1_000_000_000).cast("int")
+    )
+
+
+def duration_columns(*, exact: bool) -> tuple[Column, ...]:
+    """Number, percentiles, maximum and sum of `took_ns`; the sum is a whole number, so that the mean is exact."""
+    ranks = f"array({', '.join(map(str, _RANKS))})"
+    percentiles = f"percentile(took_ns, {ranks})"
+    function = percentiles if exact else f"percentile_approx(took_ns, {ranks}, {_ACCURACY})"
+    return (
+        F.count("took_ns").alias("n"),
+        F.expr(function).alias("percentiles"),
+        F.max("took_ns").alias("longest"),
+        F.sum("took_ns").alias("total"),
+    )
 
 
 def _first(condition: str) -> Column:

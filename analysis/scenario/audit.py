@@ -325,7 +325,7 @@ def _at_fault(cell: CaseRecord, words: str, example: Any) -> str:
     if example is None:
         return ""
     step = "" if example["step"] is None else cell.steps[example["step"]].message
-    return f"first {_execution(cell, example['execution'])}: {words.format(step)}"
+    return f"first {execution_text(cell, example['execution'])}: {words.format(step)}"
 
 
 #: The tests of the whole run by a count that must be zero: rule, places with their names, and the counts.
@@ -400,7 +400,7 @@ def _first(cell: CaseRecord, example: Any) -> str:
         return ""
     return (
         f"first message {example['position']} of {sender(cell, example['producer'])}, "
-        f"{_execution(cell, example['execution'])}"
+        f"{execution_text(cell, example['execution'])}"
     )
 
 
@@ -412,7 +412,7 @@ def sender(cell: CaseRecord, producer: int) -> str:
     return f"the {'handler' if handler else 'driver'} {cell.name(producer)}"
 
 
-def _execution(cell: CaseRecord, number: int) -> str:
+def execution_text(cell: CaseRecord, number: int) -> str:
     """An execution for display: its number, interaction and starting location."""
     try:
         execution = Execution.of(number)

@@ -22,8 +22,8 @@ _MESSAGE = ("cell_id", "producer", "position")
 #: Later than any instant of a run.
 _NEVER_NS = 2**62
 
-#: The instants of a subscription.
-INSTANTS = ("subscribe_ns", "joined_ns", "unsubscribe_ns", "left_ns")
+#: What is known of when a subscription stands.
+INSTANTS = ("planned_join_ns", "subscribe_ns", "joined_ns", "unsubscribe_ns", "left_ns")
 
 
 class CopyClass(StrEnum):
@@ -72,14 +72,14 @@ def copy_class(sent: str = "sent_ns", confirmed: str = "settled_ns") -> Column:
 def member_copies(written: DataFrame, received: DataFrame, subscriptions: DataFrame) -> MemberCopies:
     """Joins messages, subscriptions and deliveries; the frames are not cached.
 
-    written: messages with MESSAGE, execution, step, address, key, sent_ns, settled_ns, body_bytes; a message without a
-        key matches no subscription
+    written: messages with MESSAGE, execution, step, sender, address, key, sent_ns, settled_ns, body_bytes; a message
+        without a key matches no subscription
     received: deliveries to these subscriptions
     subscriptions: cell_id, subscription, population, step, key, second_key and INSTANTS; few compared with the copies
     """
     matched = (
         written.where(F.col("key").isNotNull())
-        .select(*_MESSAGE, "execution", "step", "address", "key", "sent_ns", "settled_ns")
+        .select(*_MESSAGE, "execution", "step", "sender", "address", "key", "sent_ns", "settled_ns")
         .join(F.broadcast(_by_key(subscriptions)), ["cell_id", "step", "key"])
         .withColumn("class", copy_class())
         .where(F.col("class") != str(CopyClass.MUST_NOT))
@@ -151,6 +151,7 @@ def _served(copies: DataFrame) -> DataFrame:
         copies.where("matches")
         .groupBy(*_MESSAGE, "subscription", "population", "address", "step", "execution", "class", *INSTANTS)
         .agg(
+            F.count("*").alias("deliveries"),
             F.greatest(too_often, unmarked, F.lit(0)).alias("again"),
             F.min("arrival").alias("arrival"),
             F.min("sent_ns").alias("sent_ns"),

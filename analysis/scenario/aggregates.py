@@ -33,6 +33,9 @@ SLICES = 40
 #: Marks instants outside all periods.
 _NO_PERIOD = ""
 
+#: In place of the number of a handler: the members of populations.
+MEMBERS = -1
+
 Rows: TypeAlias = Sequence[Row]
 
 
@@ -76,11 +79,11 @@ class Counts:
     sent: Mapping[tuple[Period | None, int], Row]
     #: Copies received, by (period, address, audience).
     heard: Mapping[tuple[Period | None, int, int], Row]
-    #: Copies received in a period, with delivery times.
+    #: Copies received in a period, with delivery times; `of_members`: those of them that members of populations got.
     overall: Mapping[Period, Row]
     #: The same, by (period, step).
     steps: Mapping[tuple[Period, int], Row]
-    #: The same, by (period, handler).
+    #: The same, by (period, handler); the handler of members is MEMBERS.
     handlers: Mapping[tuple[Period, int], Row]
     #: The same, by (period, destination).
     destinations: Mapping[tuple[Period, int], Row]
@@ -223,7 +226,7 @@ def _pace(cell: CaseRecord, rows: Rows) -> Mapping[tuple[Period, int], Pace]:
     found: dict[tuple[Period, int], Pace] = {}
     for row in rows:
         if row["producer"] is not None and row["period"] != _NO_PERIOD:
-            at = Period(row["period"]), cell.steps[cell.producers[row["producer"]].step].interaction
+            at = Period(row["period"]), cell.steps[cell.producer(row["producer"]).step].interaction
             other = found.get(at, Pace(0, 0))
             found[at] = Pace(other.n + row["starts"], other.misses + (row["misses"] or 0))
     return found
@@ -341,7 +344,7 @@ class _Query:
             for number, address in enumerate(cell.plan.addresses)
         ]
         return (
-            self._by_second(self._in_period(self._ledger.heard, "received_ns"), "received_ns")
+            self._by_second(self._in_period(self._received(), "received_ns"), "received_ns")
             .join(frame(self._spark, destinations, "cell_id int, address int, destination int"), ["cell_id", "address"])
             .withColumn("took_ns", F.col("received_ns") - F.col("sent_ns"))
             .withColumn("slice", F.floor(F.col("second") / F.col("slice_s")).cast("int"))
@@ -366,12 +369,24 @@ class _Query:
             )
             .agg(
                 F.sum("heard").alias("copies"),
+                F.sum("of_members").alias("of_members"),
                 F.sum("body_bytes").alias("bytes"),
                 F.min("took_ns").alias("shortest"),
                 *self._times(),
             )
             .collect()
         )
+
+    def _received(self) -> DataFrame:
+        """The copies of event handlers, and those of members of populations, of which `handler` is MEMBERS."""
+        columns = ("cell_id", "address", "step", "sent_ns", "received_ns", "body_bytes")
+        mine = self._ledger.heard.select(*columns, "handler", "heard", F.lit(0).alias("of_members"))
+        if self._ledger.members is None:
+            return mine
+        theirs = self._ledger.members.served.select(
+            *columns, F.lit(MEMBERS).alias("handler"), F.lit(1).alias("heard"), F.lit(1).alias("of_members")
+        )
+        return mine.unionByName(theirs)
 
     def disorder(self) -> Rows:
         """Copies received out of order: after a later message of the same producer and address, by handler."""

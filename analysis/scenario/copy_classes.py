@@ -8,6 +8,7 @@ counts as infinitely late. All instants are of one clock.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -69,13 +70,16 @@ def copy_class(sent: str = "sent_ns", confirmed: str = "settled_ns") -> Column:
     )
 
 
-def member_copies(written: DataFrame, received: DataFrame, subscriptions: DataFrame) -> MemberCopies:
-    """Joins messages, subscriptions and deliveries; the frames are not cached.
+def member_copies(
+    written: DataFrame, received: DataFrame, subscriptions: DataFrame, keep: Callable[[DataFrame], DataFrame]
+) -> MemberCopies:
+    """Joins messages, subscriptions and deliveries.
 
     written: messages with MESSAGE, execution, step, sender, address, key, sent_ns, settled_ns, body_bytes; a message
         without a key matches no subscription
     received: deliveries to these subscriptions
     subscriptions: cell_id, subscription, population, step, key, second_key and INSTANTS; few compared with the copies
+    keep: caches a frame
     """
     matched = (
         written.where(F.col("key").isNotNull())
@@ -84,14 +88,14 @@ def member_copies(written: DataFrame, received: DataFrame, subscriptions: DataFr
         .withColumn("class", copy_class())
         .where(F.col("class") != str(CopyClass.MUST_NOT))
     )
-    copies = _copies(written, received, subscriptions)
-    served = _served(copies)
+    copies = keep(_copies(written, received, subscriptions))
+    served = keep(_served(copies))
     due = matched.join(
         served.select(*_MESSAGE, "subscription", "received_ns", F.lit(1).alias("got")),
         [*_MESSAGE, "subscription"],
         "left",
     ).withColumn("got", F.coalesce("got", F.lit(0)))
-    return MemberCopies(due, served, copies)
+    return MemberCopies(keep(due), served, copies)
 
 
 def _by_key(subscriptions: DataFrame) -> DataFrame:

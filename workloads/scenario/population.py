@@ -30,12 +30,12 @@ MOST_SUBSCRIPTIONS = 10**6
 class PopulationSubscription:
     """A subscription that members of a population have, each for keys of its own.
 
-    It is acknowledged message by message where the consumption is strict and the message type is persistent, and
+    It is acknowledged message by message where the consumption is strict and its message types are persistent, and
     otherwise by the broker. It is not durable.
     """
 
-    #: Number of the step that it hears.
-    step: int
+    #: Numbers of the steps that it hears: all that are sent to its destination, which are alike in their persistence.
+    steps: tuple[int, ...]
     #: Number of the broker's destination in the scenario, a topic; if `header` is None, its name has a place for a key.
     destination: int
     #: Name of the header that its selector compares with the texts of its keys; None if the key is a word in the name

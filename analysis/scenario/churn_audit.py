@@ -125,7 +125,7 @@ def _latency(of: PopulationResult) -> Iterator[AuditRow]:
 
 def _delivery_times(material: ChurnInput, period: Period) -> Iterator[AuditRow]:
     found = {row["step"]: row for row in material.counts.times if row["period"] == period}
-    for step in _heard_steps(material):
+    for step in _heard_steps(material.populations):
         scope = f"{material.cell.steps[step].message} to members"
         yield _percentile(limits.DELIVERY_TIME, scope, times(found.get(step)), period)
 
@@ -139,9 +139,9 @@ def _percentile(rule: Rule, scope: str, found: DeliveryTimes, period: Period) ->
     return AuditRow(rule, scope, found.p90_ms, AuditVerdict.FAIL, why=why, period=period)
 
 
-def _heard_steps(material: ChurnInput) -> list[int]:
+def _heard_steps(populations: Sequence[Population]) -> list[int]:
     """The message types that members hear."""
-    return sorted({each.step for population in material.populations for each in population.subscriptions})
+    return sorted({step for population in populations for each in population.subscriptions for step in each.steps})
 
 
 def _copies(material: ChurnInput, copies: Sequence[CopyCounts]) -> Iterator[AuditRow]:
@@ -153,14 +153,17 @@ def _copies(material: ChurnInput, copies: Sequence[CopyCounts]) -> Iterator[Audi
     for row in material.counts.amiss:
         delivered[row["step"]] += row["n"] - row["strays"] - row["strange"]
     by_name = {of.message: of for of in copies}
-    for step in _heard_steps(material):
+    # A session does not leave before the answers to its messages came: none of them can have been dropped at its end.
+    answers = set(_heard_steps([population for population in material.populations if population.sessions]))
+    answers -= set(_heard_steps([population for population in material.populations if not population.sessions]))
+    for step in _heard_steps(material.populations):
         of = by_name[material.cell.steps[step].message]
         rest, due = abs(delivered[step] - counted[step]), of.must + of.may
         said = f"{of.must:,} copies must come, {of.may:,} may"
         if rest:
             why = f"{rest:,} deliveries are of another message type than their message; {said}"
             yield AuditRow(limits.COPIES, of.message, rest, AuditVerdict.FAIL, of.must, why)
-        elif of.may > limits.MOST_UNCERTAIN * due:
+        elif of.may > limits.MOST_UNCERTAIN * due and step not in answers:
             why = f"{said}: more than {limits.MOST_UNCERTAIN:.0%} are uncertain"
             yield AuditRow(limits.COPIES, of.message, 0, AuditVerdict.NOT_JUDGED, of.must, why)
         else:

@@ -92,7 +92,7 @@ def _population(material: ChurnInput, number: int, period: Period) -> Population
         planned_joins=int(due_joins.sum()),
         leaves=int(leaves.sum()),
         planned_leaves=int(due_leaves.sum()),
-        due=int(between(recorded["planned_join_ns"], span_ns).sum() + between(recorded["planned_leave_ns"], span_ns).sum()),
+        due=int(sum(between(recorded[name], span_ns).sum() for name in ("planned_join_ns", "planned_leave_ns"))),
         late=late,
         standing=membership.standing(recorded["joined_ns"], recorded["unsubscribe_ns"], span_ns),
         planned_standing=membership.standing(planned["joins_ns"], planned["leaves_ns"], span_ns),
@@ -184,13 +184,14 @@ def _flow(material: ChurnInput, row: PublishedFlow, span_ns: tuple[int, int], un
     stands = sum(handler.step == row.step for handler in cell.plan.handlers) + 0.0
     joins = leaves = 0
     if row.hearing is not None:
-        population, places = row.hearing
+        population, subscribed = row.hearing
         recorded = _mine(material.members.recorded, population)
-        recorded = {name: column[np.isin(recorded["place"], places)] for name, column in recorded.items()}
+        recorded = {name: column[np.isin(recorded["place"], subscribed)] for name, column in recorded.items()}
         stands += membership.standing(recorded["joined_ns"], recorded["unsubscribe_ns"], span_ns)
         joins = int((between(recorded["subscribe_ns"], span_ns) & (recorded["planned_join_ns"] != NONE)).sum())
         leaves = int((between(recorded["unsubscribe_ns"], span_ns) & (recorded["planned_leave_ns"] != NONE)).sum())
-    publishers, publisher_joins = float(len({sent["sender"] for sent in mine})), 0
+    places = {producer.sender: producer.place for producer in cell.producers.values()}
+    publishers, publisher_joins = float(len({places.get(sent["sender"]) for sent in mine})), 0
     for number, each in enumerate(material.populations):
         if each.outgoing is not None and each.outgoing.step == row.step:
             sessions = _mine(material.sessions, number)

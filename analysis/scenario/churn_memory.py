@@ -48,7 +48,7 @@ def subscription_memory(
     slope, why = envelope_slope([(row["left"], row[column]) for row in inside if row[column] is not None])
     if (end_ns - begin_ns) / 1e9 < TELLING_MEMORY_S:
         why = f"judged in runs of {TELLING_MEMORY_S:g} s and more, measured {(end_ns - begin_ns) / 1e9:.0f} s"
-    each = None if None in {before, after} or not subscriptions else (after - before) / subscriptions
+    each = _per(before, after, subscriptions)
     if not why and not each:
         why = "the memory of a subscription is not known"
     return SubscriptionMemory(
@@ -56,9 +56,14 @@ def subscription_memory(
         bytes_per_subscription=each,
         departed=departed,
         bytes_per_departed=slope,
-        left_per_departed=None if None in {before, left} or not departed else (left - before) / departed,
+        left_per_departed=_per(before, left, departed),
         not_judged=why,
     )
+
+
+def _per(before: int | None, after: int | None, number: int) -> float | None:
+    """The growth for each of a number; None if it is not known."""
+    return None if before is None or after is None or not number else (after - before) / number
 
 
 def envelope_slope(values: Sequence[tuple[int, int]]) -> tuple[Interval | None, str]:

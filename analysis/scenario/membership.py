@@ -107,7 +107,7 @@ def member_rows(
 
 def _contradictory(rows: Mapping[str, Longs], begin_ns: int) -> Flags:
     join, joined, leave, left = (rows[name] for name in ("subscribe_ns", "joined_ns", "unsubscribe_ns", "left_ns"))
-    wrong = (rows["planned_join_ns"] == NONE) & (joined >= begin_ns)
+    wrong: Flags = (rows["planned_join_ns"] == NONE) & (joined >= begin_ns)
     for before, after in (
         (rows["planned_join_ns"], join),
         (rows["planned_leave_ns"], leave),
@@ -167,11 +167,14 @@ def departures(rows: MemberRows) -> tuple[int, str]:
         differs = recorded[name] != planned[name][:number]
         if name == "planned_leave_ns":  # the load and the analysis may disagree about the last instant
             differs &= planned["leaves_ns"][:number] < until_ns
-        said += [(at, f"{name} is {recorded[name][at]}, planned {planned[name][at]}") for at in np.flatnonzero(differs)[:1]]
+        said += [
+            (int(at), f"{name} is {recorded[name][at]}, planned {planned[name][at]}")
+            for at in np.flatnonzero(differs)[:1]
+        ]
         wrong |= differs
     sessions = np.isin(recorded["population"], _session_numbers(rows.populations))
     unwritten = (recorded["subscribe_ns"] == NONE) & (planned["joins_ns"][:number] < until_ns) & ~sessions
-    said += [(at, "it was never made") for at in np.flatnonzero(unwritten & ~wrong)[:1]]
+    said += [(int(at), "it was never made") for at in np.flatnonzero(unwritten & ~wrong)[:1]]
     missing = int((planned["joins_ns"][number:] < until_ns).sum())
     if missing:
         said.append((number, "it is not recorded"))
@@ -248,11 +251,12 @@ def failed_sessions(
     for number in _session_numbers(populations):
         law, begun, failed, words = populations[number].law, 0, 0, ""
         mine = sessions["population"] == number
-        by_member = {int(member): at for member, at in zip(sessions["member"][mine], np.flatnonzero(mine), strict=True)}
+        by_member = dict(zip(sessions["member"][mine].tolist(), np.flatnonzero(mine).tolist(), strict=True))
         while (member := law.member(begun)).joins_ns + rows.origin_ns < until_ns:
             begun += 1
             at = by_member.get(member.number)
-            reason = "it was not begun" if at is None else _failure(sessions, at, len(law.orders(member.number)), until_ns)
+            orders = len(law.orders(member.number))
+            reason = "it was not begun" if at is None else _failure(sessions, at, orders, until_ns)
             if reason:
                 failed += 1
                 words = words or f"first session {member.number}: {reason}"

@@ -140,17 +140,23 @@ def _members(
     spark: SparkSession, data: Frames, written: DataFrame, cells: Sequence[CaseRecord], keep: Keep
 ) -> MemberCopies:
     heard = [
-        (cell.number, number, place, subscription.step)
+        (cell.number, number, place, step)
         for cell in cells
         for number, population in enumerate(cell.populations)
         for place, subscription in enumerate(population.subscriptions)
+        for step in subscription.steps
     ]
-    subscriptions = keep(
-        data.tables["subscriptions"]
-        .join(frame(spark, heard, "cell_id int, population int, place int, step int"), ["cell_id", "population", "place"])
-        .select("cell_id", "subscription", "population", "step", "key", "second_key", *INSTANTS)
+    return member_copies(
+        written,
+        data.tables["received"].where("subscription is not null"),
+        keep(
+            data.tables["subscriptions"].select(
+                "cell_id", "subscription", "population", "place", "key", "second_key", *INSTANTS
+            )
+        ),
+        frame(spark, heard, "cell_id int, population int, place int, step int"),
+        keep,
     )
-    return member_copies(written, data.tables["received"].where("subscription is not null"), subscriptions, keep)
 
 
 def within(table: DataFrame, periods: DataFrame, instant: str, how: str = "inner") -> DataFrame:
@@ -201,7 +207,9 @@ def _written(
         for number, (address, step) in enumerate(zip(cell.plan.addresses, cell.address_steps, strict=True))
     ]
     return (
-        sent.select(*MESSAGE, "execution", "step", "address", "planned_ns", "sent_ns", "settled_ns", "body_bytes", "key")
+        sent.select(
+            *(*MESSAGE, "execution", "step", "address", "planned_ns", "sent_ns", "settled_ns", "body_bytes", "key")
+        )
         .join(places, ["cell_id", "producer"], "left")
         .join(
             frame(spark, addresses, "cell_id int, address int, copies int, kept boolean"),

@@ -1,4 +1,4 @@
-"""Run directories of a small workload with populations, from its model: a perfect broker and load, or what is done to it.
+"""Run directories of a small workload with populations, from its model: a perfect broker and load.
 
 Everything is simulated with fixed latencies, message by message: a subscription takes effect a little after SUBSCRIBE
 was written, and ends a little after UNSUBSCRIBE was; its receipts come later. A test changes rows of a cell, and knows
@@ -64,18 +64,20 @@ EFFECT_NS, RECEIPT_NS, DELIVERY_NS = MS_NS, 3 * MS_NS, 4 * MS_NS
 
 LENGTHS = Lengths(warm_up_s=12, measurement_s=30, drain_s=10)
 
-#: Members join once in a second and stay for this long; sessions begin once in two seconds.
-LIFE_NS, SESSION_NS = 12 * SECOND_NS, 3 * SECOND_NS // 2
+#: From the join of a tracker to that of the next, and to its leave; sessions begin once in two seconds.
+GAP_NS, LIFE_NS, SESSION_NS = 3 * SECOND_NS // 2, 60 * SECOND_NS, 3 * SECOND_NS // 2
+#: Trackers that stand at any time, and their subscriptions: each third one has two.
+TRACKERS = LIFE_NS // GAP_NS
 
 
 @dataclass(frozen=True)
 class TrackerLaw:
     """Member k hears the positions of one vehicle; each third one hears the status of it and of the zone as well."""
 
-    initial: int = 12
+    initial: int = TRACKERS
 
     def member(self, number: int) -> Member:
-        joins_ns = round((number + 0.5 - self.initial) * SECOND_NS)
+        joins_ns = round((number + 0.5 - self.initial) * GAP_NS)
         vehicle = VEHICLES[number % 2]
         status = (vehicle, ZONE) if number % 3 == 0 else ()
         return Member(number, joins_ns, joins_ns + LIFE_NS, number % 2, ((vehicle,), status))
@@ -86,7 +88,7 @@ class TrackerLaw:
 
 @dataclass(frozen=True)
 class ShopLaw:
-    """Each session sends three orders, and hears their confirmations; order k announces tracker k + 12."""
+    """Each session sends three orders, and hears their confirmations; and leaves after that."""
 
     initial: int = 0
 
@@ -134,7 +136,7 @@ class TrackerModel:
             return MessageSpec(step, PARTY, (step,), (BODY_BYTES,), True, False, key, step != ORDER)
 
         def hears(step: int) -> PopulationSubscription:
-            return PopulationSubscription(step, step, "Key", SPACE)
+            return PopulationSubscription((step,), step, "Key", SPACE)
 
         handlers = (
             Handler(
@@ -248,20 +250,25 @@ def workload() -> Workload:
     )
 
 
-#: Twelve trackers stand, every third of which hears the status, too.
+#: Half of the trackers hear the positions of V1; every third one hears the status, of a vehicle or of the zone in turn.
 FLOWS = (
-    PublishedFlow("Order", "C -> HQ", ORDER, None, None, Fraction(3, 2), Fraction(1), Fraction(1),
+    PublishedFlow("Order", "C -> HQ", ORDER, None, None, Fraction(3, 2), Fraction(1), Fraction(3, 4),
                   Fraction(0), Fraction(1, 2), Fraction(1)),
-    PublishedFlow("Position of V1", "V -> C", POSITION, frozenset({1}), (0, (0,)), Fraction(2), Fraction(12),
-                  Fraction(1), Fraction(1), Fraction(0), Fraction(6)),
-    PublishedFlow("Status", "V -> HQ, C", STATUS, None, (0, (1,)), Fraction(2), Fraction(5), Fraction(2),
-                  Fraction(1, 3), Fraction(0), Fraction(1) + Fraction(4) * Fraction(3, 4)),
+    PublishedFlow("Position of V1", "V -> C", POSITION, frozenset({1}), (0, (0,)), Fraction(2), Fraction(TRACKERS),
+                  Fraction(1), Fraction(2, 3), Fraction(0), Fraction(TRACKERS, 2)),
+    PublishedFlow("Status", "V -> HQ, C", STATUS, None, (0, (1,)), Fraction(2), 1 + Fraction(TRACKERS, 3), Fraction(2),
+                  Fraction(2, 9), Fraction(0), 1 + Fraction(TRACKERS, 3) * Fraction(3, 4)),
 )  # fmt: skip
 
 
-def add_cell(run: rd.RunDirectory, cell: str, lengths: Lengths = LENGTHS, **plan: Any) -> dict[str, Any]:
-    """A further cell of a run, in which nothing is wrong; returns its keys."""
-    model = TrackerModel(**plan)
+def add_cell(
+    run: rd.RunDirectory, cell: str, *, lengths: Lengths = LENGTHS, factor: int = 1, lag_ns: int = 0, refused: int = -1
+) -> dict[str, Any]:
+    """A further cell of a run; returns its keys. Nothing is wrong unless one of the following is.
+
+    lag_ns: lateness of the joins and leaves of trackers · refused: number of a session that gets no connection
+    """
+    model = TrackerModel(factor=factor)
     keys = {"broker": "activemq", "start": 1, "experiment": WORKLOAD, "cell": cell}
     run.plans.append(
         plan_entry(
@@ -272,8 +279,8 @@ def add_cell(run: rd.RunDirectory, cell: str, lengths: Lengths = LENGTHS, **plan
     )  # fmt: skip
     run.manifest["schedule"].append(keys)
     begin_ns = max((row["end_ns"] for row in run.tables["periods"]), default=wr.BEGIN_NS - SECOND_NS) + SECOND_NS
-    begin_ns += 20 * SECOND_NS  # those of the initial members
-    done = _Life(model.scenario, begin_ns, lengths).run()
+    begin_ns += 20 * SECOND_NS  # the initial members subscribe before the load
+    done = _Life(model.scenario, begin_ns, lengths, lag_ns, refused).run()
     for table, rows in done.items():
         run.tables[table] += [keys | row for row in rows]
     return keys
@@ -282,8 +289,9 @@ def add_cell(run: rd.RunDirectory, cell: str, lengths: Lengths = LENGTHS, **plan
 class _Life:
     """A broker and a load in the order of time; every event is an instant and what happens then."""
 
-    def __init__(self, scenario: Scenario, begin_ns: int, lengths: Lengths) -> None:
+    def __init__(self, scenario: Scenario, begin_ns: int, lengths: Lengths, lag_ns: int, refused: int) -> None:
         self._scenario, self._begin_ns, self._lengths = scenario, begin_ns, lengths
+        self._lag_ns, self._refused = lag_ns, refused
         self._load_ns = round((lengths.warm_up_s + lengths.measurement_s) * SECOND_NS)
         self._events: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
         self._ticket, self._arrival = count(), count()
@@ -300,8 +308,8 @@ class _Life:
                 planned_ns = round((start + driver.offset) * gap_ns)
                 if planned_ns >= self._load_ns:
                     break
-                fields = driver.fields[start % len(driver.fields)]
-                self._at(planned_ns, self._send, driver.number, driver.outgoing, driver.execution(start), fields, planned_ns)
+                fields, execution = driver.fields[start % len(driver.fields)], driver.execution(start)
+                self._at(planned_ns, self._send, driver.number, driver.outgoing, execution, fields, planned_ns)
         while self._events:
             now_ns, _, event, arguments = heappop(self._events)
             event(now_ns, *arguments)
@@ -318,8 +326,10 @@ class _Life:
         for entry in joining:
             member, sessions = entry.member, populations[entry.population].sessions
             initial, stays = member.joins_ns < 0, member.leaves_ns >= self._load_ns
-            join_ns = -10 * SECOND_NS + entry.first * MS_NS if initial else member.joins_ns + MS_NS * (5 if sessions else 1)
-            leave_ns = over_ns + entry.first * MS_NS if stays else member.leaves_ns + MS_NS
+            lag_ns = 5 * MS_NS if sessions else MS_NS + self._lag_ns
+            join_ns = -10 * SECOND_NS + entry.first * MS_NS if initial else member.joins_ns + lag_ns
+            leave_ns = over_ns + entry.first * MS_NS if stays else member.leaves_ns + lag_ns
+            refused = sessions and member.number == self._refused
             for number, place, keys in entry.numbered():
                 self._rows["subscriptions"].append(
                     {
@@ -331,11 +341,11 @@ class _Life:
                         "second_key": keys[1] if len(keys) > 1 else None,
                         "connection": member.connection,
                         "planned_join_ns": None if initial else self._begin_ns + member.joins_ns,
-                        "subscribe_ns": self._begin_ns + join_ns,
-                        "joined_ns": self._begin_ns + join_ns + RECEIPT_NS,
+                        "subscribe_ns": None if refused else self._begin_ns + join_ns,
+                        "joined_ns": None if refused else self._begin_ns + join_ns + RECEIPT_NS,
                         "planned_leave_ns": None if stays else self._begin_ns + member.leaves_ns,
-                        "unsubscribe_ns": self._begin_ns + leave_ns,
-                        "left_ns": self._begin_ns + leave_ns + RECEIPT_NS,
+                        "unsubscribe_ns": None if refused else self._begin_ns + leave_ns,
+                        "left_ns": None if refused else self._begin_ns + leave_ns + RECEIPT_NS,
                     }
                 )
             if sessions:
@@ -343,21 +353,24 @@ class _Life:
 
     def _session(self, number: int, member: Member, join_ns: int, leave_ns: int, *, stays: bool) -> None:
         population = self._scenario.populations[number]
-        orders = [order for order in population.law.orders(member.number) if order.planned_ns < self._load_ns]
+        refused = member.number == self._refused
+        orders = population.law.orders(member.number)
+        orders = () if refused else [order for order in orders if order.planned_ns < self._load_ns]
+        producer = self._scenario.first_session + member.number
         for order in orders:
-            producer = self._scenario.first_session + member.number
-            self._at(order.planned_ns, self._send, producer, population.outgoing, order.execution, order.fields, order.planned_ns)
+            message = (producer, population.outgoing, order.execution, order.fields, order.planned_ns)
+            self._at(order.planned_ns, self._send, *message)
         self._rows["sessions"].append(
             {
                 "population": number,
                 "member": member.number,
                 "planned_join_ns": self._begin_ns + member.joins_ns,
                 "connect_ns": self._begin_ns + member.joins_ns + MS_NS,
-                "connected_ns": self._begin_ns + member.joins_ns + 4 * MS_NS,
-                "joined_ns": self._begin_ns + join_ns + RECEIPT_NS,
+                "connected_ns": None if refused else self._begin_ns + member.joins_ns + 4 * MS_NS,
+                "joined_ns": None if refused else self._begin_ns + join_ns + RECEIPT_NS,
                 "planned_leave_ns": None if stays else self._begin_ns + member.leaves_ns,
-                "leave_ns": self._begin_ns + leave_ns,
-                "left_ns": self._begin_ns + leave_ns + RECEIPT_NS,
+                "leave_ns": None if refused else self._begin_ns + leave_ns,
+                "left_ns": None if refused else self._begin_ns + leave_ns + RECEIPT_NS,
                 "orders": len(orders),
             }
         )
@@ -398,8 +411,9 @@ class _Life:
 
     def _stand(self, step: int, key: int | None, at_ns: int) -> Iterator[int]:
         for row in self._rows["subscriptions"]:
-            hears = self._scenario.populations[row["population"]].subscriptions[row["place"]].step == step
-            stands = row["subscribe_ns"] + EFFECT_NS <= at_ns < row["unsubscribe_ns"] + EFFECT_NS
+            hears = self._scenario.populations[row["population"]].subscriptions[row["place"]].steps == (step,)
+            begin_ns, end_ns = row["subscribe_ns"], row["unsubscribe_ns"]
+            stands = begin_ns is not None and begin_ns + EFFECT_NS <= at_ns < end_ns + EFFECT_NS
             if hears and stands and key is not None and key in {row["key"], row["second_key"]}:
                 yield row["subscription"]
 
@@ -442,7 +456,10 @@ class _Life:
         samples = []
         for second in range(self._load_ns // SECOND_NS + 2):
             at_ns = self._begin_ns + second * SECOND_NS
-            joined, left = (sum(row[name] < at_ns for row in subscriptions) for name in ("joined_ns", "left_ns"))
+            joined, left = (
+                sum(row[name] is not None and row[name] < at_ns for row in subscriptions)
+                for name in ("joined_ns", "left_ns")
+            )
             samples.append(
                 {
                     "at_ns": at_ns,

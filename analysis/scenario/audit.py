@@ -5,6 +5,7 @@ Plain arithmetic; a row states what was observed, whether it is within the limit
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
@@ -41,7 +42,7 @@ class InteractionCounts:
     #: Messages sent.
     sent: int
     expected_sent: float
-    #: Messages received.
+    #: Messages received by event handlers.
     received: int
     expected_received: float
     #: Starts that were more than one mean gap late.
@@ -103,7 +104,7 @@ def flow(material: AuditInput, number: int, period: Period) -> InteractionCounts
         expected,
         sum(row["n"] for (at, to), row in counts.sent.items() if at is period and cell.address_steps[to] in mine),
         expected * each_sent,
-        sum(row["n"] for (at, step), row in counts.steps.items() if at is period and step in mine),
+        sum(row["n"] - row["of_members"] for (at, step), row in counts.steps.items() if at is period and step in mine),
         expected * each_received,
         0 if pace is None else pace.misses,
     )
@@ -300,7 +301,7 @@ def _not_started(material: AuditInput) -> _Counted:
     for driver in cell.plan.drivers:
         row, planned = material.counts.drivers.get(driver.number), load_s * driver.rate_per_s
         if row is not None:
-            due = row.last - Execution(cell.steps[driver.step].interaction, driver.sender, 0).id + 1
+            due = row.last - cell.first_execution(driver) + 1
             found[driver.number] = max(0, due - row.n), f"{row.n} of {due} executions recorded"
         elif planned > _SURE_STARTS:
             found[driver.number] = floor(planned), "it started nothing"
@@ -325,7 +326,7 @@ def _at_fault(cell: CaseRecord, words: str, example: Any) -> str:
     if example is None:
         return ""
     step = "" if example["step"] is None else cell.steps[example["step"]].message
-    return f"first {_execution(cell, example['execution'])}: {words.format(step)}"
+    return f"first {execution_text(cell, example['execution'])}: {words.format(step)}"
 
 
 #: The tests of the whole run by a count that must be zero: rule, places with their names, and the counts.
@@ -372,11 +373,21 @@ def _level(material: AuditInput, received_per_s: float) -> steady.CheckOutcome:
         for second in material.seconds
         if warm_s * (1 - limits.WARM_UP_SHARE) <= second.second <= warm_s - 1
     ]
+    to_members: Counter[int] = Counter()
+    for (_, step), row in material.counts.steps.items():
+        to_members[material.cell.steps[step].interaction] += row["of_members"]
     copies = {
-        number: (float(entry.started_per_s), float(entry.received))
+        number: (
+            float(entry.started_per_s),
+            float(entry.received) + to_members[number] / max(1, _started(material, number)),
+        )
         for number, entry in material.cell.model.interactions.items()
     }
     return steady.level(last, received_per_s, steady.granularity(copies, len(last), poisson=material.poisson))
+
+
+def _started(material: AuditInput, interaction: int) -> int:
+    return sum(pace.n for (_, number), pace in material.counts.pace.items() if number == interaction)
 
 
 def _within(material: AuditInput, period: Period) -> list[Second]:
@@ -400,19 +411,20 @@ def _first(cell: CaseRecord, example: Any) -> str:
         return ""
     return (
         f"first message {example['position']} of {sender(cell, example['producer'])}, "
-        f"{_execution(cell, example['execution'])}"
+        f"{execution_text(cell, example['execution'])}"
     )
 
 
 def sender(cell: CaseRecord, producer: int) -> str:
     """A producer for display: its kind, place and message type."""
-    if producer not in cell.producers:
-        return f"producer {producer}"
+    if cell.producer(producer) is None:
+        return cell.name(producer)
     handler = producer < len(cell.plan.handlers)
-    return f"the {'handler' if handler else 'driver'} {cell.name(producer)}"
+    kind = "handler" if handler else "driver" if producer in cell.producers else "session"
+    return f"the {kind} {cell.name(producer)}"
 
 
-def _execution(cell: CaseRecord, number: int) -> str:
+def execution_text(cell: CaseRecord, number: int) -> str:
     """An execution for display: its number, interaction and starting location."""
     try:
         execution = Execution.of(number)

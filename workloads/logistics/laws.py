@@ -201,7 +201,7 @@ class Customers:
     def first(self) -> int:
         """The number of the first customer whose session begins in the load."""
         size = self.shipments.size
-        number = self.shipments.customer(ceil(size.shipments_per_s * (size.life_s + LEAD_S)))
+        number: int = self.shipments.customer(ceil(size.shipments_per_s * (size.life_s + LEAD_S)))
         while self.begins_s(number) < 0:
             number += 1
         return number

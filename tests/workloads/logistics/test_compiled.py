@@ -278,3 +278,10 @@ def test_quantities_that_keep_results_apart():
     found = [tuple(WORKLOAD.apart(LogisticsModel(size)).items()) for size in sizes]
 
     assert len(set(found)) == len(sizes)
+
+
+def test_orders_come_together():
+    """A session's eight or nine orders are within seconds: an edge of a period may cut off all of them."""
+    found = {number: interaction.together for number, interaction in SMOKE.interactions.items()}
+
+    assert found == {1: 9, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1}

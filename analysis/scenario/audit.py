@@ -170,10 +170,12 @@ def _count(
     """The row of a count. Counts are whole numbers, so the limits are rounded outwards to whole numbers.
 
     Drivers are staggered: a period has up to one execution more or less than its share. If the messages of a chain
-    follow each other, an edge of the period may also cut an execution in two.
+    follow each other, an edge of the period may also cut an execution in two. Executions that start together count as
+    one that is so many times as large.
     """
     scope = f"interaction {entry.number}"
     edges = 2 if rule is not limits.INPUT_RATE and len(_steps(material.cell, entry.number)) > 1 else 1
+    edges *= material.cell.model.interactions[entry.number].together
     deviation = observed / expected - 1 if expected else None
     if edges > rule.limit * entry.expected_started:
         rate = float(material.cell.model.interactions[entry.number].started_per_s)

@@ -145,6 +145,7 @@ class LogisticsModel:
                 sum((self._receivers(message) for message in (row.starts, *row.answers)), Fraction()),
                 self.size.base if row.starts == ORDER else 1,
                 (),
+                ceil(self.size.profile.orders_per_session) if row.starts == ORDER else 1,
             )
             for number, row in INTERACTIONS.items()
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from itertools import count, takewhile
 from math import floor
 
 import pytest
@@ -23,9 +24,9 @@ MARGIN_S = 1
 
 def alive(shipments, at_s):
     """The shipments that are under way at an instant, which is not that of a join."""
-    first = floor(at_s * shipments.size.shipments_per_s + Fraction(1, 2))
-    found = range(max(0, first), first + 2 * shipments.size.slots)
-    return [number for number in found if shipments.joins_s(number) <= at_s < shipments.leaves_s(number)]
+    first = max(0, floor(at_s * shipments.size.shipments_per_s - 1))
+    joined = takewhile(lambda number: shipments.joins_s(number) <= at_s, count(first))
+    return [number for number in joined if at_s < shipments.leaves_s(number)]
 
 
 @settings(max_examples=30, deadline=None)
@@ -39,7 +40,7 @@ def test_any_ten_fleets_of_shipments_have_exactly_three_tenths_monitored(size, f
     assert set(Counter(map(shipments.vehicle, monitored)).values()) == {3}
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(SMALL, st.fractions(0, 10))
 def test_who_is_alive(size, lives):
     """At any instant: the number that the model says, with keys of their own, evenly over vehicles and hubs."""
@@ -56,7 +57,7 @@ def test_who_is_alive(size, lives):
     assert set(Counter(map(shipments.vehicle, monitored)).values()) <= {141, 142, 143, 144}
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(SMALL)
 def test_zones_share_the_monitored_shipments_of_a_hub(size):
     """In turn, so that each hub's zones have equal shares; all of them are zones of that hub."""
@@ -118,12 +119,12 @@ def test_scans_of_a_shipment(first):
     assert Shipments(corrected()).stages(first) == tuple(range(STAGES))
 
 
-@settings(max_examples=25, deadline=None)
-@given(SMALL)
+@settings(max_examples=10, deadline=None)
+@given(SMALL.filter(lambda size: size.vehicles <= 8))
 def test_drivers_follow_the_shipments(size):
     """The starts of all drivers of scans and deliveries are those of the law, each once: shipment, hub and instant."""
     shipments = Shipments(size)
-    gap_s, until_s = 1 / size.shipments_per_s, 30 * size.vehicles / size.shipments_per_s
+    gap_s, until_s = 1 / size.shipments_per_s, 7 * size.vehicles / size.shipments_per_s
     last = floor(size.shipments_per_s * (until_s + size.life_s)) + 1
     due = Counter(
         (number, stage, shipments.hub(number) if stage < 2 else shipments.second_hub(number), at_s)
@@ -144,17 +145,18 @@ def test_drivers_follow_the_shipments(size):
                 assert 0 <= row.offset < 1
                 found.update(
                     (row.first + row.step * start, stage, hub, at_s)
-                    for start in range(last)
+                    for start in range(7 * size.vehicles)
                     if (at_s := (start + row.offset) * row.step * gap_s) < until_s
                 )
     assert found == due
     rows = {vehicle: shipments.deliveries(vehicle) for vehicle in range(size.vehicles)}
-    assert proved == Counter(
+    found = Counter(
         (row.first + row.step * start, vehicle, at_s)
         for vehicle, row in rows.items()
-        for start in range(31)
+        for start in range(8)
         if (at_s := (start + row.offset) * row.step * gap_s) < until_s
     )
+    assert found == proved
 
 
 @settings(max_examples=30, deadline=None)

@@ -79,7 +79,7 @@ class Order(NamedTuple):
     planned_ns: int
     #: Id of the execution.
     execution: int
-    #: Number of the location that sends it, as used in fields.
+    #: Number of the location that sends it, as used in fields; the same for all orders of a session.
     sender: int
     #: The fields of the chain.
     fields: tuple[int, ...]
@@ -101,7 +101,7 @@ class MembershipLaw(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Subscribers that come and go. Raises WorkloadError if sessions are to be initial members."""
+    """Subscribers that come and go. Raises WorkloadError if sessions are initial members, or send in transactions."""
 
     #: For display, for example "customers".
     label: str
@@ -117,6 +117,8 @@ class Population:
     def __post_init__(self) -> None:
         if self.sessions and self.law.initial:
             raise WorkloadError(f"{self.label}: {self.law.initial} sessions begin before the load; expected none")
+        if self.outgoing is not None and self.outgoing.transacted:
+            raise WorkloadError(f"{self.label}: sessions send in transactions; expected no transactions")
 
     @property
     def sessions(self) -> bool:

@@ -249,7 +249,10 @@ def _topology(result: WorkloadResult, model: Model) -> Iterator[tuple[str, str]]
     kinds = [destination["kind"] for destination in result.plan["destinations"]]
     yield "destinations", f"{kinds.count('queue'):,} queues, {kinds.count('topic'):,} topics"
     yield "subscriptions", f"{sum(len(handler['subscriptions']) for handler in result.plan['handlers']):,}"
-    yield "connections", f"{model.handlers:,} event handlers, {model.connections - model.handlers:,} drivers"
+    populations = result.plan.get("populations", [])
+    drivers = model.connections - model.handlers - sum(population["connections"] for population in populations)
+    shared = "".join(f", {of['connections']:,} {of['label']}" for of in populations)
+    yield "connections", f"{model.handlers:,} event handlers, {drivers:,} drivers{shared}"
     yield "digest of the tables", result.workload.digest()
 
 

@@ -225,8 +225,9 @@ def _drivers(rows: Rows) -> Mapping[int, Starts]:
 def _pace(cell: CaseRecord, rows: Rows) -> Mapping[tuple[Period, int], Pace]:
     found: dict[tuple[Period, int], Pace] = {}
     for row in rows:
-        if row["producer"] is not None and row["period"] != _NO_PERIOD:
-            at = Period(row["period"]), cell.steps[cell.producer(row["producer"]).step].interaction
+        producer = None if row["producer"] is None else cell.producer(row["producer"])
+        if producer is not None and row["period"] != _NO_PERIOD:
+            at = Period(row["period"]), cell.steps[producer.step].interaction
             other = found.get(at, Pace(0, 0))
             found[at] = Pace(other.n + row["starts"], other.misses + (row["misses"] or 0))
     return found

@@ -5,9 +5,8 @@ Plain arithmetic; a row states what was observed, whether it is within the limit
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil, floor
 from typing import Any, TypeAlias
 
@@ -58,6 +57,8 @@ class AuditInput:
     #: The row of each period in the table `periods`.
     periods: Mapping[Period, Mapping[str, Any]]
     seconds: Sequence[Second]
+    #: Starts that failed sessions did not make, by period and interaction; a test of its own counts the sessions.
+    unsent: Mapping[tuple[Period, int], int] = field(default_factory=dict)
 
     def elapsed_s(self, period: Period) -> float:
         row = self.periods[period]
@@ -91,6 +92,7 @@ def flow(material: AuditInput, number: int, period: Period) -> InteractionCounts
     expected = float(interaction.started_per_s) * seconds
     if material.poisson:
         expected = sum(_drawn(material, driver, period) for driver in _drivers(cell, number))
+    expected -= material.unsent.get((period, number), 0)
     row = counts.executions.get((period, number))
     if row is not None and row["started"]:
         each_sent, each_received = row["due"] / row["started"], row["copies"] / row["started"]
@@ -375,21 +377,11 @@ def _level(material: AuditInput, received_per_s: float) -> steady.CheckOutcome:
         for second in material.seconds
         if warm_s * (1 - limits.WARM_UP_SHARE) <= second.second <= warm_s - 1
     ]
-    to_members: Counter[int] = Counter()
-    for (_, step), row in material.counts.steps.items():
-        to_members[material.cell.steps[step].interaction] += row["of_members"]
     copies = {
-        number: (
-            float(entry.started_per_s),
-            float(entry.received) + to_members[number] / max(1, _started(material, number)),
-        )
+        number: (float(entry.started_per_s), float(entry.received))
         for number, entry in material.cell.model.interactions.items()
     }
     return steady.level(last, received_per_s, steady.granularity(copies, len(last), poisson=material.poisson))
-
-
-def _started(material: AuditInput, interaction: int) -> int:
-    return sum(pace.n for (_, number), pace in material.counts.pace.items() if number == interaction)
 
 
 def _within(material: AuditInput, period: Period) -> list[Second]:

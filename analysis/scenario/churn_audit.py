@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor
 from typing import Any, TypeAlias
 
@@ -19,7 +19,7 @@ from analysis.scenario.aggregates import times
 from analysis.scenario.audit import AuditInput, execution_text, sender
 from analysis.scenario.churn_counts import ChurnCounts
 from analysis.scenario.copy_classes import CopyClass
-from analysis.scenario.membership import NONE, Longs, MemberRows, departures, failed_sessions
+from analysis.scenario.membership import NONE, Longs, MemberRows, SessionFaults, departures
 from analysis.scenario.reader import CaseRecord
 from analysis.scenario.results import AuditRow, AuditVerdict, CopyCounts, DeliveryTimes, PopulationResult
 from workloads.limits import Rule
@@ -37,6 +37,8 @@ class ChurnInput:
     members: MemberRows
     #: The columns of `sessions`.
     sessions: Mapping[str, Longs]
+    #: By number of the population.
+    failed_sessions: Mapping[int, SessionFaults]
     #: The row of `setup`; None if it was not recorded.
     setup: Mapping[str, Any] | None
 
@@ -238,10 +240,9 @@ def _receipts(material: ChurnInput) -> Iterator[AuditRow]:
 
 
 def _sessions(material: ChurnInput) -> Iterator[AuditRow]:
-    found = failed_sessions(material.populations, material.sessions, material.members)
-    for number, (begun, failed, why) in found.items():
-        row = _none(limits.SESSIONS, material.populations[number].label, failed, why)
-        yield AuditRow(row.rule, row.scope, row.observed, row.verdict, begun, row.why)
+    for number, found in material.failed_sessions.items():
+        row = _none(limits.SESSIONS, material.populations[number].label, found.failed, found.why)
+        yield replace(row, expected=found.planned)
 
 
 def uncertain_and_certain(rows: Sequence[Row]) -> Counter[tuple[int, str, bool]]:

@@ -12,7 +12,7 @@ from analysis.scenario.aggregates import times
 from analysis.scenario.churn_audit import ChurnInput
 from analysis.scenario.churn_counts import RANKS
 from analysis.scenario.churn_memory import subscription_memory
-from analysis.scenario.membership import NONE, Flags, Longs, between, durations, failed_sessions
+from analysis.scenario.membership import NONE, Flags, Longs, between, durations
 from analysis.scenario.results import (
     ChurnResult,
     CopyCounts,
@@ -129,14 +129,12 @@ def _effect(material: ChurnInput, recorded: Mapping[str, Longs], chosen: Flags) 
 
 
 def _sessions(material: ChurnInput) -> Iterator[SessionResult]:
-    for number, (begun, failed, _) in failed_sessions(
-        material.populations, material.sessions, material.members
-    ).items():
+    for number, found in material.failed_sessions.items():
         mine = _mine(material.sessions, number)
         yield SessionResult(
             material.populations[number].label,
-            begun,
-            failed,
+            found.planned,
+            found.failed,
             *(
                 _took(mine, begin, end, (mine[begin] != NONE) & (mine[end] != NONE))
                 for begin, end in (

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from pyspark.sql import Row
 from scipy import stats
 
 from analysis.intervals import around
@@ -26,7 +27,9 @@ _SOURCES = (
 
 
 def subscription_memory(
-    setup: Mapping[str, Any] | None, samples: Sequence[Mapping[str, Any]], spans: Sequence[tuple[int, int]]
+    setup: Mapping[str, Any] | None,
+    samples: Sequence[Mapping[str, Any] | Row],
+    spans: Sequence[tuple[int, int]],
 ) -> SubscriptionMemory:
     """The memory of subscriptions.
 

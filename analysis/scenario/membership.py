@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from analysis.errors import DataError
 from analysis.scenario.results import ChurnSecond, DeliveryTimes, JoinSlice
-from workloads.scenario.population import Population, enrolments
+from workloads.scenario.population import MembershipLaw, Population, enrolments
 
 Longs: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -239,38 +239,57 @@ def slices(rows: MemberRows, slice_s: int) -> tuple[JoinSlice, ...]:
     return tuple(found)
 
 
-def failed_sessions(
-    populations: Sequence[Population], sessions: Mapping[str, Longs], rows: MemberRows
-) -> dict[int, tuple[int, int, str]]:
-    """By population with sessions: those that should have begun, those that failed, and the first of these in words.
+@dataclass(frozen=True, slots=True)
+class SessionFaults:
+    """The sessions of a population that failed."""
 
-    A session fails that does not connect, is not confirmed as subscribed, or does not send its orders and leave though
-    it should have left.
+    #: Those that should have begun.
+    planned: int
+    failed: int
+    #: The first that failed, in words; empty if none did.
+    why: str
+    #: Instants planned for the messages that they did not send, and the executions that these would have started.
+    unsent: tuple[tuple[int, int], ...]
+
+
+def failed_sessions(rows: MemberRows, sessions: Mapping[str, Longs]) -> Mapping[int, SessionFaults]:
+    """By the population's number, which sessions failed.
+
+    sessions: the columns of the table
+
+    A session fails that does not connect, is not confirmed as subscribed, or does not send what was planned before the
+    end of the load.
     """
-    until_ns, found = rows.load_ns[1] - _EDGE_NS, {}
-    for number in _session_numbers(populations):
-        law, begun, failed, words = populations[number].law, 0, 0, ""
-        mine = sessions["population"] == number
-        by_member = dict(zip(sessions["member"][mine].tolist(), np.flatnonzero(mine).tolist(), strict=True))
-        while (member := law.member(begun)).joins_ns + rows.origin_ns < until_ns:
-            begun += 1
-            at = by_member.get(member.number)
-            orders = len(law.orders(member.number))
-            reason = "it was not begun" if at is None else _failure(sessions, at, orders, until_ns)
-            if reason:
-                failed += 1
-                words = words or f"first session {member.number}: {reason}"
-        found[number] = begun, failed, words
-    return found
+    return {
+        number: _failed(rows, {name: column[sessions["population"] == number] for name, column in sessions.items()}, law)
+        for number, population in enumerate(rows.populations)
+        if population.sessions
+        for law in (population.law,)
+    }
 
 
-def _failure(sessions: Mapping[str, Longs], at: int, orders: int, until_ns: int) -> str:
-    """Why a session failed; empty if it did not."""
-    if sessions["connected_ns"][at] == NONE:
+def _failed(rows: MemberRows, sessions: Mapping[str, Longs], law: MembershipLaw) -> SessionFaults:
+    until_ns, planned, failed, why = rows.load_ns[1] - _EDGE_NS, 0, 0, ""
+    unsent: list[tuple[int, int]] = []
+    at = {member: place for place, member in enumerate(sessions["member"].tolist())}
+    while (member := law.member(planned)).joins_ns + rows.origin_ns < until_ns:
+        place = at.get(planned)
+        orders = [(order.planned_ns + rows.origin_ns, order.execution) for order in law.orders(planned)]
+        due = sum(planned_ns < until_ns for planned_ns, _ in orders)
+        if place is None:
+            sent, reason = 0, "it was not begun"
+        else:
+            sent = int(sessions["orders"][place])
+            reason = _failure(sessions, place) or (f"{sent} of {due} messages sent" if sent < due else "")
+        if reason:
+            failed, why = failed + 1, why or f"first session {member.number}: {reason}"
+            unsent += orders[sent:]
+        planned += 1
+    return SessionFaults(planned, failed, why, tuple(unsent))
+
+
+def _failure(sessions: Mapping[str, Longs], place: int) -> str:
+    """Why a session could not send; empty if it could."""
+    if sessions["connected_ns"][place] == NONE:
         return "no connection"
-    if sessions["joined_ns"][at] == NONE:
-        return "no receipt of SUBSCRIBE"
-    due = sessions["planned_leave_ns"][at] != NONE and sessions["planned_leave_ns"][at] < until_ns
-    if due and sessions["orders"][at] < orders:
-        return f"{sessions['orders'][at]} of {orders} messages sent"
-    return ""
+    return "no receipt of SUBSCRIBE" if sessions["joined_ns"][place] == NONE else ""

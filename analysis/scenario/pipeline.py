@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,7 +21,7 @@ from analysis.scenario.audit import AuditInput, InteractionCounts
 from analysis.scenario.churn_audit import ChurnInput, churn_audit, copy_counts
 from analysis.scenario.churn_counts import ChurnCounts, churn_counts
 from analysis.scenario.churn_measures import churn_findings, churn_result, population_results
-from analysis.scenario.membership import arrays, member_rows
+from analysis.scenario.membership import Longs, MemberRows, SessionFaults, arrays, failed_sessions, member_rows
 from analysis.scenario.message_join import ledger
 from analysis.scenario.reader import CaseRecord, HandlerRecord, ScenarioRecord, cells, comparable, open_runs, warnings
 from analysis.scenario.results import (
@@ -36,6 +38,7 @@ from analysis.scenario.results import (
     WorkloadResult,
 )
 from analysis.spark import session
+from workloads.scenario.execution import Execution
 from workloads.scenario.periods import Period
 
 
@@ -79,7 +82,9 @@ def _analysed(spark: SparkSession, runs: Sequence[ScenarioRecord]) -> tuple[Work
                     counted[cell.number],
                     kept,
                     periods[cell.number],
-                    (churned[cell.number], tables) if cell.number in churned else None,
+                    _member_record(cell, churned[cell.number], tables, periods[cell.number])
+                    if cell.number in churned
+                    else None,
                 )
                 for cell in found
             )
@@ -92,18 +97,37 @@ def _member_tables(data: Frames, churned: Mapping[int, ChurnCounts]) -> MemberTa
     return {name: data.tables[name].toArrow() for name in ("subscriptions", "sessions", "setup")}
 
 
-def _churn_input(material: AuditInput, counted: ChurnCounts, tables: MemberTables) -> ChurnInput:
-    cell = material.cell
+@dataclass(frozen=True, slots=True)
+class _MemberRecord:
+    """What the tables of members have of a cell."""
+
+    counts: ChurnCounts
+    rows: MemberRows
+    sessions: Mapping[str, Longs]
+    failed_sessions: Mapping[int, SessionFaults]
+    setup: Mapping[str, Any] | None
+
+
+def _member_record(
+    cell: CaseRecord, counted: ChurnCounts, tables: MemberTables, periods: Mapping[Period, Mapping[str, Any]]
+) -> _MemberRecord:
     mine = {name: table.filter(pc.equal(table["cell_id"], cell.number)) for name, table in tables.items()}
     setup = mine["setup"].to_pylist()
-    loaded = [row for period, row in material.periods.items() if period is not Period.DRAIN]
+    loaded = [row for period, row in periods.items() if period is not Period.DRAIN]
     load_ns = min(row["begin_ns"] for row in loaded), max(row["end_ns"] for row in loaded)
-    return ChurnInput(
-        material,
-        counted,
-        member_rows(cell.populations, arrays(mine["subscriptions"]), load_ns, str(cell.key)),
-        arrays(mine["sessions"]),
-        setup[0] if setup else None,
+    rows = member_rows(cell.populations, arrays(mine["subscriptions"]), load_ns, str(cell.key))
+    sessions = arrays(mine["sessions"])
+    return _MemberRecord(counted, rows, sessions, failed_sessions(rows, sessions), setup[0] if setup else None)
+
+
+def _unsent(of: _MemberRecord, periods: Mapping[Period, Mapping[str, Any]]) -> Mapping[tuple[Period, int], int]:
+    """The starts that failed sessions did not make, by period and interaction."""
+    return Counter(
+        (period, Execution.of(execution).interaction)
+        for found in of.failed_sessions.values()
+        for planned_ns, execution in found.unsent
+        for period, row in periods.items()
+        if row["begin_ns"] <= planned_ns < row["end_ns"]
     )
 
 
@@ -121,15 +145,16 @@ def _result(
     counted: Counts,
     kept: recovery.Promises,
     periods: Mapping[Period, Mapping[str, Any]],
-    churned: tuple[ChurnCounts, MemberTables] | None,
+    of_members: _MemberRecord | None,
 ) -> WorkloadResult:
     load_ns = min(row["begin_ns"] for row in periods.values())
     cores = timeline.cpu(counted.samples, load_ns)
     whole = [row for row in counted.seconds_heard if row["step"] is None]
     sent = timeline.together(counted.seconds_sent)
-    of_members = None if churned is None else churned[0]
-    seconds = timeline.seconds(sent, whole, cores, () if of_members is None else of_members.waiting)
-    material = AuditInput(cell, counted, periods, seconds)
+    churned = None if of_members is None else of_members.counts
+    seconds = timeline.seconds(sent, whole, cores, () if churned is None else churned.waiting)
+    unsent = {} if of_members is None else _unsent(of_members, periods)
+    material = AuditInput(cell, counted, periods, seconds, unsent)
     flows = {
         (period, number): audit.flow(material, number, period)
         for period in material.measured
@@ -143,13 +168,20 @@ def _result(
         rows = (*rows, *more)
     churn: ChurnResult | None = None
     remarks: list[Finding] = []
-    if churned is not None:
-        members = _churn_input(material, *churned)
+    if of_members is not None:
+        members = ChurnInput(
+            material,
+            of_members.counts,
+            of_members.rows,
+            of_members.sessions,
+            of_members.failed_sessions,
+            of_members.setup,
+        )
         populations, copies = population_results(members), copy_counts(members)
         rows = (*rows, *churn_audit(members, populations, copies))
         churn = churn_result(members, populations, copies)
         remarks += churn_findings(members, churn.memory)
-    in_flight = timeline.backlog_by_address(cell, counted, of_members)
+    in_flight = timeline.backlog_by_address(cell, counted, churned)
     backlog = {cell.plan.addresses[address].label: number for address, number in in_flight.items()}
     findings: list[Finding] = [
         *cell.run.findings,

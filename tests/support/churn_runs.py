@@ -7,7 +7,7 @@ what an analysis must find.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -37,7 +37,7 @@ from workloads.scenario.periods import Lengths, Period
 from workloads.scenario.plan_json import plan_entry
 from workloads.scenario.population import Member, Order, Population, PopulationSubscription, enrolments
 from workloads.scenario.published_views import ModelFigure, PublishedFlow, PublishedFlows
-from workloads.scenario.workload import AddressKey, ExpectedMessage, InteractionModel, StepSpec, Workload
+from workloads.scenario.workload import AddressKey, ExpectedMessage, InteractionModel, Model, StepSpec, Workload
 
 #: Name of the workload; see `workload`.
 WORKLOAD = "trackers"
@@ -65,7 +65,7 @@ EFFECT_NS, RECEIPT_NS, DELIVERY_NS = MS_NS, 3 * MS_NS, 4 * MS_NS
 LENGTHS = Lengths(warm_up_s=12, measurement_s=30, drain_s=10)
 
 #: From the join of a tracker to that of the next, and to its leave; sessions begin once in two seconds.
-GAP_NS, LIFE_NS, SESSION_NS = 3 * SECOND_NS // 2, 60 * SECOND_NS, 3 * SECOND_NS // 2
+GAP_NS, LIFE_NS, SESSION_NS = 3 * SECOND_NS // 2, 75 * SECOND_NS, 3 * SECOND_NS // 2
 #: Trackers that stand at any time, and their subscriptions: each third one has two.
 TRACKERS = LIFE_NS // GAP_NS
 
@@ -188,9 +188,9 @@ class TrackerModel:
     @property
     def interactions(self) -> Mapping[int, InteractionModel]:
         return {
-            1: InteractionModel("orders", Fraction(3, 2), Fraction(2), Fraction(1), 1, ()),
-            2: InteractionModel("positions", Fraction(4), Fraction(1), Fraction(0), 1, ()),
-            3: InteractionModel("status", Fraction(2), Fraction(1), Fraction(1), 1, ()),
+            1: InteractionModel("orders", Fraction(3, 2), Fraction(2), Fraction(2), 1, ()),
+            2: InteractionModel("positions", Fraction(4), Fraction(1), Fraction(TRACKERS, 2), 1, ()),
+            3: InteractionModel("status", Fraction(2), Fraction(1), Fraction(1 + TRACKERS // 4), 1, ()),
         }
 
     @property
@@ -245,7 +245,7 @@ def workload() -> Workload:
         figures=lambda _: (
             ModelFigure("growth", "Growth", "Of the tests.", "BASE", "subscriptions", (("all", ((1, 18), (2, 36))),)),
         ),
-        apart=lambda model: {"factor": str(model.factor)},
+        apart=lambda model: dict(model.facts),
         announced=lambda _: {},
     )
 
@@ -262,17 +262,25 @@ FLOWS = (
 
 
 def add_cell(
-    run: rd.RunDirectory, cell: str, *, lengths: Lengths = LENGTHS, factor: int = 1, lag_ns: int = 0, refused: int = -1
+    run: rd.RunDirectory,
+    cell: str,
+    *,
+    name: str = WORKLOAD,
+    model: Model | None = None,
+    lengths: Lengths = LENGTHS,
+    lag_ns: int = 0,
+    refused: int = -1,
 ) -> dict[str, Any]:
     """A further cell of a run; returns its keys. Nothing is wrong unless one of the following is.
 
-    lag_ns: lateness of the joins and leaves of trackers · refused: number of a session that gets no connection
+    name, model: of the workload · lag_ns: lateness of the joins and leaves of members that only listen · refused:
+    number of a session that gets no connection
     """
-    model = TrackerModel(factor=factor)
-    keys = {"broker": "activemq", "start": 1, "experiment": WORKLOAD, "cell": cell}
+    model = model or TrackerModel()
+    keys = {"broker": "activemq", "start": 1, "experiment": name, "cell": cell}
     run.plans.append(
         plan_entry(
-            WORKLOAD, model, cell,
+            name, model, cell,
             consumption=Consumption.RELAXED, transactions=Transactions.FULL, arrivals=ArrivalProcess.CONSTANT, seed=1,
             length="own", lengths=lengths,
         )
@@ -292,6 +300,7 @@ class _Life:
     def __init__(self, scenario: Scenario, begin_ns: int, lengths: Lengths, lag_ns: int, refused: int) -> None:
         self._scenario, self._begin_ns, self._lengths = scenario, begin_ns, lengths
         self._lag_ns, self._refused = lag_ns, refused
+        self._hearing: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
         self._load_ns = round((lengths.warm_up_s + lengths.measurement_s) * SECOND_NS)
         self._events: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
         self._ticket, self._arrival = count(), count()
@@ -331,7 +340,7 @@ class _Life:
             leave_ns = over_ns + entry.first * MS_NS if stays else member.leaves_ns + lag_ns
             refused = sessions and member.number == self._refused
             for number, place, keys in entry.numbered():
-                self._rows["subscriptions"].append(
+                row = (
                     {
                         "subscription": number,
                         "population": entry.population,
@@ -348,6 +357,10 @@ class _Life:
                         "left_ns": None if refused else self._begin_ns + leave_ns + RECEIPT_NS,
                     }
                 )
+                self._rows["subscriptions"].append(row)
+                for step in populations[entry.population].subscriptions[place].steps:
+                    for key in keys:
+                        self._hearing[step, key].append(row)
             if sessions:
                 self._session(entry.population, member, join_ns, leave_ns, stays=stays)
 
@@ -381,27 +394,28 @@ class _Life:
     ) -> None:  # fmt: skip
         """Sends a message, and delivers it to whoever is subscribed when it takes effect."""
         sent_ns = self._begin_ns + now_ns
-        key = None if outgoing.key is None else fields[KEY]
+        key = None if outgoing.key is None else fields[outgoing.key.field]
+        address = outgoing.addresses[fields[outgoing.field]]
         stamp = {
             "producer": producer,
             "position": self._positions[producer],
             "execution": execution,
             "step": outgoing.step,
             "sent_ns": sent_ns,
-            "body_bytes": BODY_BYTES,
+            "body_bytes": outgoing.body_bytes[0],
         }
         self._positions[producer] += 1
         self._rows["sent"].append(
             stamp
             | {
-                "address": outgoing.step,
+                "address": address,
                 "planned_ns": None if planned_ns is None else self._begin_ns + planned_ns,
                 "settled_ns": sent_ns + RECEIPT_NS if outgoing.receipt else sent_ns,
                 "key": key,
             }
         )
         for handler in self._scenario.handlers:
-            if handler.step == outgoing.step:
+            if address in handler.addresses:
                 self._at(now_ns + DELIVERY_NS, self._receive, stamp, handler.number, None)
                 for answer in handler.answers:
                     answered_ns = now_ns + DELIVERY_NS + MS_NS
@@ -410,11 +424,9 @@ class _Life:
             self._at(now_ns + DELIVERY_NS + number * 1000, self._receive, stamp, None, number)
 
     def _stand(self, step: int, key: int | None, at_ns: int) -> Iterator[int]:
-        for row in self._rows["subscriptions"]:
-            hears = self._scenario.populations[row["population"]].subscriptions[row["place"]].steps == (step,)
+        for row in [] if key is None else self._hearing[step, key]:
             begin_ns, end_ns = row["subscribe_ns"], row["unsubscribe_ns"]
-            stands = begin_ns is not None and begin_ns + EFFECT_NS <= at_ns < end_ns + EFFECT_NS
-            if hears and stands and key is not None and key in {row["key"], row["second_key"]}:
+            if begin_ns is not None and begin_ns + EFFECT_NS <= at_ns < end_ns + EFFECT_NS:
                 yield row["subscription"]
 
     def _receive(self, now_ns: int, stamp: Mapping[str, Any], handler: int | None, subscription: int | None) -> None:
@@ -463,8 +475,8 @@ class _Life:
             samples.append(
                 {
                     "at_ns": at_ns,
-                    "received": sum(row["sent_ns"] < at_ns for row in self._rows["sent"]),
-                    "dispatched": sum(row["received_ns"] < at_ns for row in self._rows["received"]),
+                    "received": second,
+                    "dispatched": second,
                     "standing": joined - left,
                     "joined": joined,
                     "left": left,

@@ -8,6 +8,7 @@ counts as infinitely late. All instants are of one clock.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -22,8 +23,8 @@ _MESSAGE = ("cell_id", "producer", "position")
 #: Later than any instant of a run.
 _NEVER_NS = 2**62
 
-#: The instants of a subscription.
-INSTANTS = ("subscribe_ns", "joined_ns", "unsubscribe_ns", "left_ns")
+#: What is known of when a subscription stands.
+INSTANTS = ("planned_join_ns", "subscribe_ns", "joined_ns", "unsubscribe_ns", "left_ns")
 
 
 class CopyClass(StrEnum):
@@ -69,38 +70,46 @@ def copy_class(sent: str = "sent_ns", confirmed: str = "settled_ns") -> Column:
     )
 
 
-def member_copies(written: DataFrame, received: DataFrame, subscriptions: DataFrame) -> MemberCopies:
-    """Joins messages, subscriptions and deliveries; the frames are not cached.
+def member_copies(
+    written: DataFrame,
+    received: DataFrame,
+    subscriptions: DataFrame,
+    heard: DataFrame,
+    keep: Callable[[DataFrame], DataFrame],
+) -> MemberCopies:
+    """Joins messages, subscriptions and deliveries.
 
-    written: messages with MESSAGE, execution, step, address, key, sent_ns, settled_ns, body_bytes; a message without a
-        key matches no subscription
+    written: messages with MESSAGE, execution, step, sender, address, key, sent_ns, settled_ns, body_bytes; a message
+        without a key matches no subscription
     received: deliveries to these subscriptions
-    subscriptions: cell_id, subscription, population, step, key, second_key and INSTANTS; few compared with the copies
+    subscriptions: cell_id, subscription, population, place, key, second_key and INSTANTS; few compared with the copies
+    heard: the message types that subscriptions hear: cell_id, population, place, step
+    keep: caches a frame
     """
+    keys = F.array_distinct(F.array_compact(F.array("key", "second_key")))
+    matching = subscriptions.join(heard, ["cell_id", "population", "place"]).select(
+        "cell_id", "subscription", "population", "step", F.explode(keys).alias("key"), *INSTANTS
+    )
     matched = (
         written.where(F.col("key").isNotNull())
-        .select(*_MESSAGE, "execution", "step", "address", "key", "sent_ns", "settled_ns")
-        .join(F.broadcast(_by_key(subscriptions)), ["cell_id", "step", "key"])
+        .select(*_MESSAGE, "execution", "step", "sender", "address", "key", "sent_ns", "settled_ns")
+        .join(F.broadcast(matching), ["cell_id", "step", "key"])
         .withColumn("class", copy_class())
         .where(F.col("class") != str(CopyClass.MUST_NOT))
     )
-    copies = _copies(written, received, subscriptions)
-    served = _served(copies)
+    copies = keep(_copies(written, received, subscriptions, matching))
+    served = keep(_served(copies))
     due = matched.join(
         served.select(*_MESSAGE, "subscription", "received_ns", F.lit(1).alias("got")),
         [*_MESSAGE, "subscription"],
         "left",
     ).withColumn("got", F.coalesce("got", F.lit(0)))
-    return MemberCopies(due, served, copies)
+    return MemberCopies(keep(due), served, copies)
 
 
-def _by_key(subscriptions: DataFrame) -> DataFrame:
-    """A row for each key of each subscription."""
-    keys = F.array_distinct(F.array_compact(F.array("key", "second_key")))
-    return subscriptions.select("cell_id", "subscription", "population", "step", F.explode(keys).alias("key"), *INSTANTS)
-
-
-def _copies(written: DataFrame, received: DataFrame, subscriptions: DataFrame) -> DataFrame:
+def _copies(
+    written: DataFrame, received: DataFrame, subscriptions: DataFrame, matching: DataFrame
+) -> DataFrame:
     of_message = written.select(
         *_MESSAGE,
         "address",
@@ -117,8 +126,13 @@ def _copies(written: DataFrame, received: DataFrame, subscriptions: DataFrame) -
         | (F.col("sent_ns") != F.col("was_sent_ns"))
         | (F.col("body_bytes") != F.col("was_bytes"))
     )
-    matches = (F.col("was_step") == F.col("of_step")) & F.col("of_key").isin(F.col("key"), F.col("second_key"))
-    stands = subscriptions.withColumnRenamed("step", "of_step")
+    matches = matching.select(
+        "cell_id",
+        "subscription",
+        F.col("step").alias("was_step"),
+        F.col("key").alias("of_key"),
+        F.lit(True).alias("matches"),
+    )
     return (
         received.select(
             *_MESSAGE,
@@ -133,12 +147,17 @@ def _copies(written: DataFrame, received: DataFrame, subscriptions: DataFrame) -
             "body_bytes",
         )
         .join(of_message, list(_MESSAGE), "left")
-        .join(F.broadcast(stands), ["cell_id", "subscription"], "left")
+        .join(
+            F.broadcast(subscriptions.select("cell_id", "subscription", "population", *INSTANTS)),
+            ["cell_id", "subscription"],
+            "left",
+        )
+        .join(F.broadcast(matches), ["cell_id", "subscription", "was_step", "of_key"], "left")
         .withColumn("altered", F.coalesce(altered, F.lit(False)))
-        .withColumn("matches", F.coalesce(matches, F.lit(False)))
+        .withColumn("matches", F.coalesce("matches", F.lit(False)))
         # From when the message was sent, not from what its copy says of it.
         .withColumn("class", copy_class("was_sent_ns", "was_settled_ns"))
-        .drop("was_step", "was_execution", "was_sent_ns", "was_settled_ns", "was_bytes", "of_step", "of_key")
+        .drop("was_step", "was_execution", "was_sent_ns", "was_settled_ns", "was_bytes", "of_key")
     )
 
 
@@ -151,6 +170,7 @@ def _served(copies: DataFrame) -> DataFrame:
         copies.where("matches")
         .groupBy(*_MESSAGE, "subscription", "population", "address", "step", "execution", "class", *INSTANTS)
         .agg(
+            F.count("*").alias("deliveries"),
             F.greatest(too_often, unmarked, F.lit(0)).alias("again"),
             F.min("arrival").alias("arrival"),
             F.min("sent_ns").alias("sent_ns"),

@@ -9,7 +9,7 @@ and with its contradictions resolved. `dimensions` scales it, `laws` says what h
 from __future__ import annotations
 
 from workloads.logistics.cases import CASES, COMPRESSION, NAME, PRESETS, SETTINGS
-from workloads.logistics.compiled import TRACKING, LogisticsModel
+from workloads.logistics.compiled import TRACKING, LogisticsModel, quantities, ramp_s
 from workloads.logistics.figures import flows, model_figures
 from workloads.logistics.plan_json import digest
 from workloads.logistics.rules import NOT_APPLICABLE
@@ -46,9 +46,9 @@ WORKLOAD = Workload(
     presets=PRESETS,
     searched=COMPRESSION,
     constant_because="the stages of a shipment follow its begin, so that no start can be drawn at random",
-    least_warm_up_s=lambda model: float(model.size.session_s),
+    least_warm_up_s=ramp_s,
     flows=flows,
     figures=model_figures,
-    apart=LogisticsModel.quantities,
+    apart=quantities,
     announced=lambda _: {TRACKING: CONFIRMATION},
 )

@@ -45,7 +45,7 @@ def _size(options: argparse.Namespace, base: int) -> LogisticsSize:
     vehicles, compression, addressing, customers = (
         setting.checked(getattr(options, setting.name.replace("-", "_"))) for setting in SETTINGS
     )
-    return LogisticsSize(profile, base, int(vehicles), int(compression), Addressing(addressing), int(customers))
+    return LogisticsSize(profile, base, int(vehicles), int(compression), Addressing(str(addressing)), int(customers))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -99,23 +99,22 @@ def _text(record: dict[str, Any]) -> str:
 
 def _summary_text(record: dict[str, Any]) -> str:
     entities, sums, wall = record["entities"], record["totals"], record["wall"]
-    lines = (
+    return (
         f"profile {record['profile']}, BASE_L {record['base']}, {record['scale']} vehicles per hub, compression "
-        f"{record['compression']}, by {record['addressing']}, tracking {record['tracking']}",
+        f"{record['compression']}, by {record['addressing']}, tracking {record['tracking']}\n"
         f"entities: {entities['LH']:,} LH, {entities['HQ']} HQ, {entities['V']:,} V, {entities['C_per_day']:,.3f} C "
-        f"and {entities['shipments_per_day']:,.3f} shipments a day, {entities['shipments_under_way']:,.3f} under way",
+        f"and {entities['shipments_per_day']:,.3f} shipments a day, {entities['shipments_under_way']:,.3f} under way\n"
         f"per minute of the model: {sums['published_per_min']:,.4f} published, {sums['delivered_per_min']:,.4f} "
-        f"delivered, {sums['joins_per_min']:,.4f} subscriptions join and as many leave",
-        f"subscriptions: {sums['customer_subscriptions']:,.3f} of customers, {sums['subscriptions']:,.3f} in all",
+        f"delivered, {sums['joins_per_min']:,.4f} subscriptions join and as many leave\n"
+        f"subscriptions: {sums['customer_subscriptions']:,.3f} of customers, {sums['subscriptions']:,.3f} in all\n"
         f"by the clock: {wall['published_per_s']:,.3f} published/s, {wall['delivered_per_s']:,.3f} delivered/s, "
-        f"{wall['joins_per_s']:,.3f} joins/s, of which {wall['sessions_per_s']:,.4f} of sessions",
+        f"{wall['joins_per_s']:,.3f} joins/s, of which {wall['sessions_per_s']:,.4f} of sessions\n"
         f"a shipment lives {wall['life_s']:,.1f} s, a session {wall['session_s']:,.2f} s; a vehicle reports every "
-        f"{wall['gap_s']:,.3f} s",
-        f"destinations: {wall['queues']} queues, {wall['topics']:,.1f} topics",
+        f"{wall['gap_s']:,.3f} s\n"
+        f"destinations: {wall['queues']} queues, {wall['topics']:,.1f} topics\n"
         f"connections: {wall['connections']:,.1f} of entities, {wall['tracking_connections']:,} of them for tracking "
-        f"with {record['customers_per_connection']} customers on each; the load opens {wall['load_connections']:,}",
+        f"with {record['customers_per_connection']} customers on each; the load opens {wall['load_connections']:,}"
     )
-    return "\n".join(lines)
 
 
 def _drivers_text(record: dict[str, Any]) -> str:

@@ -58,7 +58,9 @@ PRESETS: Mapping[str, WorkloadPreset] = {
 
 def _sized(profile: TrafficProfile, request: CaseRequest) -> LogisticsSize:
     vehicles, compression, addressing, customers = (request.settings[setting.name] for setting in SETTINGS)
-    return LogisticsSize(profile, request.base, int(vehicles), int(compression), Addressing(addressing), int(customers))
+    return LogisticsSize(
+        profile, request.base, int(vehicles), int(compression), Addressing(str(addressing)), int(customers)
+    )
 
 
 def _case(profile: TrafficProfile) -> Case:

@@ -28,7 +28,7 @@ CHOICES: tuple[OpenQuestion, ...] = (
     OpenQuestion(
         "rates of environment data, and publishers that join (Table 3)",
         "profile corrected: vehicles report as often as positions, hubs from two zones every 6 minutes; sensors do not "
-        "join, as vehicles are static in every other row",
+        "join, in a run of either profile, as vehicles are static in every other row",
     ),
     OpenQuestion(
         "proof of delivery: from the recipient to the headquarters (Table 1), or from vehicles to both (Table 3)",

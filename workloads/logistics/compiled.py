@@ -145,6 +145,7 @@ class LogisticsModel:
                 sum((self._receivers(message) for message in (row.starts, *row.answers)), Fraction()),
                 self.size.base if row.starts == ORDER else 1,
                 (),
+                ceil(self.size.profile.orders_per_session) if row.starts == ORDER else 1,
             )
             for number, row in INTERACTIONS.items()
         }
@@ -205,19 +206,6 @@ class LogisticsModel:
     def published(self) -> bool:
         return self.size.vehicles_per_hub == VEHICLES_PER_HUB and self.size.compression == 1
 
-    def quantities(self) -> Mapping[str, str]:
-        """What keeps results apart: none is compared with one that differs here."""
-        size = self.size
-        return {
-            "profile": size.profile.name,
-            "BASE_L": str(size.base),
-            "vehicles per hub": size.scale_text,
-            "time compression": str(size.compression),
-            "addressing": size.addressing.value,
-            "customers per connection": str(size.customers_per_connection),
-            "tracking": plan_json.TRACKING,
-        }
-
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
         size = self.size
@@ -249,6 +237,25 @@ class LogisticsModel:
         return sum(
             (self.size.at(factor) for (sender, _), factor in factors.items() if sender is row.sender), Fraction()
         )
+
+
+def ramp_s(model: Any) -> float:
+    """The time after which as many sessions are open as the model says; of a model of this workload."""
+    return float(model.size.session_s)
+
+
+def quantities(model: Any) -> Mapping[str, str]:
+    """What keeps the results of a model of this workload apart from those of another."""
+    size: LogisticsSize = model.size
+    return {
+        "profile": size.profile.name,
+        "BASE_L": str(size.base),
+        "vehicles per hub": size.scale_text,
+        "time compression": str(size.compression),
+        "addressing": size.addressing.value,
+        "customers per connection": str(size.customers_per_connection),
+        "tracking": plan_json.TRACKING,
+    }
 
 
 #: Numbers of the message types that the headquarters handle, in the order of their handlers.

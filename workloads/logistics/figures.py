@@ -81,6 +81,7 @@ def drivers(size: LogisticsSize) -> Mapping[str, DriverNumbers]:
     for name, row in size.profile.drivers.items():
         published = _at(size, row.published)
         each = 2 if name == _TWO_KEYS and size.addressing is Addressing.TOPIC else 1
+        subscriptions, publishers = _at(size, row.subscriptions), _at(size, row.publishers)
         factors: dict[Entity, Fraction] = {}
         received: dict[Entity, Fraction] = {}
         for (sender, receiver), factor in row.factors.items():
@@ -88,14 +89,21 @@ def drivers(size: LogisticsSize) -> Mapping[str, DriverNumbers]:
             received[receiver] = received.get(receiver, Fraction()) + size.at(factor) * published[sender]
         found[name] = DriverNumbers(
             published,
-            {entity: each * number for entity, number in _at(size, row.subscriptions).items()},
-            _at(size, row.publishers),
-            {entity: each * number for entity, number in _at(size, row.subscription_joins).items()},
-            _at(size, row.publisher_joins),
+            {entity: each * number if entity is Entity.C else number for entity, number in subscriptions.items()},
+            publishers,
+            _joining(
+                subscriptions, {entity: each * number for entity, number in _at(size, row.subscription_joins).items()}
+            ),
+            _joining(publishers, _at(size, row.publisher_joins)),
             factors,
             received,
         )
     return found
+
+
+def _joining(present: Numbers, joins: Numbers) -> Numbers:
+    """The rates at which those join that are there; 0 for who never does."""
+    return {entity: joins.get(entity, Fraction()) for entity in present}
 
 
 def _at(size: LogisticsSize, by_entity: ByEntity) -> Numbers:
@@ -377,7 +385,7 @@ def flows(model: Any) -> PublishedFlows:
                 total(numbers.subscriptions),
                 numbers.publishers[row.sender],
                 total(numbers.subscription_joins),
-                numbers.publisher_joins.get(row.sender, Fraction()),
+                numbers.publisher_joins[row.sender],
                 numbers.factors[row.sender],
             )
         )

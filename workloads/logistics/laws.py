@@ -29,7 +29,7 @@ STAGE_DAYS = (Fraction(1, 2), Fraction(5, 4), Fraction(7, 4), Fraction(5, 2))
 STAGES = len(STAGE_DAYS)
 
 #: Keys of customers, which are used again as those of shipments are.
-CUSTOMER_KEYS = MOST_FIELD + 1
+CUSTOMER_KEYS: int = MOST_FIELD + 1
 
 #: The monitored residues of `Shipments.mix` modulo 10, and their order; three of ten.
 _MONITORED = {0: 0, 4: 1, 7: 2}

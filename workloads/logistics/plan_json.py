@@ -30,21 +30,15 @@ _KEYS = (
 
 def to_json(size: LogisticsSize) -> dict[str, Any]:
     """All values of the size, so that `from_json` returns an equal one."""
-    return dict(
-        zip(
-            _KEYS,
-            (
-                size.profile.name,
-                size.base,
-                size.vehicles_per_hub,
-                size.compression,
-                size.addressing.value,
-                size.customers_per_connection,
-                TRACKING,
-            ),
-            strict=True,
-        )
-    )
+    return {
+        "profile": size.profile.name,
+        "base": size.base,
+        "vehicles_per_hub": size.vehicles_per_hub,
+        "compression": size.compression,
+        "addressing": size.addressing.value,
+        "customers_per_connection": size.customers_per_connection,
+        "tracking": TRACKING,
+    }
 
 
 def from_json(record: Any) -> LogisticsSize:

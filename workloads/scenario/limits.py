@@ -110,7 +110,7 @@ COPIES = Rule(
     "copies outside of those that must and may come, at most",
     f"{_OWN}: a copy that another test counts is counted there",
 )
-#: With more copies that may come than this share of all that are due, their number says too little.
+#: With more copies that may come than this share of all that must or may, their number says too little.
 MOST_UNCERTAIN = 0.02
 STANDING = Rule(
     "subscriptions standing",
@@ -123,9 +123,7 @@ HOLES = Rule(
     "no holes",
     0,
     "copies missing though the subscription got a later one of the same producer, at most",
-    section(
-        "3.6.3", "of messages sent after the receipt of SUBSCRIBE, of which the end of the subscription says nothing"
-    ),
+    section("3.6.3", "of messages after the receipt of SUBSCRIBE; the later one shows that the subscription stood"),
 )
 LEFT = Rule(
     "left, and still served",

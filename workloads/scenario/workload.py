@@ -82,6 +82,8 @@ class InteractionModel:
     period: int
     #: See `Driver.size_class_bounds`.
     size_class_bounds: tuple[int, ...]
+    #: Number of executions that start close together, of which an edge of a period may cut off all.
+    together: int = 1
 
 
 class Model(Protocol):

@@ -41,7 +41,9 @@ def test_cells(tmp_path, words):
     assert ended.code == 0, ended.output
     assert set(cells(ended.output)) == SELECTED[words]
     for name in SELECTED[words]:
-        assert re.search(rf"{name}: .* subscriptions, .* connections", ended.output), ended.output
+        assert re.search(
+            rf"{name}: .* [\d,]+ subscriptions .* come and go; \d+ connections; .* messages/s", ended.output
+        ), ended.output
     assert re.search(r"about \d+ min", ended.output)
 
 

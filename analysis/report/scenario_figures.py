@@ -172,12 +172,12 @@ def subscriptions(result: WorkloadResult) -> Picture | None:
     borders = _borders(result, named=False)
     standing = tuple((float(at.second), float(at.standing)) for at in churn.seconds)
     changes = tuple(
-        Series(label, line=tuple((float(at.second), float(of(at))) for at in churn.seconds))
-        for label, of in (("joins", lambda at: at.joins), ("leaves", lambda at: at.leaves))
+        Series(name, line=tuple((float(at.second), float(getattr(at, name))) for at in churn.seconds))
+        for name in ("joins", "leaves")
     )
     latency = tuple(
-        Series(label, line=tuple((at.begin_s, of(at)) for at in churn.slices))
-        for label, of in (("p50", lambda at: at.p50_ms), ("p90", lambda at: at.p90_ms))
+        Series(label, line=tuple((at.begin_s, getattr(at, name)) for at in churn.slices))
+        for label, name in (("p50", "p50_ms"), ("p90", "p90_ms"))
     )
     panels = (
         Panel("subscriptions standing", "s", "subscriptions", (Series("", line=standing),), even=True, borders=borders),

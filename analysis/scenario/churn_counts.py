@@ -45,7 +45,8 @@ class ChurnCounts:
     unconfirmed: Rows
     #: Delivery times of copies by period (of receipt) and step.
     times: Rows
-    #: The same by period, step and rank (index of RANKS) of the copy among those of its message.
+    #: The same by period (of sending), step and rank (index of RANKS) of the copy among those of its message; only
+    #: messages with several copies.
     ranks: Rows
     #: What came to wait (positive) or was read (negative) in each second: messages awaiting their receipt, and copies
     #: that must come.
@@ -117,15 +118,19 @@ class _ChurnQuery:
         )
 
     def missing(self) -> Rows:
-        """A copy with a wrong key is counted as such, and its message not as lost."""
+        """A copy with a wrong key is counted as such, and one copy less of its message as lost."""
         absent = self._members.due.where("got = 0 and sent_ns >= joined_ns")
         later = self._members.served.groupBy("cell_id", "subscription", "producer", "address").agg(
             F.max("position").alias("last")
         )
-        astray = self._members.copies.where(_STRAY).select(*MESSAGE).distinct()
-        kind = F.when(F.col("class") == str(CopyClass.MUST), "lost").when(F.col("position") < F.col("last"), "hole")
+        astray = self._members.copies.where(_STRAY).groupBy(*MESSAGE).agg(F.count("*").alias("astray"))
+        must = F.col("class") == str(CopyClass.MUST)
+        among = F.row_number().over(Window.partitionBy(*MESSAGE, must).orderBy("subscription"))
+        kind = F.when(must, F.when(among > F.coalesce("astray", F.lit(0)), "lost")).when(
+            F.col("position") < F.col("last"), "hole"
+        )
         return (
-            absent.join(astray, list(MESSAGE), "left_anti")
+            absent.join(astray, list(MESSAGE), "left")
             .join(later, ["cell_id", "subscription", "producer", "address"], "left")
             .withColumn("kind", kind)
             .where("kind is not null")
@@ -207,6 +212,7 @@ class _ChurnQuery:
             in_period(self._members.served, self._ledger.periods, "sent_ns")
             .groupBy(*MESSAGE, "period", "step")
             .agg(took.alias("took"))
+            .where(F.size("took") > 1)
             .select("cell_id", "period", "step", F.inline(F.array(*chosen)))
         )
         return (

@@ -12,7 +12,7 @@ from analysis.scenario.aggregates import times
 from analysis.scenario.churn_audit import ChurnInput
 from analysis.scenario.churn_counts import RANKS
 from analysis.scenario.churn_memory import subscription_memory
-from analysis.scenario.membership import NONE, Flags, Longs, between, durations
+from analysis.scenario.membership import NONE, Flags, Longs, between, chosen, durations
 from analysis.scenario.results import (
     ChurnResult,
     CopyCounts,
@@ -83,7 +83,7 @@ def _population(material: ChurnInput, number: int, period: Period) -> Population
     late = _late(recorded["planned_join_ns"], recorded["subscribe_ns"], span_ns, gap_ns)
     late += _late(recorded["planned_leave_ns"], recorded["unsubscribe_ns"], span_ns, gap_ns)
     confirmed, gone = joins & (recorded["joined_ns"] != NONE), leaves & (recorded["left_ns"] != NONE)
-    after, before = _effect(material, recorded, confirmed)
+    after, before = _effect(material, chosen(recorded, confirmed))
     return PopulationResult(
         number=number,
         label=material.populations[number].label,
@@ -105,8 +105,7 @@ def _population(material: ChurnInput, number: int, period: Period) -> Population
 
 
 def _mine(rows: Mapping[str, Longs], number: int) -> dict[str, Longs]:
-    mine = rows["population"] == number
-    return {name: column[mine] for name, column in rows.items()}
+    return chosen(rows, rows["population"] == number)
 
 
 def _late(planned_ns: Longs, begun_ns: Longs, span_ns: tuple[int, int], gap_ns: float) -> int:
@@ -115,13 +114,13 @@ def _late(planned_ns: Longs, begun_ns: Longs, span_ns: tuple[int, int], gap_ns: 
     return int((due & ((begun_ns == NONE) | (begun_ns - planned_ns > gap_ns))).sum())
 
 
-def _took(rows: Mapping[str, Longs], begin: str, end: str, chosen: Flags) -> DeliveryTimes:
-    return durations(rows[end][chosen] - rows[begin][chosen])
+def _took(rows: Mapping[str, Longs], begin: str, end: str, which: Flags) -> DeliveryTimes:
+    return durations(rows[end][which] - rows[begin][which])
 
 
-def _effect(material: ChurnInput, recorded: Mapping[str, Longs], chosen: Flags) -> tuple[Longs, Longs]:
+def _effect(material: ChurnInput, recorded: Mapping[str, Longs]) -> tuple[Longs, Longs]:
     """From SUBSCRIBE to the last message not got, and to the receipt of the first that was got."""
-    begun = dict(zip(recorded["subscription"][chosen].tolist(), recorded["subscribe_ns"][chosen].tolist(), strict=True))
+    begun = dict(zip(recorded["subscription"].tolist(), recorded["subscribe_ns"].tolist(), strict=True))
     found = [(row, begun[row["subscription"]]) for row in material.counts.brackets if row["subscription"] in begun]
     after = [row["missed_ns"] - join_ns for row, join_ns in found if row["missed_ns"] is not None]
     before = [row["got_ns"] - join_ns for row, join_ns in found if row["got_ns"] is not None]
@@ -184,7 +183,7 @@ def _flow(material: ChurnInput, row: PublishedFlow, span_ns: tuple[int, int], un
     if row.hearing is not None:
         population, subscribed = row.hearing
         recorded = _mine(material.members.recorded, population)
-        recorded = {name: column[np.isin(recorded["place"], subscribed)] for name, column in recorded.items()}
+        recorded = chosen(recorded, np.isin(recorded["place"], subscribed))
         stands += membership.standing(recorded["joined_ns"], recorded["unsubscribe_ns"], span_ns)
         joins = int((between(recorded["subscribe_ns"], span_ns) & (recorded["planned_join_ns"] != NONE)).sum())
         leaves = int((between(recorded["unsubscribe_ns"], span_ns) & (recorded["planned_leave_ns"] != NONE)).sum())

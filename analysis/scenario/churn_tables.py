@@ -144,7 +144,7 @@ _COUNTS: tuple[tuple[str, Callable[[CopyCounts], int]], ...] = (
 
 def _copies(churn: ChurnResult) -> Table:
     return Table(
-        "Copies in the whole run, by the receipts of SUBSCRIBE, UNSUBSCRIBE and SEND; of those that may come, some came "
+        "Copies in the whole run, by the receipts of SUBSCRIBE, UNSUBSCRIBE and SEND; some of those that may come came "
         "while the receipt of UNSUBSCRIBE was awaited, or behind it",
         (TableColumn("message", number=False), *(TableColumn(title) for title, _ in _COUNTS)),
         tuple(TableRow((of.message, *(f"{count(of):,}" for _, count in _COUNTS))) for of in churn.copies),

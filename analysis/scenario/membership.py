@@ -239,6 +239,11 @@ def slices(rows: MemberRows, slice_s: int) -> tuple[JoinSlice, ...]:
     return tuple(found)
 
 
+def chosen(rows: Mapping[str, Longs], which: Flags) -> dict[str, Longs]:
+    """Some of the rows."""
+    return {name: column[which] for name, column in rows.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class SessionFaults:
     """The sessions of a population that failed."""
@@ -261,10 +266,9 @@ def failed_sessions(rows: MemberRows, sessions: Mapping[str, Longs]) -> Mapping[
     end of the load.
     """
     return {
-        number: _failed(rows, {name: column[sessions["population"] == number] for name, column in sessions.items()}, law)
+        number: _failed(rows, chosen(sessions, sessions["population"] == number), population.law)
         for number, population in enumerate(rows.populations)
         if population.sessions
-        for law in (population.law,)
     }
 
 

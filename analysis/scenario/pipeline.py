@@ -41,7 +41,6 @@ from analysis.spark import session
 from workloads.scenario.execution import Execution
 from workloads.scenario.periods import Period
 
-
 #: The tables of members, by name.
 MemberTables: TypeAlias = Mapping[str, pa.Table]
 

@@ -19,8 +19,9 @@ from workloads.scenario.periods import Period
 def backlog_by_address(cell: CaseRecord, counts: Counts, churned: ChurnCounts | None = None) -> Mapping[int, int]:
     """Copies in flight at the end of the measurement, by address, the most first; addresses without any are omitted.
 
-    Messages sent or received before the first period, while the load's processes were started, count as well. Of the
-    copies for members of populations those count that must come. So do messages in doubt: they are in a broker that no longer confirms anything, or in its connection.
+    Messages sent or received before the first period, while the load's processes were started, count as well. So do
+    messages in doubt: they are in a broker that no longer confirms anything, or in its connection. Of the copies for
+    members of populations those count that must come.
     """
     order = tuple(Period)
     until = (None, *order[: order.index(Period.MEASUREMENT) + 1])

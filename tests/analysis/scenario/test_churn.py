@@ -29,10 +29,10 @@ def measured(run, cell):
 
 
 def trackers(run, cell, step=cr.POSITION):
-    """The subscriptions of trackers to a message type that leave in the second half of the measurement, by number."""
+    """The subscriptions of trackers to a message type that leave in the last two thirds of the measurement."""
     begin, end = measured(run, cell)
     rows = run.rows("subscriptions", cell=cell, population=0, place=0 if step == cr.POSITION else 1)
-    return [row for row in rows if (begin + end) / 2 < (row["planned_leave_ns"] or 0) < end - 3 * SECOND_NS]
+    return [row for row in rows if begin + 10 * SECOND_NS < (row["planned_leave_ns"] or 0) < end - 3 * SECOND_NS]
 
 
 def copies(run, cell, subscription, begin_ns, end_ns):
@@ -87,7 +87,7 @@ def doubled(run, cell, row):
 def misrouted(run, cell, row):
     """A tracker of the other vehicle gets a copy, and the one that should does not."""
     others = run.rows("subscriptions", cell=cell, population=0, place=0, key=3 - row["key"], planned_leave_ns=None)
-    of_next(run, cell, row)["subscription"] = others[0]["subscription"]
+    copies(run, cell, row["subscription"], *measured(run, cell))[9]["subscription"] = others[0]["subscription"]
     return others[0]
 
 
@@ -161,7 +161,10 @@ CELLS = {
     ),
     "joined": ({}, ((joined, limits.SERVED, "trackers"),)),
     "late": ({}, ((late, limits.DELIVERY_TIME, "status to members"),)),
-    "unconfirmed": ({}, ((unconfirmed, limits.RECEIPTS, "SEND of position"), (forgotten, limits.PLAN_KEPT, "subscriptions"))),
+    "unconfirmed": (
+        {},
+        ((unconfirmed, limits.RECEIPTS, "SEND of position"), (forgotten, limits.PLAN_KEPT, "subscriptions")),
+    ),
     "held-up": ({"lag_ns": 8 * SECOND_NS // 5}, ((None, limits.CHURN_PACING, "trackers"),)),
     "refused": ({"refused": 9}, ((None, limits.SESSIONS, "shoppers"),)),
 }

@@ -8,7 +8,7 @@ def sent(second, copies):
 
 
 def heard(second, copies):
-    return {"second": second, "n": 0, "copies": copies}
+    return {"second": second, "n": 0, "copies": copies, "of_members": 0}
 
 
 def test_what_was_sent_early_is_in_the_backlog():

@@ -45,7 +45,8 @@ def test_the_subscriptions_of_a_clean_run_are_those_of_the_plan(run):
 
 
 @pytest.mark.parametrize(
-    ("column", "value"), [("member", 7), ("key", 2), ("second_key", 5), ("connection", 9), ("population", 1), ("place", 1)]
+    ("column", "value"),
+    [("member", 7), ("key", 2), ("second_key", 5), ("connection", 9), ("population", 1), ("place", 1)],
 )
 def test_a_subscription_that_is_not_the_planned_one_is_named(run, column, value):
     """With the first column that differs; the number of such subscriptions is counted."""
@@ -134,7 +135,7 @@ def samples(kept_bytes, minutes=12):
         yield {
             "at_ns": second * SECOND_NS,
             "left": 4 * second,
-            "broker_heap_after_gc_bytes": 50 * 2**20 + 4 * second * kept_bytes + second % 17 * 2**18,
+            "broker_heap_after_gc_bytes": 50 * 2**20 + 4 * second * kept_bytes + second % 17 * 2**18 + second % 13 * 1000,
             "broker_rss_bytes": 10**9,
         }
 
@@ -156,8 +157,8 @@ def test_what_departed_subscriptions_leave_behind_is_the_slope_of_the_lower_enve
     found = subscription_memory(SETUP, list(samples(kept_bytes)), [(0, 720 * SECOND_NS)])
 
     assert found.bytes_per_subscription == 4000
-    assert found.bytes_per_departed.low <= kept_bytes <= found.bytes_per_departed.high
-    assert (found.bytes_per_departed.low > 0) is bool(kept_bytes)
+    assert found.bytes_per_departed.low - 1 <= kept_bytes <= found.bytes_per_departed.high + 1
+    assert (found.bytes_per_departed.low > 1) is bool(kept_bytes)
     assert found.not_judged == ""
 
 

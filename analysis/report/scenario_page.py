@@ -185,9 +185,7 @@ def _chapter(anchor: str, result: WorkloadResult) -> CaseChapter:
         interactions=tuple(_interaction(anchor, result, model, number) for number in model.interactions),
         handlers=tuple(tables.handlers(period) for period in result.periods if period.handlers),
         destinations=tables.destinations(result, model),
-        subscriptions=()
-        if result.churn is None
-        else tuple(churn_tables(result.churn, result.workload.flows(model))),
+        subscriptions=() if result.churn is None else tuple(churn_tables(result.churn, result.workload.flows(model))),
         subscription_figures=tuple(_subscription_figures(anchor, result, model)),
         storage=tables.storage(storage(result)),
         diagram=diagram(result.manifest, result.plan, result.key.broker),

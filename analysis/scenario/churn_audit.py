@@ -264,9 +264,7 @@ def copy_counts(material: ChurnInput) -> tuple[CopyCounts, ...]:
             sent[address] += row["n"] if cell.address_steps[address] == number else 0
         static = sum(messages * cell.plan.addresses[address].copies for address, messages in sent.items())
         heard = sum(row["n"] for (_, address, _), row in counts.heard.items() if cell.address_steps[address] == number)
-        must, may = (
-            [due[number, str(kind), got] for got in (True, False)] for kind in (CopyClass.MUST, CopyClass.MAY)
-        )
+        must, may = ([due[number, str(kind), got] for got in (True, False)] for kind in (CopyClass.MUST, CopyClass.MAY))
         served = [row for row in material.counts.served if row["step"] == number]
         found.append(
             CopyCounts(

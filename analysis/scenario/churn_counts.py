@@ -107,9 +107,7 @@ class _ChurnQuery:
             in_period(self._members.due, self._ledger.periods, "sent_ns")
             .join(
                 read,
-                (F.col("cell_id") == F.col("of_cell"))
-                & (received >= F.col("begin_ns"))
-                & (received < F.col("end_ns")),
+                (F.col("cell_id") == F.col("of_cell")) & (received >= F.col("begin_ns")) & (received < F.col("end_ns")),
                 "left",
             )
             .groupBy("cell_id", "period", "read", "sender", "step", "address", "class", "got")

@@ -251,4 +251,3 @@ def _late_announcements(material: ChurnInput) -> Iterator[Finding]:
                 "the broker took longer for it than the time in between",
                 broker=material.cell.key.broker,
             )
-

@@ -60,14 +60,10 @@ def copy_class(sent: str = "sent_ns", confirmed: str = "settled_ns") -> Column:
     sent, confirmed: columns with the instants of the message, beside those of the subscription
     """
     read_ns, ends_ns = F.coalesce(confirmed, F.lit(_NEVER_NS)), F.coalesce("unsubscribe_ns", F.lit(_NEVER_NS))
-    must = (
-        (F.col(sent) >= F.col("joined_ns")) & F.col(confirmed).isNotNull() & (read_ns <= ends_ns - LEAVE_MARGIN_NS)
-    )
+    must = (F.col(sent) >= F.col("joined_ns")) & F.col(confirmed).isNotNull() & (read_ns <= ends_ns - LEAVE_MARGIN_NS)
     never = F.col("subscribe_ns").isNull()
     must_not = never | (read_ns < F.col("subscribe_ns")) | (F.col(sent) > F.col("left_ns"))
-    return (
-        F.when(must, str(CopyClass.MUST)).when(must_not, str(CopyClass.MUST_NOT)).otherwise(str(CopyClass.MAY))
-    )
+    return F.when(must, str(CopyClass.MUST)).when(must_not, str(CopyClass.MUST_NOT)).otherwise(str(CopyClass.MAY))
 
 
 def member_copies(
@@ -107,9 +103,7 @@ def member_copies(
     return MemberCopies(keep(due), served, copies)
 
 
-def _copies(
-    written: DataFrame, received: DataFrame, subscriptions: DataFrame, matching: DataFrame
-) -> DataFrame:
+def _copies(written: DataFrame, received: DataFrame, subscriptions: DataFrame, matching: DataFrame) -> DataFrame:
     of_message = written.select(
         *_MESSAGE,
         "address",

@@ -264,12 +264,7 @@ def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[CaseReco
             begun = Execution.of(cell.first_execution(producer))
             number = row["highest"] - Execution(begun.interaction, begun.origin, 0).id
             beyond = isinstance(producer, SessionRecord) and row["highest"] > producer.last_execution
-            if (
-                row["planned"] != row["messages"]
-                or row["lowest"] < begun.id
-                or beyond
-                or number >> NUMBER_BITS
-            ):
+            if row["planned"] != row["messages"] or row["lowest"] < begun.id or beyond or number >> NUMBER_BITS:
                 raise DataError(
                     f"{where}: starts without a planned instant, or executions of another driver; the record is "
                     "incomplete: measure again"

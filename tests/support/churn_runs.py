@@ -340,23 +340,21 @@ class _Life:
             leave_ns = over_ns + entry.first * MS_NS if stays else member.leaves_ns + lag_ns
             refused = sessions and member.number == self._refused
             for number, place, keys in entry.numbered():
-                row = (
-                    {
-                        "subscription": number,
-                        "population": entry.population,
-                        "member": member.number,
-                        "place": place,
-                        "key": keys[0],
-                        "second_key": keys[1] if len(keys) > 1 else None,
-                        "connection": member.connection,
-                        "planned_join_ns": None if initial else self._begin_ns + member.joins_ns,
-                        "subscribe_ns": None if refused else self._begin_ns + join_ns,
-                        "joined_ns": None if refused else self._begin_ns + join_ns + RECEIPT_NS,
-                        "planned_leave_ns": None if stays else self._begin_ns + member.leaves_ns,
-                        "unsubscribe_ns": None if refused else self._begin_ns + leave_ns,
-                        "left_ns": None if refused else self._begin_ns + leave_ns + RECEIPT_NS,
-                    }
-                )
+                row = {
+                    "subscription": number,
+                    "population": entry.population,
+                    "member": member.number,
+                    "place": place,
+                    "key": keys[0],
+                    "second_key": keys[1] if len(keys) > 1 else None,
+                    "connection": member.connection,
+                    "planned_join_ns": None if initial else self._begin_ns + member.joins_ns,
+                    "subscribe_ns": None if refused else self._begin_ns + join_ns,
+                    "joined_ns": None if refused else self._begin_ns + join_ns + RECEIPT_NS,
+                    "planned_leave_ns": None if stays else self._begin_ns + member.leaves_ns,
+                    "unsubscribe_ns": None if refused else self._begin_ns + leave_ns,
+                    "left_ns": None if refused else self._begin_ns + leave_ns + RECEIPT_NS,
+                }
                 self._rows["subscriptions"].append(row)
                 for step in populations[entry.population].subscriptions[place].steps:
                     for key in keys:

@@ -135,7 +135,10 @@ def samples(kept_bytes, minutes=12):
         yield {
             "at_ns": second * SECOND_NS,
             "left": 4 * second,
-            "broker_heap_after_gc_bytes": 50 * 2**20 + 4 * second * kept_bytes + second % 17 * 2**18 + second % 13 * 1000,
+            "broker_heap_after_gc_bytes": 50 * 2**20
+            + 4 * second * kept_bytes
+            + second % 17 * 2**18
+            + second % 13 * 1000,
             "broker_rss_bytes": 10**9,
         }
 

@@ -1,0 +1,92 @@
+"""Subscribers that come and go, on a broker that is wrong about them in one way: exactly the right test fails.
+
+As in test_workload_faults.py all of it is real, and what the broker did is known from its own truth.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import pytest
+
+from tests.conftest import read_json
+from tests.support.sessions import PYTEST, command
+from workloads.limits import Rule
+from workloads.scenario import limits
+
+#: Cells of some 20 s each, and an audit of all of them.
+pytestmark = [pytest.mark.brokers, pytest.mark.slow]
+
+SOUND = "reference"
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A fault: the only test that fails, and for whom; part of the broker's truth; whether it counts each copy.
+
+    Of the copies that a subscription missed or got too many, the broker does not know which may come or may not.
+    """
+
+    rule: Rule
+    scope: str
+    truth: tuple[str, str]
+    exact: bool = True
+
+
+#: A cell has some 25,000 copies, 75 joins of subscriptions and as many leaves, and three sessions.
+FAULTS = {
+    "reference:lose=12007": Planted(limits.SERVED, "shipments", ("messages", "lost")),
+    "reference:duplicate=12007": Planted(limits.DUPLICATES, "shipments", ("messages", "duplicated")),
+    "reference:misroute=12007": Planted(limits.WRONG_KEY, "shipments", ("messages", "misdelivered")),
+    "reference:swap=12007": Planted(limits.ORDER, "shipments", ("messages", "reordered")),
+    "reference:early=2@1500ms": Planted(limits.SERVED, "shipments", ("churn", "missed"), exact=False),
+    "reference:linger=2@2s": Planted(limits.LEFT, "shipments", ("churn", "unwanted"), exact=False),
+    "reference:mute=1500": Planted(limits.RECEIPTS, "shipments", ("churn", "muted")),
+    "reference:refuse=2": Planted(limits.SESSIONS, "sessions", ("churn", "refused")),
+}
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    """All brokers in one session, at a size at which its audit takes seconds."""
+    lengths = ("--warmup-seconds", "2", "--measurement-seconds", "14", "--drain-seconds", "5")
+    brokers = [word for broker in (SOUND, *FAULTS) for word in ("--broker", broker)]
+    words = ("workloads", "-k", "logistics and corrected", "--preset", "smoke", *lengths, *brokers)
+    return command(*PYTEST, *words, results=tmp_path_factory.mktemp("faults") / "results")
+
+
+@pytest.fixture
+def seen(session):
+    """The audit of one broker's cell by verdict, and its truth."""
+
+    def found(broker):
+        (disclosure,) = (
+            each
+            for each in map(read_json, session.run.glob("disclosure*.json"))
+            if each["test_info"]["cell"]["broker"] == broker
+        )
+        name = re.sub(r"[^a-z0-9.-]", "_", broker)
+        truth = read_json(session.run / "brokers" / f"{name}-01" / "truth.json")
+        return [row for row in disclosure["audit"] if row["verdict"] == "fail"], truth
+
+    return found
+
+
+def test_a_sound_broker_fails_no_test(seen):
+    """The control: the same load without a fault."""
+    assert seen(SOUND)[0] == []
+
+
+@pytest.mark.parametrize("broker", FAULTS)
+def test_exactly_the_right_test_fails(seen, broker):
+    """One row, whose number is what the broker's truth says, and which names a subscription, a member or a message."""
+    planted = FAULTS[broker]
+    failed, truth = seen(broker)
+
+    assert [(row["test"], row["scope"].split(",")[0]) for row in failed] == [(planted.rule.name, planted.scope)]
+    part, name = planted.truth
+    assert truth[part][name] > 0
+    assert failed[0]["observed"] == truth[part][name] or not planted.exact
+    assert 0 < failed[0]["observed"] <= truth[part][name]
+    assert re.search(r"(message|member|subscription) \d+", failed[0]["why"])

@@ -119,7 +119,11 @@ class DelayingRelay:
                 here, _ = self._listener.accept()
             except OSError:
                 return
-            there = socket.create_connection(self._target)
+            try:
+                there = socket.create_connection(self._target)
+            except OSError:
+                here.close()
+                continue
             self._open += [here, there]
             for source, sink in ((here, there), (there, here)):
                 source.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

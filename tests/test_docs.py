@@ -22,8 +22,9 @@ from tests.conftest import ROOT
 from tests.support.experiments import EXPERIMENTS
 from tests.support.sessions import command, side_by_side
 from workloads.jms2009ps import __main__ as configuration_command
+from workloads.logistics import __main__ as logistics_command
 from workloads.scenario.execution import Execution
-from workloads.scenario.workload import NO_TEXT, Model
+from workloads.scenario.workload import CaseRequest, Model
 from workloads.specjms2007 import __main__ as workload_command
 from workloads.throughput.presets import PRESETS
 
@@ -43,6 +44,7 @@ PARSERS = {
     "analysis": analysis_command._parser,
     "workloads.specjms2007": workload_command._parser,
     "workloads.jms2009ps": configuration_command._parser,
+    "workloads.logistics": logistics_command._parser,
 }
 
 #: Collects by one command line after the other in one process, as starting one takes longer than what it does here.
@@ -289,7 +291,7 @@ def test_example_of_a_workload(tmp_path):
     """What the load sends is what the audit expects: by message its address, its size and its receivers."""
     workload = imported("workloads/shop/__init__.py", tmp_path).WORKLOAD
     (case,) = workload.cases.values()
-    model = case.model(3, NO_TEXT)
+    model = case.model(CaseRequest(3))
     scenario = model.scenario
     receivers = {number: handler for handler in scenario.handlers for number in handler.addresses}
 

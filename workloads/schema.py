@@ -20,6 +20,9 @@ deliveries, windows and latency there are
 
         sent/             every message, one file per (broker, start, experiment, cell, worker)
         received/         every delivery, likewise
+        subscriptions/    likewise, every subscription of a member of a population, if the scenario has populations
+        sessions/         likewise, every session, if it has a population with sessions
+        setup/            one row per (broker, start, experiment, cell), if the scenario has populations
         periods/          one file per (broker, start, experiment, cell), written last
 
 A *layout* is the cells of a block connected and subscribed on the broker at once, until the last of its rounds; the
@@ -39,7 +42,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 #: Raised when a column, a key or the meaning of one changes; the analysis refuses other versions.
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 #: Offset of the positions of a cell's second part, after its broker was killed, from those of the first.
 PART_POSITIONS = 10**9
@@ -211,7 +214,16 @@ WORKLOAD_SAMPLES = (
     Column("at_ns", ColumnType.INT64, "instant of the reading; counters are cumulative"),
     Column("received", ColumnType.INT64, "messages written in this cell so far"),
     Column("dispatched", ColumnType.INT64, "messages read in this cell so far"),
+    Column("standing", ColumnType.INT64, "subscriptions of members that are confirmed and not being ended"),
+    Column("joined", ColumnType.INT64, "subscriptions of members that were confirmed so far"),
+    Column("left", ColumnType.INT64, "subscriptions of members whose end was confirmed so far"),
     *_SAMPLED,
+    Column(
+        "broker_heap_after_gc_bytes",
+        ColumnType.INT64,
+        "heap in use after the last collection of the broker's JVM; null without a log, and before the first",
+        nullable=True,
+    ),
 )
 
 LATENCY = (
@@ -256,16 +268,23 @@ SENT = (
     Column(
         "settled_ns",
         ColumnType.INT64,
-        "instant at which the broker's receipt of its transaction's COMMIT was read; of a message outside any "
-        "transaction the instant at which it was written; null where that did not happen",
+        "instant at which the broker's receipt of its transaction's COMMIT, or of the message itself, was read; of a "
+        "message with neither the instant at which it was written; null where that did not happen",
         nullable=True,
     ),
     Column("body_bytes", ColumnType.INT32, "of its body"),
+    Column("key", ColumnType.INT32, "by which members of populations hear it; null without", nullable=True),
 )
 
 RECEIVED = (
     *KEYS,
-    Column("handler", ColumnType.INT32, "numbered in plan.json"),
+    Column("handler", ColumnType.INT32, "numbered in plan.json; null for the copy of a member", nullable=True),
+    Column(
+        "subscription",
+        ColumnType.INT32,
+        "of the member, numbered in `subscriptions`; null for the copy of a handler",
+        nullable=True,
+    ),
     Column("arrival", ColumnType.INT64, "index in the order in which the worker read its messages"),
     Column("producer", ColumnType.INT32, "producer of the message, from its stamp"),
     Column("position", ColumnType.INT64, "index of the message among that producer's, from its stamp"),
@@ -282,6 +301,73 @@ RECEIVED = (
     ),
     Column("redelivered", ColumnType.INT32, "1 where the broker marks it as delivered before, else 0"),
     Column("body_bytes", ColumnType.INT32, "of its body, as received"),
+)
+
+SUBSCRIPTIONS = (
+    *KEYS,
+    Column("subscription", ColumnType.INT32, "numbered per cell in the order of workloads.scenario.population"),
+    Column("population", ColumnType.INT32, "number in the scenario"),
+    Column("member", ColumnType.INT64, "number in the population"),
+    Column("place", ColumnType.INT32, "which of the population's subscriptions, from 0"),
+    Column("key", ColumnType.INT32, "whose messages it hears"),
+    Column("second_key", ColumnType.INT32, "another key whose messages it hears; null without", nullable=True),
+    Column("connection", ColumnType.INT32, "index of the shared connection; of a session 0"),
+    Column("planned_join_ns", ColumnType.INT64, "instant planned; null where it joined before the load", nullable=True),
+    Column(
+        "subscribe_ns", ColumnType.INT64, "instant before SUBSCRIBE was written; null if it never was", nullable=True
+    ),
+    Column("joined_ns", ColumnType.INT64, "instant at which its receipt was read; null if it never was", nullable=True),
+    Column("planned_leave_ns", ColumnType.INT64, "instant planned; null where the load ended before it", nullable=True),
+    Column(
+        "unsubscribe_ns",
+        ColumnType.INT64,
+        "instant before UNSUBSCRIBE was written, which ends every subscription after the drain; null if it never was",
+        nullable=True,
+    ),
+    Column("left_ns", ColumnType.INT64, "instant at which its receipt was read; null if it never was", nullable=True),
+)
+
+SESSIONS = (
+    *KEYS,
+    Column("population", ColumnType.INT32, "number in the scenario"),
+    Column("member", ColumnType.INT64, "number in the population"),
+    Column("planned_join_ns", ColumnType.INT64, "instant planned for its join"),
+    Column("connect_ns", ColumnType.INT64, "instant before its connection was opened"),
+    Column(
+        "connected_ns", ColumnType.INT64, "instant at which CONNECTED was read; null if it never was", nullable=True
+    ),
+    Column(
+        "joined_ns",
+        ColumnType.INT64,
+        "instant at which the last receipt of its subscriptions was read; null if one never was",
+        nullable=True,
+    ),
+    Column("planned_leave_ns", ColumnType.INT64, "instant planned; null where the load ended before it", nullable=True),
+    Column(
+        "leave_ns",
+        ColumnType.INT64,
+        "instant before UNSUBSCRIBE and DISCONNECT were written; null if they never were",
+        nullable=True,
+    ),
+    Column(
+        "left_ns", ColumnType.INT64, "instant at which the receipt of DISCONNECT was read; null if not", nullable=True
+    ),
+    Column("orders", ColumnType.INT32, "messages that it sent"),
+)
+
+_MEMORY = "after a full collection of its JVM; null where that is not possible"
+
+SETUP = (
+    *KEYS,
+    Column("begin_ns", ColumnType.INT64, "instant before the first SUBSCRIBE of a member was written"),
+    Column("end_ns", ColumnType.INT64, "instant at which the last of their receipts was read"),
+    Column("subscriptions", ColumnType.INT64, "of members, made in between"),
+    Column("broker_heap_before_bytes", ColumnType.INT64, f"before anything is connected, {_MEMORY}", nullable=True),
+    Column("broker_heap_after_bytes", ColumnType.INT64, f"before the load, {_MEMORY}", nullable=True),
+    Column("broker_heap_left_bytes", ColumnType.INT64, f"when all members have left, {_MEMORY}", nullable=True),
+    Column("broker_rss_before_bytes", ColumnType.INT64, "resident memory of its processes then", nullable=True),
+    Column("broker_rss_after_bytes", ColumnType.INT64, "resident memory of its processes then", nullable=True),
+    Column("broker_rss_left_bytes", ColumnType.INT64, "resident memory of its processes then", nullable=True),
 )
 
 PERIODS = (
@@ -315,6 +401,9 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
 WORKLOAD_TABLES: Mapping[str, tuple[Column, ...]] = {
     "sent": SENT,
     "received": RECEIVED,
+    "subscriptions": SUBSCRIPTIONS,
+    "sessions": SESSIONS,
+    "setup": SETUP,
     "periods": PERIODS,
     "samples": WORKLOAD_SAMPLES,
 }

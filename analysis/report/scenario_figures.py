@@ -8,6 +8,7 @@ from analysis.report.figures import Panel, Picture, PlotPoint, Series
 from analysis.results import Interval
 from analysis.scenario.results import InteractionResult, Second, WorkloadResult
 from workloads.scenario.limits import DELIVERY_TIME, INPUT_RATE
+from workloads.scenario.published_views import ModelFigure
 
 #: Maximum number of points of a line; in longer runs each point is the highest of several seconds.
 MOST_POINTS = 300
@@ -161,6 +162,51 @@ def capacity(results: Sequence[WorkloadResult]) -> Picture | None:
         panels,
         hollow=tuple(f"{entry.key.cell}: {entry.failed[0].rule.name}" for entry in shown if entry.failed),
     )
+
+
+def subscriptions(result: WorkloadResult) -> Picture | None:
+    """Subscriptions of members, joins, leaves and the latency of joins over the run; None without populations."""
+    churn = result.churn
+    if churn is None or not churn.seconds:
+        return None
+    borders = _borders(result, named=False)
+    standing = tuple((float(at.second), float(at.standing)) for at in churn.seconds)
+    changes = tuple(
+        Series(label, line=tuple((float(at.second), float(of(at))) for at in churn.seconds))
+        for label, of in (("joins", lambda at: at.joins), ("leaves", lambda at: at.leaves))
+    )
+    latency = tuple(
+        Series(label, line=tuple((at.begin_s, of(at)) for at in churn.slices))
+        for label, of in (("p50", lambda at: at.p50_ms), ("p90", lambda at: at.p90_ms))
+    )
+    panels = (
+        Panel("subscriptions standing", "s", "subscriptions", (Series("", line=standing),), even=True, borders=borders),
+        Panel("joins and leaves", "s", "per second", changes, even=True, level=True, borders=borders),
+        Panel("latency of joins", "s", "ms", latency, even=True, borders=borders),
+    )
+    return Picture(
+        "subscriptions",
+        "Subscriptions that come and go",
+        "Subscriptions that are confirmed and not being ended; joins and leaves in each second; from SUBSCRIBE to its "
+        f"receipt, of the joins in each {result.slice_s} s. Dotted: start of each period.",
+        f"Lines of subscriptions over time, {max(at.standing for at in churn.seconds):,} at most.",
+        panels if len(churn.slices) > 1 else panels[:2],
+        low=True,
+    )
+
+
+def of_model(found: ModelFigure) -> Picture:
+    """A figure that follows from the model alone."""
+    panel = Panel(
+        "",
+        found.x_label,
+        found.y_label,
+        tuple(Series(label, line=line) for label, line in found.lines),
+        even=True,
+        level=True,
+    )
+    names = ", ".join(label for label, _ in found.lines)
+    return Picture(f"model-{found.name}", found.title, found.caption, f"Lines of the model: {names}.", (panel,))
 
 
 def _against_base(

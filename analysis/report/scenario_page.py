@@ -19,6 +19,7 @@ from analysis.report.sequence_diagram import flow
 from analysis.report.throughput_page import NAME, Figure, figure, slug, template, write_text
 from analysis.results import JSON_SCHEMA, worst
 from analysis.scenario import claims, tables
+from analysis.scenario.churn_tables import churn_tables
 from analysis.scenario.console import VERDICTS
 from analysis.scenario.disclosure import storage, withheld
 from analysis.scenario.results import Recovery, WorkloadResult, disclaimers
@@ -77,6 +78,9 @@ class CaseChapter:
     interactions: tuple[InteractionShown, ...]
     handlers: tuple[Table, ...]
     destinations: Table
+    #: About subscriptions that come and go; none without populations.
+    subscriptions: tuple[Table, ...]
+    subscription_figures: tuple[Figure, ...]
     storage: Table
     diagram: str
     brokers: Table
@@ -94,7 +98,7 @@ def write(results: Sequence[WorkloadResult], output: Path | None = None) -> tupl
     path = output or Path(results[0].path) / NAME
     written = []
     for words, of_kind in zip(_names(kinds), kinds.values(), strict=True):
-        name = path if len(kinds) == 1 else path.with_name(f"{path.stem}-{'-'.join(words)}{path.suffix}")
+        name = path if len(kinds) == 1 else path.with_name(f"{path.stem}-{slug('-'.join(words))}{path.suffix}")
         write_text(name, html(of_kind))
         written.append(name)
     return tuple(written)
@@ -135,12 +139,12 @@ def html(results: Sequence[WorkloadResult]) -> str:
     )
 
 
-def _kinds(results: Sequence[WorkloadResult]) -> dict[tuple[str, str, str], list[WorkloadResult]]:
-    """The results grouped by workload, topology and consumption, in their order."""
+def _kinds(results: Sequence[WorkloadResult]) -> dict[tuple[str, ...], list[WorkloadResult]]:
+    """The results grouped by workload and by what keeps results apart, in their order."""
     return grouped(results, lambda result: (result.workload.name, *tables.kind(result)))
 
 
-def _names(kinds: Iterable[tuple[str, str, str]]) -> list[tuple[str, ...]]:
+def _names(kinds: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """The kinds for display: without the workload if all kinds have the same one."""
     found = list(kinds)
     several = len({workload for workload, *_ in found}) > 1
@@ -181,11 +185,21 @@ def _chapter(anchor: str, result: WorkloadResult) -> CaseChapter:
         interactions=tuple(_interaction(anchor, result, model, number) for number in model.interactions),
         handlers=tuple(tables.handlers(period) for period in result.periods if period.handlers),
         destinations=tables.destinations(result, model),
+        subscriptions=() if result.churn is None else tuple(churn_tables(result.churn, result.workload.flows(model))),
+        subscription_figures=tuple(_subscription_figures(anchor, result, model)),
         storage=tables.storage(storage(result)),
         diagram=diagram(result.manifest, result.plan, result.key.broker),
         brokers=manifest_facts.brokers(_of_broker(result)),
         setup=(*manifest_facts.setup(result.manifest), ("Topology", tuple(_topology(result, model)))),
     )
+
+
+def _subscription_figures(anchor: str, result: WorkloadResult, model: Model) -> Iterator[Figure]:
+    """The subscriptions over time, then the figures of the model."""
+    if picture := scenario_figures.subscriptions(result):
+        yield figure(anchor, picture)
+        for found in result.workload.figures(model):
+            yield figure(anchor, scenario_figures.of_model(found))
 
 
 def _title(result: WorkloadResult) -> Iterator[str]:
@@ -233,7 +247,10 @@ def _topology(result: WorkloadResult, model: Model) -> Iterator[tuple[str, str]]
     kinds = [destination["kind"] for destination in result.plan["destinations"]]
     yield "destinations", f"{kinds.count('queue'):,} queues, {kinds.count('topic'):,} topics"
     yield "subscriptions", f"{sum(len(handler['subscriptions']) for handler in result.plan['handlers']):,}"
-    yield "connections", f"{model.handlers:,} event handlers, {model.connections - model.handlers:,} drivers"
+    populations = result.plan.get("populations", [])
+    drivers = model.connections - model.handlers - sum(population["connections"] for population in populations)
+    shared = "".join(f", {of['connections']:,} {of['label']}" for of in populations)
+    yield "connections", f"{model.handlers:,} event handlers, {drivers:,} drivers{shared}"
     yield "digest of the tables", result.workload.digest()
 
 

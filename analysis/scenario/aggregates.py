@@ -33,6 +33,9 @@ SLICES = 40
 #: Marks instants outside all periods.
 _NO_PERIOD = ""
 
+#: In place of the number of a handler: the members of populations.
+MEMBERS = -1
+
 Rows: TypeAlias = Sequence[Row]
 
 
@@ -76,11 +79,11 @@ class Counts:
     sent: Mapping[tuple[Period | None, int], Row]
     #: Copies received, by (period, address, audience).
     heard: Mapping[tuple[Period | None, int, int], Row]
-    #: Copies received in a period, with delivery times.
+    #: Copies received in a period, with delivery times; `of_members`: those of them that members of populations got.
     overall: Mapping[Period, Row]
     #: The same, by (period, step).
     steps: Mapping[tuple[Period, int], Row]
-    #: The same, by (period, handler).
+    #: The same, by (period, handler); the handler of members is MEMBERS.
     handlers: Mapping[tuple[Period, int], Row]
     #: The same, by (period, destination).
     destinations: Mapping[tuple[Period, int], Row]
@@ -128,7 +131,7 @@ def percentiles_ms(row: Row) -> tuple[float, float, float]:
 
 def counts(spark: SparkSession, ledger: Ledger, data: Frames) -> Mapping[int, Counts]:
     """The aggregates by cell. Raises DataError if a delivery was made to a handler that is not in the plan."""
-    asked = _Query(spark, ledger, exact=_exact(ledger.cells))
+    asked = _Query(spark, ledger, exact=is_exact(ledger.cells))
     tables = {
         "amiss": asked.amiss(data),
         "pace": asked.pace(),
@@ -153,7 +156,8 @@ def counts(spark: SparkSession, ledger: Ledger, data: Frames) -> Mapping[int, Co
     }
 
 
-def _exact(cells: Sequence[CaseRecord]) -> bool:
+def is_exact(cells: Sequence[CaseRecord]) -> bool:
+    """Whether percentiles of these cells are exact."""
     received: dict[str, int] = {cell.key.run: (cell.run.manifest.rows or {}).get("received", 0) for cell in cells}
     return sum(received.values()) <= EXACT_ROWS
 
@@ -221,8 +225,9 @@ def _drivers(rows: Rows) -> Mapping[int, Starts]:
 def _pace(cell: CaseRecord, rows: Rows) -> Mapping[tuple[Period, int], Pace]:
     found: dict[tuple[Period, int], Pace] = {}
     for row in rows:
-        if row["producer"] is not None and row["period"] != _NO_PERIOD:
-            at = Period(row["period"]), cell.steps[cell.producers[row["producer"]].step].interaction
+        producer = None if row["producer"] is None else cell.producer(row["producer"])
+        if producer is not None and row["period"] != _NO_PERIOD:
+            at = Period(row["period"]), cell.steps[producer.step].interaction
             other = found.get(at, Pace(0, 0))
             found[at] = Pace(other.n + row["starts"], other.misses + (row["misses"] or 0))
     return found
@@ -340,7 +345,7 @@ class _Query:
             for number, address in enumerate(cell.plan.addresses)
         ]
         return (
-            self._by_second(self._in_period(self._ledger.heard, "received_ns"), "received_ns")
+            self._by_second(self._in_period(self._received(), "received_ns"), "received_ns")
             .join(frame(self._spark, destinations, "cell_id int, address int, destination int"), ["cell_id", "address"])
             .withColumn("took_ns", F.col("received_ns") - F.col("sent_ns"))
             .withColumn("slice", F.floor(F.col("second") / F.col("slice_s")).cast("int"))
@@ -365,12 +370,24 @@ class _Query:
             )
             .agg(
                 F.sum("heard").alias("copies"),
+                F.sum("of_members").alias("of_members"),
                 F.sum("body_bytes").alias("bytes"),
                 F.min("took_ns").alias("shortest"),
                 *self._times(),
             )
             .collect()
         )
+
+    def _received(self) -> DataFrame:
+        """The copies of event handlers, and those of members of populations, of which `handler` is MEMBERS."""
+        columns = ("cell_id", "address", "step", "sent_ns", "received_ns", "body_bytes")
+        mine = self._ledger.heard.select(*columns, "handler", "heard", F.lit(0).alias("of_members"))
+        if self._ledger.members is None:
+            return mine
+        theirs = self._ledger.members.served.select(
+            *columns, F.lit(MEMBERS).alias("handler"), F.lit(1).alias("heard"), F.lit(1).alias("of_members")
+        )
+        return mine.unionByName(theirs)
 
     def disorder(self) -> Rows:
         """Copies received out of order: after a later message of the same producer and address, by handler."""
@@ -453,30 +470,43 @@ class _Query:
         )
 
     def _in_period(self, table: DataFrame, instant: str) -> DataFrame:
-        found = within(table, self._ledger.periods, instant, "left")
-        return found.withColumn("period", F.coalesce("period", F.lit(_NO_PERIOD)))
+        return in_period(table, self._ledger.periods, instant)
 
     def _by_second(self, table: DataFrame, instant: str) -> DataFrame:
-        """Adds the number of the second, counted from the start of the load."""
-        begins = [
-            (number, min(begin for begin, _ in of_cell.values()), _slice_seconds(of_cell.values()))
-            for number, of_cell in self._ledger.spans.items()
-        ]
-        return table.join(frame(self._spark, begins, "cell_id int, load_ns long, slice_s int"), "cell_id").withColumn(
-            "second", F.floor((F.col(instant) - F.col("load_ns")) / 1_000_000_000).cast("int")
-        )
+        return by_second(self._spark, self._ledger, table, instant)
 
     def _times(self) -> tuple[Column, ...]:
-        """Number, percentiles, maximum and sum of `took_ns`; the sum is a whole number, so that the mean is exact."""
-        ranks = f"array({', '.join(map(str, _RANKS))})"
-        exact = f"percentile(took_ns, {ranks})"
-        function = exact if self._exact else f"percentile_approx(took_ns, {ranks}, {_ACCURACY})"
-        return (
-            F.count("took_ns").alias("n"),
-            F.expr(function).alias("percentiles"),
-            F.max("took_ns").alias("longest"),
-            F.sum("took_ns").alias("total"),
-        )
+        return duration_columns(exact=self._exact)
+
+
+def in_period(table: DataFrame, periods: DataFrame, instant: str) -> DataFrame:
+    """Adds the name of the period that contains the instant; it is empty if no period contains it."""
+    found = within(table, periods, instant, "left")
+    return found.withColumn("period", F.coalesce("period", F.lit(_NO_PERIOD)))
+
+
+def by_second(spark: SparkSession, ledger: Ledger, table: DataFrame, instant: str) -> DataFrame:
+    """Adds the number of the second, counted from the start of the load, and the length of a slice."""
+    begins = [
+        (number, min(begin for begin, _ in of_cell.values()), _slice_seconds(of_cell.values()))
+        for number, of_cell in ledger.spans.items()
+    ]
+    return table.join(frame(spark, begins, "cell_id int, load_ns long, slice_s int"), "cell_id").withColumn(
+        "second", F.floor((F.col(instant) - F.col("load_ns")) / 1_000_000_000).cast("int")
+    )
+
+
+def duration_columns(*, exact: bool) -> tuple[Column, ...]:
+    """Number, percentiles, maximum and sum of `took_ns`; the sum is a whole number, so that the mean is exact."""
+    ranks = f"array({', '.join(map(str, _RANKS))})"
+    percentiles = f"percentile(took_ns, {ranks})"
+    function = percentiles if exact else f"percentile_approx(took_ns, {ranks}, {_ACCURACY})"
+    return (
+        F.count("took_ns").alias("n"),
+        F.expr(function).alias("percentiles"),
+        F.max("took_ns").alias("longest"),
+        F.sum("took_ns").alias("total"),
+    )
 
 
 def _first(condition: str) -> Column:

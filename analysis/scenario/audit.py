@@ -6,7 +6,7 @@ Plain arithmetic; a row states what was observed, whether it is within the limit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil, floor
 from typing import Any, TypeAlias
 
@@ -41,7 +41,7 @@ class InteractionCounts:
     #: Messages sent.
     sent: int
     expected_sent: float
-    #: Messages received.
+    #: Messages received by event handlers.
     received: int
     expected_received: float
     #: Starts that were more than one mean gap late.
@@ -57,6 +57,8 @@ class AuditInput:
     #: The row of each period in the table `periods`.
     periods: Mapping[Period, Mapping[str, Any]]
     seconds: Sequence[Second]
+    #: Starts that failed sessions did not make, by period and interaction; a test of its own counts the sessions.
+    unsent: Mapping[tuple[Period, int], int] = field(default_factory=dict)
 
     def elapsed_s(self, period: Period) -> float:
         row = self.periods[period]
@@ -90,6 +92,7 @@ def flow(material: AuditInput, number: int, period: Period) -> InteractionCounts
     expected = float(interaction.started_per_s) * seconds
     if material.poisson:
         expected = sum(_drawn(material, driver, period) for driver in _drivers(cell, number))
+    expected -= material.unsent.get((period, number), 0)
     row = counts.executions.get((period, number))
     if row is not None and row["started"]:
         each_sent, each_received = row["due"] / row["started"], row["copies"] / row["started"]
@@ -103,7 +106,7 @@ def flow(material: AuditInput, number: int, period: Period) -> InteractionCounts
         expected,
         sum(row["n"] for (at, to), row in counts.sent.items() if at is period and cell.address_steps[to] in mine),
         expected * each_sent,
-        sum(row["n"] for (at, step), row in counts.steps.items() if at is period and step in mine),
+        sum(row["n"] - row["of_members"] for (at, step), row in counts.steps.items() if at is period and step in mine),
         expected * each_received,
         0 if pace is None else pace.misses,
     )
@@ -169,10 +172,12 @@ def _count(
     """The row of a count. Counts are whole numbers, so the limits are rounded outwards to whole numbers.
 
     Drivers are staggered: a period has up to one execution more or less than its share. If the messages of a chain
-    follow each other, an edge of the period may also cut an execution in two.
+    follow each other, an edge of the period may also cut an execution in two. Executions that start together count as
+    one that is so many times as large.
     """
     scope = f"interaction {entry.number}"
     edges = 2 if rule is not limits.INPUT_RATE and len(_steps(material.cell, entry.number)) > 1 else 1
+    edges *= material.cell.model.interactions[entry.number].together
     deviation = observed / expected - 1 if expected else None
     if edges > rule.limit * entry.expected_started:
         rate = float(material.cell.model.interactions[entry.number].started_per_s)
@@ -300,7 +305,7 @@ def _not_started(material: AuditInput) -> _Counted:
     for driver in cell.plan.drivers:
         row, planned = material.counts.drivers.get(driver.number), load_s * driver.rate_per_s
         if row is not None:
-            due = row.last - Execution(cell.steps[driver.step].interaction, driver.sender, 0).id + 1
+            due = row.last - cell.first_execution(driver) + 1
             found[driver.number] = max(0, due - row.n), f"{row.n} of {due} executions recorded"
         elif planned > _SURE_STARTS:
             found[driver.number] = floor(planned), "it started nothing"
@@ -325,7 +330,7 @@ def _at_fault(cell: CaseRecord, words: str, example: Any) -> str:
     if example is None:
         return ""
     step = "" if example["step"] is None else cell.steps[example["step"]].message
-    return f"first {_execution(cell, example['execution'])}: {words.format(step)}"
+    return f"first {execution_text(cell, example['execution'])}: {words.format(step)}"
 
 
 #: The tests of the whole run by a count that must be zero: rule, places with their names, and the counts.
@@ -409,19 +414,20 @@ def _first(cell: CaseRecord, example: Any) -> str:
         return ""
     return (
         f"first message {example['position']} of {sender(cell, example['producer'])}, "
-        f"{_execution(cell, example['execution'])}"
+        f"{execution_text(cell, example['execution'])}"
     )
 
 
 def sender(cell: CaseRecord, producer: int) -> str:
     """A producer for display: its kind, place and message type."""
-    if producer not in cell.producers:
-        return f"producer {producer}"
+    if cell.producer(producer) is None:
+        return cell.name(producer)
     handler = producer < len(cell.plan.handlers)
-    return f"the {'handler' if handler else 'driver'} {cell.name(producer)}"
+    kind = "handler" if handler else "driver" if producer in cell.producers else "session"
+    return f"the {kind} {cell.name(producer)}"
 
 
-def _execution(cell: CaseRecord, number: int) -> str:
+def execution_text(cell: CaseRecord, number: int) -> str:
     """An execution for display: its number, interaction and starting location."""
     try:
         execution = Execution.of(number)

@@ -21,6 +21,7 @@ from analysis.results import Claim, Interval
 from analysis.scenario.results import InteractionResult, PeriodResult, WorkloadResult
 from analysis.table import Table, grouped
 from workloads.scenario.claims import CaseRatio, ComparedQuantity, PublishedClaim
+from workloads.scenario.workload import CaseRequest
 from workloads.status import ClaimVerdict, VerdictKind
 
 #: Smallest number of starts with both cases of a ratio: with two the t quantile is 12.7, and says nothing.
@@ -112,7 +113,7 @@ def _of_unit(unit: Sequence[WorkloadResult]) -> Iterator[Claim]:
 
 def _is_of(result: WorkloadResult, name: str) -> bool:
     """Whether a result is one of the case with this name, which reads no file."""
-    return result.key.cell == result.workload.cases[name].cell(result.base)
+    return result.key.cell == result.workload.cases[name].cell(CaseRequest(result.base))
 
 
 def _judged(

@@ -7,6 +7,7 @@ from textwrap import fill
 
 from analysis.results import worst
 from analysis.scenario import claims, tables
+from analysis.scenario.churn_tables import churn_tables
 from analysis.scenario.disclosure import withheld
 from analysis.scenario.results import ONE_HOST, Warnings, WorkloadResult, disclaimers
 from analysis.table import WIDTH, ascii_text, render_text
@@ -88,6 +89,8 @@ def _measured(result: WorkloadResult) -> Iterator[str]:
         yield from map(render_text, tables.interactions(period))
     if messages := tables.steps(result.periods):
         yield render_text(messages)
+    if result.churn is not None:
+        yield from map(render_text, churn_tables(result.churn, result.workload.flows(result.model)))
 
 
 def _closing(result: WorkloadResult) -> Iterator[str]:

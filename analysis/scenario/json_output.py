@@ -8,7 +8,7 @@ from typing import Any
 
 from analysis.results import Claim, worst
 from analysis.scenario.claims import claims
-from analysis.scenario.results import AuditRow, WorkloadResult, disclaimers
+from analysis.scenario.results import AuditRow, ChurnResult, WorkloadResult, disclaimers
 from workloads.schema import RunKind
 
 #: Version of the objects below; incremented when the meaning of a key changes.
@@ -31,6 +31,7 @@ def summary_json(results: Sequence[WorkloadResult]) -> dict[str, Any]:
             "warnings": asdict(result.warnings),
             "backlog_at_end": dict(result.backlog_by_destination),
             "backlog_at_end_by_address": dict(result.backlog_by_address),
+            **({} if result.churn is None else {"subscriptions": _churn(result.churn)}),
         },
     )
     return {**record, "claims": [_claim(claim) for claim in claims(results)]}
@@ -41,8 +42,50 @@ def _claim(claim: Claim) -> dict[str, Any]:
 
 
 def audit_json(results: Sequence[WorkloadResult]) -> dict[str, Any]:
-    """`audit`: every row of the audit of each cell."""
-    return _record(results, lambda result: {"tests": _tests(result), "rows": [_row(row) for row in result.audit]})
+    """`audit`: every row of the audit of each cell; with populations also the copies by message type and class."""
+    return _record(
+        results,
+        lambda result: {
+            "tests": _tests(result),
+            "rows": [_row(row) for row in result.audit],
+            **({} if result.churn is None else {"copies": [asdict(of) for of in result.churn.copies]}),
+        },
+    )
+
+
+def _churn(churn: ChurnResult) -> dict[str, Any]:
+    """What came and went, except for the seconds."""
+    return {
+        "populations": [asdict(of) for of in churn.populations],
+        "sessions": [asdict(of) for of in churn.sessions],
+        "copies": [asdict(of) for of in churn.copies],
+        "ranks": [asdict(of) for of in churn.ranks],
+        "setup": None if churn.setup is None else asdict(churn.setup),
+        "memory": asdict(churn.memory),
+        "flows": [
+            {
+                "driver": of.published.name,
+                "parties": of.published.parties,
+                **{
+                    name: {"model": float(getattr(of.published, model)), "measured": getattr(of, name)}
+                    for name, model in _FLOW_VALUES.items()
+                },
+                "leaves": of.leaves,
+            }
+            for of in churn.flows
+        ],
+    }
+
+
+#: Fields of `FlowResult` and of the row that they are measured for.
+_FLOW_VALUES = {
+    "sent": "published",
+    "subscriptions": "subscriptions",
+    "publishers": "publishers",
+    "joins": "joins",
+    "publisher_joins": "publisher_joins",
+    "factor": "factor",
+}
 
 
 def _record(results: Sequence[WorkloadResult], more: Any) -> dict[str, Any]:

@@ -21,7 +21,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 from analysis.errors import DataError
 from analysis.run_directory import STRANGER, Frames, refuse_strangers
 from analysis.scenario import execution_ids, expected
-from analysis.scenario.reader import CaseRecord, DriverRecord
+from analysis.scenario.copy_classes import INSTANTS, MemberCopies, member_copies
+from analysis.scenario.reader import CaseRecord, DriverRecord, SessionRecord
 from workloads.scenario.execution import NUMBER_BITS, Execution
 from workloads.scenario.periods import Period
 from workloads.schema import PART_POSITIONS
@@ -60,6 +61,10 @@ class Ledger:
     periods: DataFrame
     #: Begin and end of each period in ns, by cell.
     spans: Mapping[int, Mapping[Period, tuple[int, int]]]
+    #: Every message that was written, in doubt or not.
+    written: DataFrame
+    #: The copies of members of populations, which no other frame has; None if no cell has populations.
+    members: MemberCopies | None
 
 
 _ARROW = {
@@ -110,11 +115,15 @@ def _ledger(
     spans: Mapping[int, Mapping[Period, tuple[int, int]]],
     keep: Keep,
 ) -> Ledger:
-    written = keep(_written(spark, data.tables["sent"], cells))
+    written = keep(_written(spark, data.tables["sent"], cells, spans))
     settled, most = _check_written(written, data.tables["sent"], cells)
-    copies = keep(_copies(spark, data.tables["received"], written, cells))
+    received, members = data.tables["received"], None
+    if any(cell.plan.populations for cell in cells):
+        members = _members(spark, data, written, cells, keep)
+        received = received.where("subscription is null")
+    copies = keep(_copies(spark, received, written, cells))
     heard = keep(_heard(copies, [cell.number for cell in cells if cell.plan.killed]))
-    counted, unsettled = (written, None) if settled else _counted(written, heard, keep)
+    counted, unsettled = (written, None) if settled else _counted(written, heard, members, keep)
     starts = counted.where("is_driver")
     apart = keep(
         starts.select(*EXECUTION)
@@ -124,7 +133,30 @@ def _ledger(
     executions = keep(_executions(_expected(spark, apart, cells, most), counted, copies, heard))
     rows = [(cell, str(period), *span) for cell, of_cell in spans.items() for period, span in of_cell.items()]
     periods = frame(spark, rows, "cell_id int, period string, begin_ns long, end_ns long")
-    return Ledger(cells, counted, unsettled, starts, copies, heard, executions, periods, spans)
+    return Ledger(cells, counted, unsettled, starts, copies, heard, executions, periods, spans, written, members)
+
+
+def _members(
+    spark: SparkSession, data: Frames, written: DataFrame, cells: Sequence[CaseRecord], keep: Keep
+) -> MemberCopies:
+    heard = [
+        (cell.number, number, place, step)
+        for cell in cells
+        for number, population in enumerate(cell.populations)
+        for place, subscription in enumerate(population.subscriptions)
+        for step in subscription.steps
+    ]
+    return member_copies(
+        written,
+        data.tables["received"].where("subscription is not null"),
+        keep(
+            data.tables["subscriptions"].select(
+                "cell_id", "subscription", "population", "place", "key", "second_key", *INSTANTS
+            )
+        ),
+        frame(spark, heard, "cell_id int, population int, place int, step int"),
+        keep,
+    )
 
 
 def within(table: DataFrame, periods: DataFrame, instant: str, how: str = "inner") -> DataFrame:
@@ -138,20 +170,31 @@ def within(table: DataFrame, periods: DataFrame, instant: str, how: str = "inner
     ).drop("of_cell", "begin_ns", "end_ns")
 
 
-def _written(spark: SparkSession, sent: DataFrame, cells: Sequence[CaseRecord]) -> DataFrame:
-    """All rows of `sent` with the sender's place; the rows of a driver also have its interaction and mean gap."""
-    drivers = {(cell.number, driver.number): driver for cell in cells for driver in cell.plan.drivers}
+def _written(
+    spark: SparkSession,
+    sent: DataFrame,
+    cells: Sequence[CaseRecord],
+    spans: Mapping[int, Mapping[Period, tuple[int, int]]],
+) -> DataFrame:
+    """All rows of `sent` with the sender's place; the rows of a driver also have its interaction and mean gap.
+
+    A session is a driver, too.
+    """
+    lengths_ns = {
+        number: max(end for _, end in of_cell.values()) - min(begin for begin, _ in of_cell.values())
+        for number, of_cell in spans.items()
+    }
     producers = [
         (
             cell.number,
-            number,
+            producer.number,
             producer.sender,
-            (cell.number, number) in drivers,
+            isinstance(producer, DriverRecord),
             cell.steps[producer.step].interaction,
-            1e9 / drivers[cell.number, number].rate_per_s if (cell.number, number) in drivers else None,
+            1e9 / producer.rate_per_s if isinstance(producer, DriverRecord) else None,
         )
         for cell in cells
-        for number, producer in cell.producers.items()
+        for producer in (*cell.producers.values(), *cell.sessions(lengths_ns[cell.number]))
     ]
     places = frame(
         spark,
@@ -164,7 +207,9 @@ def _written(spark: SparkSession, sent: DataFrame, cells: Sequence[CaseRecord]) 
         for number, (address, step) in enumerate(zip(cell.plan.addresses, cell.address_steps, strict=True))
     ]
     return (
-        sent.select(*MESSAGE, "execution", "step", "address", "planned_ns", "sent_ns", "settled_ns", "body_bytes")
+        sent.select(
+            *(*MESSAGE, "execution", "step", "address", "planned_ns", "sent_ns", "settled_ns", "body_bytes", "key")
+        )
         .join(places, ["cell_id", "producer"], "left")
         .join(
             frame(spark, addresses, "cell_id int, address int, copies int, kept boolean"),
@@ -213,16 +258,19 @@ def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[CaseReco
                 f"{where}: {row['messages']} messages have positions {row['first']} to {row['last']}, expected 0, 1, "
                 "2, ... without a gap; the record of sent messages is incomplete: measure again"
             )
-        producer = numbers[row["cell_id"]].producers[row["producer"]]
+        cell = numbers[row["cell_id"]]
+        producer = cell.producer(row["producer"])
         if isinstance(producer, DriverRecord):
-            interaction = numbers[row["cell_id"]].steps[producer.step].interaction
-            number = row["highest"] - Execution(interaction, producer.sender, 0).id
-            if row["planned"] != row["messages"] or row["highest"] - row["lowest"] > number or number >> NUMBER_BITS:
+            begun = Execution.of(cell.first_execution(producer))
+            number = row["highest"] - Execution(begun.interaction, begun.origin, 0).id
+            beyond = isinstance(producer, SessionRecord) and row["highest"] > producer.last_execution
+            if row["planned"] != row["messages"] or row["lowest"] < begun.id or beyond or number >> NUMBER_BITS:
                 raise DataError(
                     f"{where}: starts without a planned instant, or executions of another driver; the record is "
                     "incomplete: measure again"
                 )
-            most[row["cell_id"]][interaction, producer.sender] = number
+            place = begun.interaction, begun.origin
+            most[row["cell_id"]][place] = max(number, most[row["cell_id"]].get(place, 0))
     return all(row["settled"] == row["messages"] for row in rows), most
 
 
@@ -311,9 +359,17 @@ def _heard(copies: DataFrame, killed: Sequence[int]) -> DataFrame:
     )
 
 
-def _counted(written: DataFrame, heard: DataFrame, keep: Keep) -> tuple[DataFrame, DataFrame]:
-    """The messages that count as sent, and those in doubt with the number of audiences that got a copy."""
-    audiences = heard.groupBy(*MESSAGE).agg(F.sum("heard").alias("got"))
+def _counted(
+    written: DataFrame, heard: DataFrame, members: MemberCopies | None, keep: Keep
+) -> tuple[DataFrame, DataFrame]:
+    """The messages that count as sent, and those in doubt with the number of audiences that got a copy.
+
+    Each member that got one is an audience.
+    """
+    got = heard.select(*MESSAGE, "heard")
+    if members is not None:
+        got = got.unionByName(members.served.select(*MESSAGE, F.lit(1).alias("heard")))
+    audiences = got.groupBy(*MESSAGE).agg(F.sum("heard").alias("got"))
     unsettled = keep(
         written.where(F.col("settled_ns").isNull())
         .join(audiences, list(MESSAGE), "left")

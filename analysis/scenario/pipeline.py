@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from analysis.errors import DataError
 from analysis.results import Finding, reasons, verdict
-from analysis.run_directory import certificates, frames, reading
+from analysis.run_directory import Frames, certificates, frames, reading
 from analysis.scenario import audit, deviations, recovery, timeline
 from analysis.scenario.aggregates import Counts, counts, instants, percentiles_ms, times
 from analysis.scenario.audit import AuditInput, InteractionCounts
+from analysis.scenario.churn_audit import ChurnInput, churn_audit, copy_counts
+from analysis.scenario.churn_counts import ChurnCounts, churn_counts
+from analysis.scenario.churn_measures import churn_findings, churn_result, population_results
+from analysis.scenario.membership import Longs, MemberRows, SessionFaults, arrays, failed_sessions, member_rows
 from analysis.scenario.message_join import ledger
 from analysis.scenario.reader import CaseRecord, HandlerRecord, ScenarioRecord, cells, comparable, open_runs, warnings
 from analysis.scenario.results import (
+    ChurnResult,
     DestinationResult,
     HandlerResult,
     InteractionResult,
@@ -29,7 +38,12 @@ from analysis.scenario.results import (
     WorkloadResult,
 )
 from analysis.spark import session
+from workloads.scenario.execution import Execution
 from workloads.scenario.periods import Period
+
+
+#: The tables of members, by name.
+MemberTables: TypeAlias = Mapping[str, pa.Table]
 
 
 def analysed(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[WorkloadResult, ...]:
@@ -60,7 +74,61 @@ def _analysed(spark: SparkSession, runs: Sequence[ScenarioRecord]) -> tuple[Work
         }
         with ledger(spark, data, found, spans) as joined:
             counted, kept = counts(spark, joined, data), recovery.promises(spark, joined)
-            return tuple(_result(cell, counted[cell.number], kept, periods[cell.number]) for cell in found)
+            churned = churn_counts(spark, joined)
+            tables = _member_tables(data, churned)
+            return tuple(
+                _result(
+                    cell,
+                    counted[cell.number],
+                    kept,
+                    periods[cell.number],
+                    _member_record(cell, churned[cell.number], tables, periods[cell.number])
+                    if cell.number in churned
+                    else None,
+                )
+                for cell in found
+            )
+
+
+def _member_tables(data: Frames, churned: Mapping[int, ChurnCounts]) -> MemberTables:
+    """The small tables of the cells with populations."""
+    if not churned:
+        return {}
+    return {name: data.tables[name].toArrow() for name in ("subscriptions", "sessions", "setup")}
+
+
+@dataclass(frozen=True, slots=True)
+class _MemberRecord:
+    """What the tables of members have of a cell."""
+
+    counts: ChurnCounts
+    rows: MemberRows
+    sessions: Mapping[str, Longs]
+    failed_sessions: Mapping[int, SessionFaults]
+    setup: Mapping[str, Any] | None
+
+
+def _member_record(
+    cell: CaseRecord, counted: ChurnCounts, tables: MemberTables, periods: Mapping[Period, Mapping[str, Any]]
+) -> _MemberRecord:
+    mine = {name: table.filter(pc.equal(table["cell_id"], cell.number)) for name, table in tables.items()}
+    setup = mine["setup"].to_pylist()
+    loaded = [row for period, row in periods.items() if period is not Period.DRAIN]
+    load_ns = min(row["begin_ns"] for row in loaded), max(row["end_ns"] for row in loaded)
+    rows = member_rows(cell.populations, arrays(mine["subscriptions"]), load_ns, str(cell.key))
+    sessions = arrays(mine["sessions"])
+    return _MemberRecord(counted, rows, sessions, failed_sessions(rows, sessions), setup[0] if setup else None)
+
+
+def _unsent(of: _MemberRecord, periods: Mapping[Period, Mapping[str, Any]]) -> Mapping[tuple[Period, int], int]:
+    """The starts that failed sessions did not make, by period and interaction."""
+    return Counter(
+        (period, Execution.of(execution).interaction)
+        for found in of.failed_sessions.values()
+        for planned_ns, execution in found.unsent
+        for period, row in periods.items()
+        if row["begin_ns"] <= planned_ns < row["end_ns"]
+    )
 
 
 def _check_periods(cell: CaseRecord, periods: Mapping[Period, Any]) -> None:
@@ -73,14 +141,20 @@ def _check_periods(cell: CaseRecord, periods: Mapping[Period, Any]) -> None:
 
 
 def _result(
-    cell: CaseRecord, counted: Counts, kept: recovery.Promises, periods: Mapping[Period, Mapping[str, Any]]
+    cell: CaseRecord,
+    counted: Counts,
+    kept: recovery.Promises,
+    periods: Mapping[Period, Mapping[str, Any]],
+    of_members: _MemberRecord | None,
 ) -> WorkloadResult:
     load_ns = min(row["begin_ns"] for row in periods.values())
     cores = timeline.cpu(counted.samples, load_ns)
     whole = [row for row in counted.seconds_heard if row["step"] is None]
     sent = timeline.together(counted.seconds_sent)
-    seconds = timeline.seconds(sent, whole, cores)
-    material = AuditInput(cell, counted, periods, seconds)
+    churned = None if of_members is None else of_members.counts
+    seconds = timeline.seconds(sent, whole, cores, () if churned is None else churned.waiting)
+    unsent = {} if of_members is None else _unsent(of_members, periods)
+    material = AuditInput(cell, counted, periods, seconds, unsent)
     flows = {
         (period, number): audit.flow(material, number, period)
         for period in material.measured
@@ -92,12 +166,28 @@ def _result(
     if material.killed:
         killed, more = recovery.recovered(material, kept)
         rows = (*rows, *more)
-    in_flight = timeline.backlog_by_address(cell, counted)
+    churn: ChurnResult | None = None
+    remarks: list[Finding] = []
+    if of_members is not None:
+        members = ChurnInput(
+            material,
+            of_members.counts,
+            of_members.rows,
+            of_members.sessions,
+            of_members.failed_sessions,
+            of_members.setup,
+        )
+        populations, copies = population_results(members), copy_counts(members)
+        rows = (*rows, *churn_audit(members, populations, copies))
+        churn = churn_result(members, populations, copies)
+        remarks += churn_findings(members, churn.memory)
+    in_flight = timeline.backlog_by_address(cell, counted, churned)
     backlog = {cell.plan.addresses[address].label: number for address, number in in_flight.items()}
     findings: list[Finding] = [
         *cell.run.findings,
         *certificates(cell.run),
         *deviations.findings(material, rows, measured, backlog, killed),
+        *remarks,
     ]
     findings = [finding for finding in findings if finding.broker in {None, cell.key.broker}]
     return WorkloadResult(
@@ -129,6 +219,7 @@ def _result(
         ),
         store=deviations.store(material),
         not_applicable=cell.run.not_applicable,
+        churn=churn,
         warnings=warnings(cell.run, cell.key),
     )
 

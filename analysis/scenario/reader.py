@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from workloads.capabilities import Transactions
 from workloads.errors import WorkloadError
 from workloads.messaging import DestinationKind
 from workloads.registry import WORKLOADS
+from workloads.scenario.execution import Execution
 from workloads.scenario.model import Consumption
+from workloads.scenario.population import Population
 from workloads.scenario.workload import AddressKey, Model, StepSpec, Workload
 from workloads.schema import LOAD, RunKind
 
@@ -89,6 +92,27 @@ class DriverRecord(ProducerRecord):
 
 
 @dataclass(frozen=True, slots=True)
+class SessionRecord(DriverRecord):
+    """A session, which starts executions as a driver does; known from the law of its population."""
+
+    #: Ids of its first and last execution.
+    first_execution: int
+    last_execution: int
+
+
+@dataclass(frozen=True, slots=True)
+class PopulationRecord:
+    """A population of a plan; see `workloads.scenario.population.Population`."""
+
+    label: str
+    #: Those that its members share; of sessions about how many are open at once.
+    connections: int
+    #: Number of the members that join before the load.
+    initial: int
+    sessions: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ScenarioPlan(PlanRecord):
     """An entry of plan.json of a business workload, as `workloads.scenario.plan_json.plan_entry` writes it."""
 
@@ -111,6 +135,7 @@ class ScenarioPlan(PlanRecord):
     addresses: tuple[AddressRecord, ...]
     handlers: tuple[HandlerRecord, ...]
     drivers: tuple[DriverRecord, ...]
+    populations: tuple[PopulationRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +186,54 @@ class CaseRecord:
         return {producer.number: producer for producer in (*self.plan.handlers, *self.plan.drivers)}
 
     @cached_property
+    def populations(self) -> tuple[Population, ...]:
+        """The populations, by number."""
+        return self.model.scenario.populations if self.plan.populations else ()
+
+    @cached_property
+    def _first_executions(self) -> Mapping[int, int]:
+        """Those of the drivers of a scenario with populations, whose first executions began before the load."""
+        drivers = self.model.scenario.drivers if self.plan.populations else ()
+        return {driver.number: driver.first_execution for driver in drivers}
+
+    def first_execution(self, driver: DriverRecord) -> int:
+        """The id of the first execution of a driver or session."""
+        if isinstance(driver, SessionRecord):
+            return driver.first_execution
+        started = Execution(self.steps[driver.step].interaction, driver.sender, 0).id
+        return self._first_executions.get(driver.number, started)
+
+    def sessions(self, until_ns: int) -> Iterator[SessionRecord]:
+        """The sessions that are planned to begin until then, from the begin of the load on."""
+        for population in self.populations:
+            if population.sessions:
+                for number in count():
+                    if population.law.member(number).joins_ns >= until_ns:
+                        break
+                    yield self._session(population, number)
+
+    def producer(self, number: int) -> ProducerRecord | None:
+        """A handler, driver or session; None if there is none with this number."""
+        if number in self.producers or not any(population.sessions for population in self.populations):
+            return self.producers.get(number)
+        population = next(population for population in self.populations if population.sessions)
+        return self._session(population, number - self.model.scenario.first_session)
+
+    def _session(self, population: Population, member: int) -> SessionRecord:
+        orders = population.law.orders(member)
+        first, last = orders[0], orders[-1]
+        span_s = max(last.planned_ns - first.planned_ns, 1) / 1e9
+        return SessionRecord(
+            number=self.model.scenario.first_session + member,
+            place=f"{population.label} {member}",
+            sender=first.sender,
+            step=0 if population.outgoing is None else population.outgoing.step,
+            rate_per_s=max(len(orders) - 1, 1) / span_s,
+            first_execution=first.execution,
+            last_execution=last.execution,
+        )
+
+    @cached_property
     def audiences(self) -> Mapping[tuple[int, int], int]:
         """(address, handler) -> the group that gets one copy, identified by the first of its handlers."""
         return {
@@ -171,9 +244,12 @@ class CaseRecord:
         }
 
     def name(self, number: int) -> str:
-        """A producer for display, such as "SM1 orderConf": its place and the message that it consumes or starts."""
-        producer = self.producers[number]
-        return f"{producer.place} {self.plan.steps[producer.step]}"
+        """A producer for display, such as "SM1 orderConf": its place and the message that it consumes or starts.
+
+        An unknown one has its number only.
+        """
+        producer = self.producer(number)
+        return f"producer {number}" if producer is None else f"{producer.place} {self.plan.steps[producer.step]}"
 
     def audience_name(self, number: int, audience: int) -> str:
         """An audience for display: "SM1 orderConf", or "SP1 callForOffers of PF3" if the party is not the place.
@@ -221,7 +297,8 @@ def warnings(run: ScenarioRecord, key: CellKey) -> Warnings:
 
 
 def comparable(runs: Sequence[ScenarioRecord]) -> None:
-    """Raises DataError if the runs must not be compared: if they differ in workload, topology or consumption.
+    """Raises DataError if the runs must not be compared: if they differ in workload, topology or consumption, or in a
+    quantity that keeps the results of the workload apart.
 
     Source: run rules, sections 1.6 and 2.3.
     """
@@ -230,10 +307,21 @@ def comparable(runs: Sequence[ScenarioRecord]) -> None:
         ("topology", "topologies", "their results are not comparable (sections 1.6 and 2.3)"),
         ("consumption", "consumptions", "strict acknowledgement has costs that relaxed acknowledgement does not have"),
     ):
-        values = dict(_values(runs, key))
-        if len(values) > 1:
-            places = "; ".join(f"{value}: {place}" for value, place in values.items())
-            raise DataError(f"different {what} are never put side by side: {why}; {places}: name runs of one of them")
+        _check_alike(what, why, dict(_values(runs, key)))
+    apart: dict[str, dict[str, str]] = {}
+    for run in runs:
+        for cell in run.cells:
+            model = run.models[cell.experiment, cell.cell]
+            for name, value in WORKLOADS[run.plan(cell).workload].apart(model).items():
+                apart.setdefault(name, {})[value] = f"{run.name}, {cell.cell}"
+    for name, values in apart.items():
+        _check_alike(f"values of {name}", "they are different loads", values)
+
+
+def _check_alike(what: str, why: str, values: Mapping[str, str]) -> None:
+    if len(values) > 1:
+        places = "; ".join(f"{value}: {place}" for value, place in values.items())
+        raise DataError(f"different {what} are never put side by side: {why}; {places}: name runs of one of them")
 
 
 def _values(runs: Sequence[ScenarioRecord], key: str) -> Iterator[tuple[str, str]]:
@@ -263,7 +351,8 @@ def _model(plan: ScenarioPlan, place: str) -> Model:
     steps = tuple(step.message for step in model.steps)
     labels = [f"{model.party(address)} {steps[address.step]}" for address in model.addresses]
     numbers = [producer.number for producer in (*plan.handlers, *plan.drivers)]
-    if written != (steps, labels, model.handlers) or numbers != list(range(model.connections)):
+    shared = sum(population.connections for population in plan.populations)
+    if written != (steps, labels, model.handlers) or numbers != list(range(model.connections - shared)):
         raise DataError(
             f"{place}: steps, addresses, handlers or drivers are not those of its topology; the run directory was "
             "changed after it was written, or another version of the suite measured it: measure again"

@@ -8,12 +8,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from analysis.results import CellKey, Finding, NotApplicable
+from analysis.results import CellKey, Finding, Interval, NotApplicable
 from analysis.scenario.one_host import on_one_host
 from workloads.limits import Rule
 from workloads.registry import WORKLOADS
 from workloads.scenario import deviations
 from workloads.scenario.periods import Period
+from workloads.scenario.published_views import PublishedFlow
 from workloads.scenario.workload import Model, Workload
 from workloads.schema import Severity
 from workloads.status import VerdictKind
@@ -215,6 +216,178 @@ class Recovery:
 
 
 @dataclass(frozen=True, slots=True)
+class PopulationResult:
+    """The subscriptions of a population in one period; a planned number is that of its law."""
+
+    #: Number of the population in the scenario.
+    number: int
+    label: str
+    period: Period
+    #: Joins that were begun, and those planned.
+    joins: int
+    planned_joins: int
+    #: Leaves that were begun, and those planned.
+    leaves: int
+    planned_leaves: int
+    #: Joins and leaves that were due, and those of them that were later than one mean gap, or never begun.
+    due: int
+    late: int
+    #: Time average of the subscriptions from the receipt of SUBSCRIBE to the writing of UNSUBSCRIBE, and that planned.
+    standing: float
+    planned_standing: float
+    #: From the writing of SUBSCRIBE to its receipt.
+    join: DeliveryTimes
+    #: From the planned instant to the receipt, with the lateness of the load generator.
+    join_planned: DeliveryTimes
+    #: When a join took effect lies between these two, from the writing of SUBSCRIBE on: the last message that the
+    #: subscription did not get, as far as there is one, and the receipt of the SEND of the first that it got.
+    effect_after: DeliveryTimes
+    effect_before: DeliveryTimes
+    #: From the writing of UNSUBSCRIBE to its receipt.
+    leave: DeliveryTimes
+
+
+@dataclass(frozen=True, slots=True)
+class SessionResult:
+    """The sessions of a population over the whole run."""
+
+    label: str
+    #: Sessions that should have begun.
+    planned: int
+    #: Those that did not connect, subscribe, or send what was planned.
+    failed: int
+    #: From the opening of a connection to CONNECTED.
+    connect: DeliveryTimes
+    #: From the opening of a connection to the receipt of SUBSCRIBE.
+    join: DeliveryTimes
+    #: From UNSUBSCRIBE to the receipt of DISCONNECT.
+    leave: DeliveryTimes
+
+
+@dataclass(frozen=True, slots=True)
+class CopyCounts:
+    """Copies of a message type over the whole run, by what its subscriptions had to get.
+
+    The copies of event handlers are included: their subscriptions stand all the time.
+    """
+
+    #: Name of the message type.
+    message: str
+    sent: int
+    #: Copies that had to come, and those of them that came.
+    must: int
+    must_received: int
+    #: Copies that could come, and those of them that came.
+    may: int
+    may_received: int
+    #: Copies that came and must not have come.
+    must_not: int
+    #: Of those that could come: received after the receipt of UNSUBSCRIBE.
+    behind: int
+    #: Of those that could come: received while that receipt was awaited.
+    closing: int
+
+
+@dataclass(frozen=True, slots=True)
+class RankTimes:
+    """Delivery times of the copies that have the same place among the copies of their message, in a period."""
+
+    #: Name of the message type.
+    message: str
+    period: Period
+    #: The place: first, last, or between.
+    place: str
+    delivery: DeliveryTimes
+
+
+@dataclass(frozen=True, slots=True)
+class SetupResult:
+    """The subscribing of the initial members, before the load."""
+
+    seconds: float
+    subscriptions: int
+    #: Subscriptions per second.
+    per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionMemory:
+    """The broker's memory for subscriptions; None where it is not known."""
+
+    #: What was measured.
+    source: str
+    #: Of a subscription: the growth in the set-up, per subscription.
+    bytes_per_subscription: float | None
+    #: Subscriptions that left, in the measured periods and up to the end of the run.
+    departed: int
+    #: What a departed subscription leaves behind: slope of the lower envelope over the departures of the measured
+    #: periods.
+    bytes_per_departed: Interval | None
+    #: The growth from before the set-up to when all have left, per departed subscription.
+    left_per_departed: float | None
+    #: Why the slope is not judged; empty if it is.
+    not_judged: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlowResult:
+    """A row of the published table of flows: measured values beside those of the model."""
+
+    #: Of the model.
+    published: PublishedFlow
+    #: In the same units.
+    sent: float
+    subscriptions: float
+    publishers: float
+    joins: float
+    leaves: float
+    publisher_joins: float
+    #: Copies per message; None if nothing was sent.
+    factor: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChurnSecond:
+    """One second of the subscriptions of members."""
+
+    #: Number of the second, from the start of the load.
+    second: int
+    #: Subscriptions at its end.
+    standing: int
+    joins: int
+    leaves: int
+
+
+@dataclass(frozen=True, slots=True)
+class JoinSlice:
+    """The latency of joins in one slice of the run."""
+
+    #: Start of the slice, in seconds from the start of the load.
+    begin_s: float
+    joins: int
+    p50_ms: float
+    p90_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChurnResult:
+    """What came and went in a cell with populations."""
+
+    #: By period and population.
+    populations: tuple[PopulationResult, ...]
+    sessions: tuple[SessionResult, ...]
+    copies: tuple[CopyCounts, ...]
+    ranks: tuple[RankTimes, ...]
+    #: None if it was not recorded.
+    setup: SetupResult | None
+    memory: SubscriptionMemory
+    #: The measurement beside the published table; none if the workload has none.
+    flows: tuple[FlowResult, ...]
+    seconds: tuple[ChurnSecond, ...]
+    slices: tuple[JoinSlice, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Second:
     """One second of the run, as plotted in the figures."""
 
@@ -335,6 +508,8 @@ class WorkloadResult:
     store: str = ""
     #: Cells of this run that a broker does not support.
     not_applicable: tuple[NotApplicable, ...] = ()
+    #: Subscriptions that come and go; None in a workload without populations.
+    churn: ChurnResult | None = None
     #: Warnings of the broker start; they may stem from any cell of that start.
     warnings: Warnings = Warnings(logged=False)
 

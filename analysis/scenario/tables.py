@@ -138,9 +138,17 @@ def _measure(rule: Rule, value: float, sign: str = "") -> str:
     return f"{value:{sign}.1%}" if rule in _SHARES else f"{number(value)}{_UNITS.get(rule, '')}"
 
 
-_RELATIVE = (limits.INPUT_RATE, limits.SENT, limits.RECEIVED, limits.LEVEL)
-_SHARES = (*_RELATIVE, limits.PACING, limits.BACKLOG)
-_UNITS = {limits.DELIVERY_TIME: " ms", limits.CLOCK: " ms", limits.RECOVERY: " s"}
+_RELATIVE = (
+    limits.INPUT_RATE,
+    limits.SENT,
+    limits.RECEIVED,
+    limits.LEVEL,
+    limits.JOINS,
+    limits.LEAVES,
+    limits.STANDING,
+)
+_SHARES = (*_RELATIVE, limits.PACING, limits.CHURN_PACING, limits.BACKLOG)
+_UNITS = {limits.DELIVERY_TIME: " ms", limits.JOIN_TIME: " ms", limits.CLOCK: " ms", limits.RECOVERY: " s"}
 
 
 def section(rule: Rule, rules: str) -> str:
@@ -191,7 +199,8 @@ def periods(result: WorkloadResult) -> Table:
     )
 
 
-_TIMES = (TableColumn("p50", "ms"), TableColumn("p90", "ms"), TableColumn("p99", "ms"), TableColumn("longest", "ms"))
+#: The columns of `times`.
+TIMES = (TableColumn("p50", "ms"), TableColumn("p90", "ms"), TableColumn("p99", "ms"), TableColumn("longest", "ms"))
 
 
 def interactions(period: PeriodResult) -> Iterator[Table]:
@@ -219,7 +228,7 @@ def interactions(period: PeriodResult) -> Iterator[Table]:
         TableColumn("started"),
         TableColumn("completed"),
         TableColumn("share"),
-        *(TableColumn(f"end to end, {column.title}", column.unit) for column in _TIMES),
+        *(TableColumn(f"end to end, {column.title}", column.unit) for column in TIMES),
     )
     yield Table(
         f"Chains, {period.period}: from the sending of the first message to the receipt of the last; a chain counts in "
@@ -269,7 +278,7 @@ def steps(periods: Sequence[PeriodResult], interaction: int | None = None) -> Ta
         TableColumn("sent"),
         TableColumn("received"),
         TableColumn("received", "KB"),
-        *_TIMES,
+        *TIMES,
         TableColumn("slowest handler, p90", "ms"),
     )
     found = [
@@ -308,7 +317,7 @@ def handlers(period: PeriodResult) -> Table:
         TableColumn("event handler", number=False),
         TableColumn("message", number=False),
         TableColumn("received"),
-        *_TIMES,
+        *TIMES,
     )
     cut = f": the slowest {MOST} of {len(ordered):,}; the disclosure has all" if len(ordered) > MOST else ""
     return Table(
@@ -343,7 +352,7 @@ def destinations(result: WorkloadResult, model: Model) -> Table:
         TableColumn("rejecting", "per s"),
         TableColumn("received"),
         TableColumn("mean", "ms"),
-        *_TIMES,
+        *TIMES,
     )
     planned = planned_destinations(result, model)
     of_period = () if result.measured is None else result.measured.destinations
@@ -383,7 +392,7 @@ def _destination(planned: PlannedDestination, measured: DestinationResult | None
 def _received(delivery: DeliveryTimes | None) -> tuple[str, ...]:
     """The number of copies, the mean and the percentiles."""
     if delivery is None:
-        return (NOTHING,) * (2 + len(_TIMES))
+        return (NOTHING,) * (2 + len(TIMES))
     return f"{delivery.count:,}", number(delivery.mean_ms), *times(delivery)
 
 
@@ -408,7 +417,7 @@ def configurations(results: Sequence[WorkloadResult]) -> Iterator[Table]:
         TableColumn("verdict", number=False),
     )
     kinds = grouped(configured, lambda result: (result.workload.name, result.key.broker, *kind(result)))
-    for (_, broker, topology, consumption), of_kind in kinds.items():
+    for (_, broker, topology, consumption, *_), of_kind in kinds.items():
         ordered = sorted(of_kind, key=lambda result: result.key.cell)  # measured in random order
         cells = grouped(ordered, lambda result: (result.run, result.key.cell))
         if len(cells) > 1:
@@ -420,9 +429,10 @@ def configurations(results: Sequence[WorkloadResult]) -> Iterator[Table]:
             )
 
 
-def kind(result: WorkloadResult) -> tuple[str, str]:
-    """Topology and consumption: results that differ in one of them are never side by side."""
-    return result.topology, result.consumption
+def kind(result: WorkloadResult) -> tuple[str, ...]:
+    """Topology, consumption, and what else keeps results apart: those that differ in it are never side by side."""
+    apart = (f"{name} {value}" for name, value in result.workload.apart(result.model).items())
+    return result.topology, result.consumption, *apart
 
 
 def _configuration(starts: Sequence[WorkloadResult], *, several_runs: bool) -> TableRow:

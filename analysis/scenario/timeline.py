@@ -9,16 +9,18 @@ from itertools import accumulate, islice, pairwise
 from pyspark.sql import Row
 
 from analysis.scenario.aggregates import Counts
+from analysis.scenario.churn_counts import ChurnCounts
+from analysis.scenario.copy_classes import CopyClass
 from analysis.scenario.reader import CaseRecord
 from analysis.scenario.results import Second
 from workloads.scenario.periods import Period
 
 
-def backlog_by_address(cell: CaseRecord, counts: Counts) -> Mapping[int, int]:
+def backlog_by_address(cell: CaseRecord, counts: Counts, churned: ChurnCounts | None = None) -> Mapping[int, int]:
     """Copies in flight at the end of the measurement, by address, the most first; addresses without any are omitted.
 
-    Messages sent or received before the first period, while the load's processes were started, count as well. So do
-    messages in doubt: they are in a broker that no longer confirms anything, or in its connection.
+    Messages sent or received before the first period, while the load's processes were started, count as well. Of the
+    copies for members of populations those count that must come. So do messages in doubt: they are in a broker that no longer confirms anything, or in its connection.
     """
     order = tuple(Period)
     until = (None, *order[: order.index(Period.MEASUREMENT) + 1])
@@ -29,6 +31,10 @@ def backlog_by_address(cell: CaseRecord, counts: Counts) -> Mapping[int, int]:
         found[address] += number * copies[address] if period in until else 0
     for (period, address, _), row in counts.heard.items():
         found[address] -= row["n"] if period in until else 0
+    for row in () if churned is None else churned.due:
+        if row["class"] == CopyClass.MUST and (row["period"] or None) in until:
+            read = row["got"] == 1 and row["read"] in until
+            found[row["address"]] += 0 if read else row["n"]
     return {address: number for address, number in found.most_common() if number > 0}
 
 
@@ -41,22 +47,25 @@ def summed_by_destination(cell: CaseRecord, backlog: Mapping[int, int]) -> Mappi
 
 
 def seconds(
-    sent: Iterable[Mapping[str, int] | Row], heard: Iterable[Row], cpu: Mapping[int, float]
+    sent: Iterable[Mapping[str, int] | Row],
+    heard: Iterable[Row],
+    cpu: Mapping[int, float],
+    waiting: Iterable[Row] = (),
 ) -> tuple[Second, ...]:
     """Every second of the load, including those without any messages; `cpu`: cores by second.
 
-    Messages sent before the first second, while the load's processes were started, are part of the backlog.
+    Messages sent before the first second, while the load's processes were started, are part of the backlog. Copies of
+    members of populations are part of it as far as `waiting` says, see `ChurnCounts`.
     """
     sent_by = {row["second"]: row for row in sent}
     heard_by = {row["second"]: row for row in heard}
     last = max((*sent_by, *heard_by), default=-1)
     every = range(last + 1)
-    flows = [
-        (sent_by[at]["copies"] if at in sent_by else 0) - (heard_by[at]["copies"] if at in heard_by else 0)
-        for at in every
-    ]
-    early = sum(row["copies"] for at, row in sent_by.items() if at < 0)
-    early -= sum(row["copies"] for at, row in heard_by.items() if at < 0)
+    changes: Counter[int] = Counter({row["second"]: row["change"] for row in waiting})
+    changes.update({at: row["copies"] for at, row in sent_by.items()})
+    changes.subtract({at: row["copies"] - row["of_members"] for at, row in heard_by.items()})
+    flows = [changes[at] for at in every]
+    early = sum(change for at, change in changes.items() if at < 0)
     return tuple(
         Second(
             at,

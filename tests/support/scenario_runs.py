@@ -21,6 +21,7 @@ from tests.support import run_directories as rd
 from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Transactions
 from workloads.messaging import Destination, DestinationKind
+from workloads.scenario.message import MessageSpec
 from workloads.scenario.model import (
     DESTINATION_PREFIX,
     Address,
@@ -28,7 +29,6 @@ from workloads.scenario.model import (
     Driver,
     Handler,
     HandlerSubscription,
-    MessageSpec,
     Reply,
     Scenario,
     splitmix64,
@@ -392,6 +392,7 @@ class _Simulation:
                 "sent_ns": now_ns,
                 "settled_ns": None if in_doubt else settled_ns,
                 "body_bytes": message.body_bytes,
+                "key": None,
             }
         )
         if not in_doubt:
@@ -460,6 +461,7 @@ class _Simulation:
         self._done.received.append(
             {
                 "handler": handler.number,
+                "subscription": None,
                 "arrival": next(self._arrival),
                 "producer": message.producer,
                 "position": message.position,
@@ -538,6 +540,9 @@ def _samples(begin_ns: int, end_ns: int, done: Performed) -> Iterator[dict[str, 
             "at_ns": at_ns,
             "received": messages[0],
             "dispatched": messages[1],
+            "standing": 0,
+            "joined": 0,
+            "left": 0,
             "broker_cpu_ns": sum(messages) * 50_000,
             "compiler_cpu_ns": sum(messages) * 500,
             "gc_cpu_ns": sum(messages) * 1000,
@@ -549,4 +554,5 @@ def _samples(begin_ns: int, end_ns: int, done: Performed) -> Iterator[dict[str, 
             "swap_used_bytes": 0,
             "disk_written_bytes": messages[0] * 1500,
             "network_sent_bytes": sum(messages) * 3000,
+            "broker_heap_after_gc_bytes": None,
         }

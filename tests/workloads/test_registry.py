@@ -26,7 +26,7 @@ def test_a_workload_is_whole(name):
         assert (case.name, case.workload) == (key, name)
         file = None if case.files is None else case.files.default
         own = NO_TEXT if file is None else Text(file.name, file.read_text(encoding="utf-8"))
-        model = case.model(1, own)
+        model = case.model(workload.request(1, own))
         written = json.loads(json.dumps([model.to_json(), model.configuration]))
         assert workload.from_json(*written) == model
         assert all(destination.name.startswith(f"{DESTINATION_PREFIX}.") for destination in model.scenario.destinations)

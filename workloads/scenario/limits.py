@@ -87,3 +87,67 @@ DEVIATIONS = 3
 RECOVERY = Rule("recovery", 900, "s until all stored messages were received, at most", section("4.2.3"))
 REDELIVERED = Rule("redelivered flag", 0, "copies redelivered without the flag, at most", section("4.2.2"))
 ATOMIC = Rule("whole transactions", 0, "transactions that took effect only in part, at most", section("4.3"))
+
+# Subscriptions that come and go. Which copies one of them must, may and must not get follows from the receipts of
+# SUBSCRIBE, UNSUBSCRIBE and SEND; see `analysis.scenario.copy_classes`.
+_OWN = "the audit's own"
+#: A message that was confirmed less than this before an UNSUBSCRIBE was written may be dropped by the broker: it may
+#: still be on its way within the broker.
+LEAVE_MARGIN_NS = 1_000_000_000
+JOINS = Rule("joins", 0.05, "relative deviation from the plan, at most", section("3.6.1", "as the input rate"))
+LEAVES = Rule("leaves", 0.05, "relative deviation from the plan, at most", section("3.6.1", "as the input rate"))
+#: Fewer joins or leaves than these are not judged.
+FEWEST_CHANGES = 20
+CHURN_PACING = Rule(
+    "pacing of joins and leaves",
+    0.20,
+    "of the joins and leaves of a population, at most",
+    section("3.6", "as pacing misses: later than one mean gap between the joins of two members"),
+)
+COPIES = Rule(
+    "copies of members",
+    0,
+    "copies outside of those that must and may come, at most",
+    f"{_OWN}: a copy that another test counts is counted there",
+)
+#: With more copies that may come than this share of all that must or may, their number says too little.
+MOST_UNCERTAIN = 0.02
+STANDING = Rule(
+    "subscriptions standing",
+    0.01,
+    "relative deviation of the average over the period from the plan, at most",
+    f"{_OWN}: from the receipt of SUBSCRIBE to the writing of UNSUBSCRIBE",
+)
+SERVED = Rule("joined, and missing", 0, "copies missing that a subscription must get, at most", section("3.6.3"))
+HOLES = Rule(
+    "no holes",
+    0,
+    "copies missing though the subscription got a later one of the same producer, at most",
+    section("3.6.3", "of messages after the receipt of SUBSCRIBE; the later one shows that the subscription stood"),
+)
+LEFT = Rule(
+    "left, and still served",
+    0,
+    "copies of messages sent after the receipt of UNSUBSCRIBE or confirmed before SUBSCRIBE, at most",
+    _OWN,
+)
+WRONG_KEY = Rule("no wrong key", 0, "copies at a subscription that does not have their key, at most", section("4.2"))
+RECEIPTS = Rule("receipts", 0, "receipts of SUBSCRIBE, UNSUBSCRIBE and SEND that never came, at most", _OWN)
+SESSIONS = Rule("sessions", 0, "sessions that did not connect, subscribe and send what was planned, at most", _OWN)
+PLAN_KEPT = Rule("plan kept", 0, "subscriptions that are not those of the plan, at most", _OWN)
+JOIN_TIME = Rule(
+    "join and leave latency",
+    5000,
+    "ms, 90th percentile from SUBSCRIBE or UNSUBSCRIBE to its receipt, at most",
+    section("3.6.2", "that of the delivery time: nothing is published for subscriptions"),
+)
+
+# The memory that a subscription leaves in the broker when it has gone.
+LEFT_BEHIND = Rule(
+    "memory of departed subscriptions",
+    0.05,
+    "of the memory of a subscription, at most, where the interval excludes 0",
+    f"{_OWN}: after twenty times as many departures as subscriptions stand, a broker would hold twice the memory",
+)
+#: A measured period below this is too short for it: the heap after collections varies by more.
+TELLING_MEMORY_S = 600.0

@@ -13,8 +13,13 @@ of its messages, and *fields*, small numbers that identify the participants. The
 them, and they are copied into every message, so that an answer is a look-up: it goes to `addresses[fields[field]]`
 with `body_bytes[column]` bytes. Handlers keep no state.
 
-*Producers* are handlers and drivers, numbered together: the handlers first, from 0. A message is identified by its
-producer and its *position*, the number of messages that the producer has sent before.
+Subscribers that come and go are members of a *population* (`workloads.scenario.population`). They hear messages by
+their *keys* (`workloads.scenario.message`). Which of them get a copy depends on who is subscribed at that instant, so
+neither the addresses of handlers nor any number of copies of an address include them.
+
+*Producers* are handlers, drivers and sessions (members of a population that send), numbered together: the handlers
+first, from 0, and the sessions last, by the number of the member. A message is identified by its producer and its
+*position*, the number of messages that the producer has sent before.
 """
 
 from __future__ import annotations
@@ -28,14 +33,14 @@ from functools import cached_property
 
 from workloads.errors import WorkloadError
 from workloads.messaging import Destination, DestinationKind
+from workloads.scenario.message import KEY_PLACE, MOST_FIELD, MessageSpec
+from workloads.scenario.population import Population
 
 #: Prefix of all destinations of business workloads; brokers are configured so that no destination below it blocks the
 #: connection of a handler.
 DESTINATION_PREFIX = "bench.workload"
 
 #: Limits of the message stamp.
-FIELD_DIGITS = 5
-MOST_FIELD = 10**FIELD_DIGITS - 1
 MOST_PRODUCERS = 10**6
 MOST_STEPS = 10**3
 
@@ -72,23 +77,6 @@ class HandlerSubscription:
     destination: int
     #: Selects among the messages of a topic; None: all of them.
     selector: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MessageSpec:
-    """A message type that a producer sends."""
-
-    #: Number of the step in the scenario.
-    step: int
-    #: Index of the chain's field that selects the address.
-    field: int
-    #: Numbers of addresses in the scenario, indexed by the value of the field.
-    addresses: tuple[int, ...]
-    #: Body sizes, indexed by the chain's column.
-    body_bytes: tuple[int, ...]
-    persistent: bool
-    #: Whether the message is sent in a transaction.
-    transacted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +148,8 @@ class Driver:
 class Scenario:
     """Everything that the load engine needs to run a workload.
 
-    Raises WorkloadError if a number exceeds the limits of the message stamp, or if a queue has a selector.
+    Raises WorkloadError if a number exceeds the limits of the message stamp, if a queue has a selector, or if members
+    of a population cannot subscribe as they are to.
     """
 
     name: str
@@ -172,6 +161,8 @@ class Scenario:
     addresses: tuple[Address, ...]
     handlers: tuple[Handler, ...]
     drivers: tuple[Driver, ...]
+    #: By number; at most one of them has sessions.
+    populations: tuple[Population, ...] = ()
 
     def __post_init__(self) -> None:
         producers: list[Handler | Driver] = [*self.handlers, *self.drivers]
@@ -193,14 +184,57 @@ class Scenario:
                     raise WorkloadError(
                         f"{self.name}: queue {destination.name} has a selector; expected one on topics only"
                     )
+        self._check_populations()
+
+    def _check_populations(self) -> None:
+        if sum(population.sessions for population in self.populations) > 1:
+            raise WorkloadError(f"{self.name}: several populations have sessions; expected at most one")
+        for population in self.populations:
+            for subscription in population.subscriptions:
+                destination = self.destinations[subscription.destination]
+                if destination.kind is DestinationKind.QUEUE:
+                    raise WorkloadError(f"{self.name}: members subscribe to queue {destination.name}; expected a topic")
+                if (subscription.header is None) is not (KEY_PLACE in destination.name):
+                    raise WorkloadError(
+                        f"{self.name}: topic {destination.name}: expected a key either in its name or in a header"
+                    )
 
     @property
     def connections(self) -> int:
+        return len(self.handlers) + len(self.drivers) + sum(each.connections for each in self.populations)
+
+    @property
+    def first_session(self) -> int:
+        """Number of the producer that member 0 of the population with sessions is; the others follow it."""
         return len(self.handlers) + len(self.drivers)
+
+    @property
+    def subscriptions(self) -> int:
+        """Subscriptions when the load begins: of handlers, and of the members that join before it."""
+        return sum(len(handler.subscriptions) for handler in self.handlers) + self.initial_subscriptions
+
+    @cached_property
+    def initial_subscriptions(self) -> int:
+        """Subscriptions of the members that join before the load."""
+        return sum(
+            population.law.member(number).subscriptions
+            for population in self.populations
+            for number in range(population.law.initial)
+        )
+
+    @cached_property
+    def chain_fields(self) -> int:
+        """The number of fields of a chain; 0 if nothing starts any."""
+        of_drivers = [row for driver in self.drivers for row in driver.fields]
+        orders = [order for each in self.populations if each.sessions for order in each.law.orders(0)]
+        return max(map(len, (*of_drivers, *(order.fields for order in orders))), default=0)
 
     @cached_property
     def fan_out(self) -> tuple[int, ...]:
-        """Copies per message, by address: one for each handler that hears it on a topic, one for a queue."""
+        """Copies per message, by address: one for each handler that hears it on a topic, one for a queue.
+
+        Copies for members of populations are not included: they depend on the instant.
+        """
         hearing = Counter(number for handler in self.handlers for number in handler.addresses)
         return tuple(
             1 if self.destinations[address.destination].kind is DestinationKind.QUEUE else hearing[number]
@@ -212,6 +246,7 @@ class Scenario:
         """Subscriptions whose selectors reject a message, by address.
 
         Those are all subscriptions with a selector on its destination but one of each handler that hears the address.
+        Subscriptions of members are not included.
         """
         filters = Counter(
             subscription.destination
@@ -229,7 +264,9 @@ class Scenario:
     def messages(self) -> Mapping[int, MessageSpec]:
         """The specification of every step that is sent, by its number."""
         answers = [answer.outgoing for handler in self.handlers for answer in handler.answers]
-        return {message.step: message for message in (*answers, *(driver.outgoing for driver in self.drivers))}
+        started = [driver.outgoing for driver in self.drivers]
+        orders = [population.outgoing for population in self.populations if population.outgoing is not None]
+        return {message.step: message for message in (*answers, *started, *orders)}
 
     def parties(self, handler: Handler) -> tuple[int, frozenset[int]]:
         """The field of a chain that has the receiving party of the handler's step, and its values for this handler.
@@ -244,7 +281,9 @@ class Scenario:
     @property
     def filtered(self) -> bool:
         """Whether a subscription has a selector."""
-        return any(each.selector is not None for handler in self.handlers for each in handler.subscriptions)
+        of_handlers = (each.selector for handler in self.handlers for each in handler.subscriptions)
+        of_members = (each.header for population in self.populations for each in population.subscriptions)
+        return any(each is not None for each in (*of_handlers, *of_members))
 
     @property
     def durable(self) -> bool:

@@ -40,6 +40,9 @@ LENGTHS: Mapping[str, Lengths] = {
     "official": Lengths(warm_up_s=600, measurement_s=1800, drain_s=1800),
 }
 
+#: Name of the lengths unless a user names others.
+DEFAULT_LENGTH = "short"
+
 #: Name of lengths that a user has set individually.
 OWN = "own"
 

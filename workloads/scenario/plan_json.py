@@ -7,7 +7,7 @@ from typing import Any
 
 from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Transactions
-from workloads.scenario.model import Consumption
+from workloads.scenario.model import Consumption, Scenario
 from workloads.scenario.periods import Lengths
 from workloads.scenario.workload import Model
 
@@ -85,4 +85,22 @@ def plan_entry(
             }
             for driver in scenario.drivers
         ],
+        **_populations(scenario),
+    }
+
+
+def _populations(scenario: Scenario) -> dict[str, Any]:
+    """The populations, in a scenario that has any; their laws follow from the model."""
+    if not scenario.populations:
+        return {}
+    return {
+        "populations": [
+            {
+                "label": population.label,
+                "connections": population.connections,
+                "initial": population.law.initial,
+                "sessions": population.sessions,
+            }
+            for population in scenario.populations
+        ]
     }

@@ -9,16 +9,19 @@ of an address.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
+from workloads.errors import WorkloadError
 from workloads.messaging import DestinationKind
 from workloads.scenario.claims import NO_CLAIMS, PublishedClaims
 from workloads.scenario.deviations import Deviation
 from workloads.scenario.execution import Execution
 from workloads.scenario.model import Scenario
+from workloads.scenario.periods import Lengths
+from workloads.scenario.published_views import ModelFigure, PublishedFlows
 
 
 class AddressKey(NamedTuple):
@@ -79,6 +82,8 @@ class InteractionModel:
     period: int
     #: See `Driver.size_class_bounds`.
     size_class_bounds: tuple[int, ...]
+    #: Number of executions that start close together, of which an edge of a period may cut off all.
+    together: int = 1
 
 
 class Model(Protocol):
@@ -174,10 +179,6 @@ class Text:
 NO_TEXT = Text("", "")
 
 
-def _nothing(_: Text) -> str:
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class CaseFiles:
     """The files that a case reads: its own, or those that the user names, each of which is a cell."""
@@ -186,8 +187,93 @@ class CaseFiles:
     option: str
     #: Read unless the user names one.
     default: Path
-    #: What a text appends to the name of the case in the id of its cell. Raises WorkloadError for an invalid text.
-    suffix: Callable[[Text], str] = _nothing
+
+
+@dataclass(frozen=True, slots=True)
+class SettingSpec:
+    """A setting of one workload, beside BASE: the row of an option of the session with the same name."""
+
+    #: Name of the option, for example customers-per-connection.
+    name: str
+    #: `int`, or the texts to choose from.
+    kind: type[int] | tuple[str, ...]
+    #: Its value where neither the user nor a preset sets it.
+    default: int | str
+    #: For the help of the option.
+    meaning: str
+    #: Lowest and highest number; without effect on a choice.
+    least: int = 1
+    most: int = 1
+
+    @property
+    def expected(self) -> str:
+        """What a value has to be, for display."""
+        if isinstance(self.kind, tuple):
+            return f"one of {', '.join(self.kind)}"
+        return f"a whole number from {self.least} to {self.most}"
+
+    def checked(self, value: Any) -> int | str:
+        """The value. Raises WorkloadError with the option's name if it is none of this setting."""
+        if isinstance(self.kind, tuple):
+            fits = isinstance(value, str) and value in self.kind
+        else:
+            fits = isinstance(value, int) and not isinstance(value, bool) and self.least <= value <= self.most
+        if not fits:
+            raise WorkloadError(f"--{self.name}: expected {self.expected}, got {value!r}")
+        return cast(int | str, value)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadPreset:
+    """Values of settings and lengths of periods that belong together, under one name."""
+
+    #: By the setting's name; the others have their defaults.
+    settings: Mapping[str, int | str]
+    lengths: Lengths
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRequest:
+    """What a model is built from; made by `Workload.request`, which checks the settings and adds the defaults."""
+
+    base: int
+    #: The text of the case's file.
+    own: Text = NO_TEXT
+    #: Value of every setting of the workload, by name.
+    settings: Mapping[str, int | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedQuantity:
+    """What the search for the highest load that passes changes: BASE, or a setting."""
+
+    #: Name of the session's option that asks for the search.
+    option: str
+    #: Name of the quantity, for display.
+    title: str
+    #: Name of the setting; None: BASE.
+    setting: str | None
+    #: Its values are multiples of this.
+    step: int
+    #: Its highest value that is tried.
+    most: int
+
+    def value(self, request: CaseRequest) -> int:
+        return request.base if self.setting is None else int(request.settings[self.setting])
+
+    def changed(self, request: CaseRequest, value: int) -> CaseRequest:
+        """The same request with another value of the quantity."""
+        if self.setting is None:
+            return replace(request, base=value)
+        return replace(request, settings={**request.settings, self.setting: value})
+
+
+#: What is searched for unless a workload says otherwise.
+BASE_SEARCHED = SearchedQuantity("find-base", "BASE", None, 1, 100_000)
+
+
+def _nothing(_: CaseRequest) -> str:
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,17 +283,38 @@ class Case:
     #: The workload's name.
     workload: str
     name: str
-    #: Builds the model from a BASE and the text of the case's file.
-    model: Callable[[int, Text], Model]
+    #: Builds the model. Raises WorkloadError if there is none for this request.
+    model: Callable[[CaseRequest], Model]
     #: None if the case reads no file.
     files: CaseFiles | None = None
     #: Whether the broker is killed under load.
     killed: bool = False
+    #: What a request appends to the name of the case in the id of its cell. Raises WorkloadError for an invalid text.
+    suffix: Callable[[CaseRequest], str] = _nothing
 
-    def cell(self, base: int, own: Text = NO_TEXT) -> str:
-        """The id of the case at a BASE with this text. Raises WorkloadError for an invalid text."""
-        suffix = "" if self.files is None else self.files.suffix(own)
-        return f"{self.name}{suffix}-b{base:04d}"
+    def cell(self, request: CaseRequest) -> str:
+        """The id of the case for this request. Raises WorkloadError for an invalid text."""
+        return f"{self.name}{self.suffix(request)}-b{request.base:04d}"
+
+
+def _no_time(_: Model) -> float:
+    return 0.0
+
+
+def _no_flows(_: Model) -> PublishedFlows | None:
+    return None
+
+
+def _no_figures(_: Model) -> tuple[ModelFigure, ...]:
+    return ()
+
+
+def _no_texts(_: Model) -> Mapping[str, str]:
+    return {}
+
+
+def _no_numbers(_: Model) -> Mapping[int, int]:
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +349,52 @@ class Workload:
     not_applicable: tuple[tuple[str, str, str], ...]
     #: What a publication claims of the cases, to be judged where a run has several of them.
     claims: PublishedClaims = NO_CLAIMS
+    #: BASE unless the user names one.
+    default_base: int = 5
+    #: Its settings beside BASE.
+    settings: tuple[SettingSpec, ...] = ()
+    #: Sizes of a run by name, the first of which is the default; empty if only `--length` selects the periods.
+    presets: Mapping[str, WorkloadPreset] = field(default_factory=dict)
+    searched: SearchedQuantity = BASE_SEARCHED
+    #: Why its drivers start at constant rates only; empty if arrivals may be random.
+    constant_because: str = ""
+    #: The shortest warm-up of a model, s: after as long, its load is what the model says.
+    least_warm_up_s: Callable[[Model], float] = _no_time
+    #: The published table of a model's flows, beside which a run is put; None if there is none.
+    flows: Callable[[Model], PublishedFlows | None] = _no_flows
+    #: Figures of the publication that follow from the model alone.
+    figures: Callable[[Model], tuple[ModelFigure, ...]] = _no_figures
+    #: Quantities of a model, by name: results that differ in one of them are never compared, nor on one page.
+    apart: Callable[[Model], Mapping[str, str]] = _no_texts
+    #: By the number of a population, that of a message type: a member joins after the message of this type was received
+    #: whose execution has the member's number.
+    announced: Callable[[Model], Mapping[int, int]] = _no_numbers
+
+    def request(
+        self,
+        base: int | None = None,
+        own: Text = NO_TEXT,
+        given: Mapping[str, Any] | None = None,
+        preset: str | None = None,
+    ) -> CaseRequest:
+        """The request for a model with every setting: as given, otherwise of the preset, otherwise the default.
+
+        Raises WorkloadError for an unknown preset or setting, or a value that the setting cannot have.
+
+        base: None: `default_base`
+        given: values by the setting's name
+        preset: None: the first, if the workload has presets
+        """
+        name = preset or next(iter(self.presets), None)
+        if name is not None and name not in self.presets:
+            raise WorkloadError(f"--preset: expected one of {', '.join(self.presets) or 'none'}, got {name!r}")
+        values = {**({} if name is None else self.presets[name].settings), **(given or {})}
+        if unknown := sorted(values.keys() - {setting.name for setting in self.settings}):
+            raise WorkloadError(f"--{unknown[0]} is no setting of {self.name}")
+        settings = {
+            setting.name: setting.checked(values.get(setting.name, setting.default)) for setting in self.settings
+        }
+        return CaseRequest(self.default_base if base is None else base, own, settings)
 
     def figure_name(self, topology: str) -> str:
         return self.figure.format(topology=topology)

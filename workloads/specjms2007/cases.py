@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workloads.scenario.workload import Case, CaseFiles, Text
+from workloads.scenario.workload import Case, CaseFiles, CaseRequest
 from workloads.supply_chain import freeform
 from workloads.supply_chain.interactions import INTERACTIONS
 from workloads.supply_chain.supply_chain import SupplyChain
@@ -16,19 +16,19 @@ NAME = "specjms2007"
 
 def _alone(number: int) -> Case:
     """An interaction of the vertical topology; its name lacks `vertical`, which selects the whole topology with -k."""
-    return Case(NAME, f"interaction_{number}", lambda base, _: SupplyChain(vertical(base).only(number)))
+    return Case(NAME, f"interaction_{number}", lambda request: SupplyChain(vertical(request.base).only(number)))
 
 
-def _vertical(base: int, _: Text) -> SupplyChain:
-    return SupplyChain(vertical(base))
+def _vertical(request: CaseRequest) -> SupplyChain:
+    return SupplyChain(vertical(request.base))
 
 
-def _horizontal(base: int, _: Text) -> SupplyChain:
-    return SupplyChain(horizontal(base))
+def _horizontal(request: CaseRequest) -> SupplyChain:
+    return SupplyChain(horizontal(request.base))
 
 
-def _freeform(base: int, own: Text) -> SupplyChain:
-    return SupplyChain(freeform.read(own.text, base, own.source))
+def _freeform(request: CaseRequest) -> SupplyChain:
+    return SupplyChain(freeform.read(request.own.text, request.base, request.own.source))
 
 
 VERTICAL = Case(NAME, "vertical", _vertical)

@@ -19,7 +19,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from workloads.scenario.execution import Execution
-from workloads.scenario.model import Address, Driver, Handler, HandlerSubscription, MessageSpec, Reply, Scenario
+from workloads.scenario.message import MessageSpec
+from workloads.scenario.model import Address, Driver, Handler, HandlerSubscription, Reply, Scenario
 from workloads.supply_chain.executions import assign, assignment_period
 from workloads.supply_chain.interactions import Participant, Role
 from workloads.supply_chain.topology import Location, Topology

@@ -13,7 +13,7 @@ from workloads.jms2009ps.configuration import NONDURABLE, read
 from workloads.jms2009ps.plan_json import configuration_digest
 from workloads.scenario.applicability import missing_capability_of_scenario
 from workloads.scenario.model import Consumption
-from workloads.scenario.workload import NO_TEXT, Text
+from workloads.scenario.workload import CaseRequest, Text
 
 FILE = "workloads/jms2009ps/test_jms2009ps.py"
 COLLECTING = ("workloads", "--co", "-q", "--broker", "reference")
@@ -95,7 +95,8 @@ def test_brokers_without_filters():
     """The scenarios with selectors are not applicable to such a broker, for this reason; the first has none."""
     row = Capabilities({}, selectors=False)
     reasons = [
-        missing_capability_of_scenario(case.model(1, NO_TEXT).scenario, Consumption.RELAXED, row) for case in OF_PAPER
+        missing_capability_of_scenario(case.model(CaseRequest(1)).scenario, Consumption.RELAXED, row)
+        for case in OF_PAPER
     ]
 
     assert ["no filters on subscriptions" in reason for reason in reasons] == [False, True, True]
@@ -104,7 +105,7 @@ def test_brokers_without_filters():
 def test_cells_tell_files_apart():
     """The id has the configuration's digest: what a file is called and what its comments say is no part of it."""
     texts = [Text("a.toml", "scenario = 2"), Text("b.toml", "scenario = 2  # again"), Text("c.toml", "scenario = 3")]
-    first, second, third = (CONFIGURATION.cell(5, text) for text in texts)
+    first, second, third = (CONFIGURATION.cell(CaseRequest(5, text)) for text in texts)
 
     assert first == second
     assert first != third

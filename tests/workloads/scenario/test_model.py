@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
 from workloads.messaging import Destination, DestinationKind
+from workloads.scenario.message import MOST_FIELD, MessageSpec
 from workloads.scenario.model import (
-    MOST_FIELD,
     MOST_STEPS,
     Address,
     Driver,
     Handler,
     HandlerSubscription,
-    MessageSpec,
     Reply,
     Scenario,
     splitmix64,

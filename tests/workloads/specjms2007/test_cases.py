@@ -14,13 +14,14 @@ from fixtures.session.scenario_plugin import Cases
 from tests.support.sessions import PYTEST, Config, command, within
 from workloads.errors import WorkloadError
 from workloads.scenario.periods import LENGTHS, OWN, PROBE, Lengths, probing
-from workloads.scenario.workload import Text
+from workloads.scenario.workload import CaseRequest, Text
 from workloads.schedule import Slot
 from workloads.schema import RunKind
+from workloads.specjms2007 import WORKLOAD
 from workloads.specjms2007.cases import ALONE, FREEFORM, HORIZONTAL, RECOVERABILITY, VERTICAL
 
 FILE = "workloads/specjms2007/test_specjms2007.py"
-ALL = {case.cell(5) for case in (VERTICAL, HORIZONTAL, FREEFORM, *ALONE, RECOVERABILITY)}
+ALL = {case.cell(CaseRequest(5)) for case in (VERTICAL, HORIZONTAL, FREEFORM, *ALONE, RECOVERABILITY)}
 SHOW_HEAVY = (
     "import sys, pytest; code = pytest.main(sys.argv[1:]);"
     "print('loaded:', [name for name in ('pyspark', 'statsmodels', 'scipy') if name in sys.modules]); sys.exit(code)"
@@ -196,7 +197,7 @@ def test_a_selection_that_cannot_be_is_refused(given, case, why, tmp_path):
     slots = cases.slots(pytest.mark.workload(VERTICAL, HORIZONTAL, FREEFORM, RECOVERABILITY).mark)
 
     with pytest.raises(WorkloadError, match=why):
-        cases.order([Item(slot) for slot in slots if slot.cell == case.cell(given.get("base", 5))])
+        cases.order([Item(slot) for slot in slots if slot.cell == case.cell(CaseRequest(given.get("base", 5)))])
 
 
 @pytest.mark.parametrize(
@@ -213,8 +214,8 @@ def test_lengths(given, name, lengths):
     """A length is that of its name unless a period is set, which makes it the user's own and leaves the others."""
     wanted = ScenarioOptions(Config({"broker": ["reference"], **given}, {}))
 
-    assert (wanted.length, wanted.lengths) == (name, lengths)
-    assert wanted.settings().options["length"] == name
+    assert wanted.named_lengths(WORKLOAD) == (name, lengths)
+    assert wanted.settings(WORKLOAD).options["length"] == name
 
 
 def test_lengths_of_a_probe():
@@ -227,10 +228,10 @@ def test_cases_are_the_topologies_of_their_names():
     """Each case is the topology that its name says, an interaction that of the vertical one with it alone."""
     own = Text("own.toml", "[locations]\nsupermarkets = 2\nheadquarters = 1\n[interaction_6]\nrate_per_s = 1\n")
 
-    assert [VERTICAL.model(7, own).name, HORIZONTAL.model(7, own).name] == ["vertical", "horizontal"]
-    assert FREEFORM.model(1, own).topology.locations["SM"] == 2
+    assert [VERTICAL.model(CaseRequest(7)).name, HORIZONTAL.model(CaseRequest(7)).name] == ["vertical", "horizontal"]
+    assert FREEFORM.model(CaseRequest(1, own)).topology.locations["SM"] == 2
     for number, case in enumerate(ALONE, 1):
-        assert list(case.model(7, own).interactions) == [number]
-        assert case.model(7, own).base == 7
+        assert list(case.model(CaseRequest(7)).interactions) == [number]
+        assert case.model(CaseRequest(7)).base == 7
     assert [case.name for case in (VERTICAL, HORIZONTAL, FREEFORM, *ALONE) if case.killed] == []
     assert RECOVERABILITY.killed

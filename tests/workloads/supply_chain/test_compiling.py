@@ -17,7 +17,8 @@ from tests.workloads.supply_chain.topologies import CONTROLLED, own_topologies, 
 from workloads.arrivals import ArrivalProcess
 from workloads.messaging import DestinationKind
 from workloads.scenario.execution import Execution
-from workloads.scenario.model import Driver, Handler, MessageSpec, Scenario
+from workloads.scenario.message import MessageSpec
+from workloads.scenario.model import Driver, Handler, Scenario
 from workloads.supply_chain.characterization import by_interaction, by_location
 from workloads.supply_chain.compiling import compile_scenario
 from workloads.supply_chain.executions import assign, assignment_period

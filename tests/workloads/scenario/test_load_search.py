@@ -1,4 +1,4 @@
-"""The search for the highest BASE that passes, without anything that is measured."""
+"""The search for the highest load that passes, without anything that is measured."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
-from workloads.scenario.base_search import BaseSearch, Ended, Trial
+from workloads.scenario.load_search import Ended, LoadSearch, Trial
 
 SEARCHES = st.builds(
-    lambda first, more, resolution, most_probes: BaseSearch(first, first + more, resolution, most_probes),
-    st.integers(1, 500),
+    lambda first, more, *others: LoadSearch(first, first + more, *others),
+    st.integers(10, 500),
     st.integers(0, 5000),
     st.floats(0, 0.5),
     st.integers(1, 40),
+    st.sampled_from((1, 3, 10)),
 )
 
 
-def searched(search: BaseSearch, passes: Callable[[int], bool]) -> BaseSearch:
-    while (base := search.next_base) is not None:
-        search = search.answered(base, passed=passes(base))
+def searched(search: LoadSearch, passes: Callable[[int], bool]) -> LoadSearch:
+    while (value := search.next_value) is not None:
+        assert value % search.step == 0
+        search = search.answered(value, passed=passes(value))
         assert len(search.probes) <= search.most_probes
     return search
 
 
 def test_doubling_then_bisection():
     """From the first BASE it doubles until one fails, then halves what lies between: within 5 %."""
-    found = searched(BaseSearch(first=10), lambda base: base <= 137)
+    found = searched(LoadSearch(first=10), lambda base: base <= 137)
 
     assert found.probes == (
         *(Trial(10, True), Trial(20, True), Trial(40, True), Trial(80, True), Trial(160, False)),
@@ -40,31 +42,42 @@ def test_doubling_then_bisection():
 
 def test_a_first_base_that_fails_is_halved():
     """The search goes down until one passes."""
-    found = searched(BaseSearch(first=100, resolution=0), lambda base: base <= 13)
+    found = searched(LoadSearch(first=100, resolution=0), lambda base: base <= 13)
 
-    assert [probe.base for probe in found.probes] == [100, 50, 25, 12, 18, 15, 13, 14]
+    assert [probe.value for probe in found.probes] == [100, 50, 25, 12, 18, 15, 13, 14]
     assert (found.best, found.failing, found.ended) == (13, 14, Ended.FOUND)
+
+
+def test_values_are_multiples_of_the_step():
+    """Also the first one, the highest one, and those in between; two that are a step apart end the search."""
+    found = searched(LoadSearch(first=725, most=4325, step=10), lambda value: value <= 4000)
+    lower = searched(LoadSearch(first=25, step=10, resolution=0), lambda value: value <= 15)
+
+    assert [probe.value for probe in found.probes] == [720, 1440, 2880, 4320, 3600, 3960, 4140]
+    assert (found.best, found.failing, found.ended) == (3960, 4140, Ended.FOUND)
+    assert [probe.value for probe in lower.probes] == [20, 10]
+    assert (lower.best, lower.failing, lower.ended) == (10, 20, Ended.FOUND)
 
 
 def test_nothing_passes():
     """BASE 1 is the lowest there is."""
-    found = searched(BaseSearch(first=5), lambda _base: False)
+    found = searched(LoadSearch(first=5), lambda _base: False)
 
-    assert [probe.base for probe in found.probes] == [5, 2, 1]
+    assert [probe.value for probe in found.probes] == [5, 2, 1]
     assert (found.best, found.ended) == (None, Ended.NOTHING_PASSES)
 
 
 def test_everything_passes():
     """The highest BASE allowed is tried itself."""
-    found = searched(BaseSearch(first=5, most=33), lambda _base: True)
+    found = searched(LoadSearch(first=5, most=33), lambda _base: True)
 
-    assert [probe.base for probe in found.probes] == [5, 10, 20, 33]
+    assert [probe.value for probe in found.probes] == [5, 10, 20, 33]
     assert (found.best, found.failing, found.ended) == (33, None, Ended.EVERYTHING_PASSES)
 
 
 def test_without_probes_left_the_best_so_far_stands():
     """The record says that it was not narrowed down further."""
-    found = searched(BaseSearch(first=1, most_probes=4), lambda base: base <= 1000)
+    found = searched(LoadSearch(first=1, most_probes=4), lambda base: base <= 1000)
 
     assert (found.best, found.failing, found.ended) == (8, None, Ended.OUT_OF_PROBES)
 
@@ -78,11 +91,11 @@ def test_any_threshold_is_found_within_the_resolution(search, threshold):
     assert found.failing is None or found.failing > threshold
     match found.ended:
         case Ended.FOUND:
-            assert found.failing - found.best <= max(1, found.resolution * found.best)
+            assert found.failing - found.best <= max(found.step, found.resolution * found.best)
         case Ended.NOTHING_PASSES:
-            assert threshold < 1
+            assert threshold < found.step
         case Ended.EVERYTHING_PASSES:
-            assert found.best == found.most
+            assert found.most - found.step < found.best <= found.most
         case Ended.OUT_OF_PROBES:
             assert len(found.probes) == found.most_probes
 
@@ -92,13 +105,13 @@ def test_a_broker_that_wavers_is_not_tried_for_ever(search, failing, odd):
     """Whatever passes and fails, no BASE is tried twice, none beyond the limits, and the best has no failure below."""
     found = searched(search, lambda base: (base in failing) != (odd and base % 2 == 1))
 
-    bases = [probe.base for probe in found.probes]
+    bases = [probe.value for probe in found.probes]
     assert len(bases) == len(set(bases)) <= found.most_probes
     assert all(1 <= base <= found.most for base in bases)
     assert found.ended is not None
     if found.best is not None:
         assert Trial(found.best, passed=True) in found.probes
-        assert all(probe.base > found.best for probe in found.probes if not probe.passed)
+        assert all(probe.value > found.best for probe in found.probes if not probe.passed)
 
 
 @given(search=SEARCHES, threshold=st.integers(1, 6000), longer=st.integers(0, 6000))
@@ -122,7 +135,8 @@ def test_a_confirmation_may_take_a_pass_back(search, threshold, longer):
 @pytest.mark.parametrize(
     ("limits", "words"),
     [
-        ({"first": 0}, "first BASE of the search: expected 1 to 100000, got 0"),
+        ({"first": 0}, "first value of the search: expected 1 to 100000, got 0"),
+        ({"first": 9, "step": 10}, "first value of the search: expected 10 to 100000, got 9"),
         ({"first": 5, "most": 4}, "expected 1 to 4, got 5"),
         ({"resolution": 1.0}, "resolution of the search: expected a share from 0 to below 1, got 1.0"),
         ({"most_probes": 0}, "probes of the search: expected at least 1, got 0"),
@@ -131,4 +145,4 @@ def test_a_confirmation_may_take_a_pass_back(search, threshold, longer):
 def test_a_search_of_nothing_is_refused(limits, words):
     """Limits that leave nothing to search."""
     with pytest.raises(WorkloadError, match=words):
-        BaseSearch(**limits)
+        LoadSearch(**limits)

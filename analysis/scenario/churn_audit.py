@@ -1,0 +1,294 @@
+"""The rows of the audit for subscriptions that come and go. Plain arithmetic, as in `analysis.scenario.audit`.
+
+Each kind of fault has a row of its own for each population, with the first example: the message and the number of the
+subscription.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, floor
+from typing import Any, TypeAlias
+
+import numpy as np
+from pyspark.sql import Row
+
+from analysis.scenario.aggregates import times
+from analysis.scenario.audit import AuditInput, execution_text, sender
+from analysis.scenario.churn_counts import ChurnCounts
+from analysis.scenario.copy_classes import CopyClass
+from analysis.scenario.membership import NONE, Longs, MemberRows, SessionFaults, departures
+from analysis.scenario.reader import CaseRecord
+from analysis.scenario.results import AuditRow, AuditVerdict, CopyCounts, DeliveryTimes, PopulationResult
+from workloads.limits import Rule
+from workloads.scenario import limits
+from workloads.scenario.periods import Period
+from workloads.scenario.population import Population
+
+
+@dataclass(frozen=True, slots=True)
+class ChurnInput:
+    """A cell with populations."""
+
+    audit: AuditInput
+    counts: ChurnCounts
+    members: MemberRows
+    #: The columns of `sessions`.
+    sessions: Mapping[str, Longs]
+    #: By number of the population.
+    failed_sessions: Mapping[int, SessionFaults]
+    #: The row of `setup`; None if it was not recorded.
+    setup: Mapping[str, Any] | None
+
+    @property
+    def cell(self) -> CaseRecord:
+        return self.audit.cell
+
+    @property
+    def populations(self) -> tuple[Population, ...]:
+        return self.members.populations
+
+    def span_ns(self, period: Period) -> tuple[int, int]:
+        row = self.audit.periods[period]
+        return row["begin_ns"], row["end_ns"]
+
+
+def churn_audit(
+    material: ChurnInput, populations: Sequence[PopulationResult], copies: Sequence[CopyCounts]
+) -> tuple[AuditRow, ...]:
+    """All rows: of the measured periods, then of the whole run."""
+    rows: list[AuditRow] = []
+    for period in material.audit.measured:
+        mine = [found for found in populations if found.period is period]
+        for found in mine:
+            if not material.populations[found.number].sessions:
+                rows += _changes(found)
+        rows.append(_standing(mine, period))
+        rows += [row for found in mine for row in _latency(found)]
+        rows += _delivery_times(material, period)
+    rows += _copies(material, copies)
+    for rule, counted in _ZERO_CHECKS:
+        found_by = counted(material)
+        rows += [
+            _none(rule, population.label, *found_by.get(number, (0, "")))
+            for number, population in enumerate(material.populations)
+        ]
+    rows += _receipts(material)
+    rows += _sessions(material)
+    rows.append(_none(limits.PLAN_KEPT, "subscriptions", *departures(material.members)))
+    return tuple(rows)
+
+
+def _changes(of: PopulationResult) -> Iterator[AuditRow]:
+    for rule, observed, planned in (
+        (limits.JOINS, of.joins, of.planned_joins),
+        (limits.LEAVES, of.leaves, of.planned_leaves),
+    ):
+        deviation = observed / planned - 1 if planned else None
+        if planned < limits.FEWEST_CHANGES:
+            why = f"too short: {planned} are planned, judged from {limits.FEWEST_CHANGES} on"
+            yield AuditRow(rule, of.label, deviation, AuditVerdict.NOT_JUDGED, planned, why, of.period)
+        elif floor((1 - rule.limit) * planned) <= observed <= ceil((1 + rule.limit) * planned):
+            yield AuditRow(rule, of.label, deviation, AuditVerdict.PASS, planned, period=of.period)
+        else:
+            why = f"{observed}, where the plan has {planned}"
+            yield AuditRow(rule, of.label, deviation, AuditVerdict.FAIL, planned, why, of.period)
+    yield _share(limits.CHURN_PACING, of)
+
+
+def _share(rule: Rule, of: PopulationResult) -> AuditRow:
+    if not of.due:
+        return AuditRow(rule, of.label, None, AuditVerdict.NOT_JUDGED, why="none was due", period=of.period)
+    share = of.late / of.due
+    if share <= rule.limit:
+        return AuditRow(rule, of.label, share, AuditVerdict.PASS, period=of.period)
+    why = f"{of.late} of {of.due} joins and leaves were more than one mean gap late"
+    return AuditRow(rule, of.label, share, AuditVerdict.FAIL, why=why, period=of.period)
+
+
+def _standing(populations: Sequence[PopulationResult], period: Period) -> AuditRow:
+    rule, scope = limits.STANDING, "run"
+    observed, planned = (sum(getattr(of, name) for of in populations) for name in ("standing", "planned_standing"))
+    if not planned:
+        return AuditRow(rule, scope, None, AuditVerdict.NOT_JUDGED, why="none is planned", period=period)
+    deviation = observed / planned - 1
+    if abs(deviation) <= rule.limit:
+        return AuditRow(rule, scope, deviation, AuditVerdict.PASS, planned, period=period)
+    why = f"{observed:.1f} on average, where the plan has {planned:.1f}"
+    return AuditRow(rule, scope, deviation, AuditVerdict.FAIL, planned, why, period)
+
+
+def _latency(of: PopulationResult) -> Iterator[AuditRow]:
+    for name, found in (("joins", of.join), ("leaves", of.leave)):
+        yield _percentile(limits.JOIN_TIME, f"{name} of {of.label}", found, of.period)
+
+
+def _delivery_times(material: ChurnInput, period: Period) -> Iterator[AuditRow]:
+    found = {row["step"]: row for row in material.counts.times if row["period"] == period}
+    for step in _heard_steps(material.populations):
+        scope = f"{material.cell.steps[step].message} to members"
+        yield _percentile(limits.DELIVERY_TIME, scope, times(found.get(step)), period)
+
+
+def _percentile(rule: Rule, scope: str, found: DeliveryTimes, period: Period) -> AuditRow:
+    if found.p90_ms is None:
+        return AuditRow(rule, scope, None, AuditVerdict.NOT_JUDGED, why="none in the period", period=period)
+    if found.p90_ms <= rule.limit:
+        return AuditRow(rule, scope, found.p90_ms, AuditVerdict.PASS, period=period)
+    why = f"{found.p90_ms:.0f} ms at the 90th percentile of {found.count}"
+    return AuditRow(rule, scope, found.p90_ms, AuditVerdict.FAIL, why=why, period=period)
+
+
+def _heard_steps(populations: Sequence[Population]) -> list[int]:
+    """The message types that members hear."""
+    return sorted({step for population in populations for each in population.subscriptions for step in each.steps})
+
+
+def _copies(material: ChurnInput, copies: Sequence[CopyCounts]) -> Iterator[AuditRow]:
+    """Whether each delivery is one that must or may come, or is counted by another test."""
+    counted = Counter({row["step"]: 0 for row in material.counts.amiss})
+    for row in material.counts.served:
+        counted[row["step"]] += row["deliveries"]
+    delivered: Counter[int] = Counter()
+    for row in material.counts.amiss:
+        delivered[row["step"]] += row["n"] - row["strays"] - row["strange"]
+    by_name = {of.message: of for of in copies}
+    # A session does not leave before the answers to its messages came: none of them can have been dropped at its end.
+    answers = set(_heard_steps([population for population in material.populations if population.sessions]))
+    answers -= set(_heard_steps([population for population in material.populations if not population.sessions]))
+    for step in _heard_steps(material.populations):
+        of = by_name[material.cell.steps[step].message]
+        rest, due = abs(delivered[step] - counted[step]), of.must + of.may
+        said = f"{of.must:,} copies must come, {of.may:,} may"
+        if rest:
+            why = f"{rest:,} deliveries are of another message type than their message; {said}"
+            yield AuditRow(limits.COPIES, of.message, rest, AuditVerdict.FAIL, of.must, why)
+        elif of.may > limits.MOST_UNCERTAIN * due and step not in answers:
+            why = f"{said}: more than {limits.MOST_UNCERTAIN:.0%} are uncertain"
+            yield AuditRow(limits.COPIES, of.message, 0, AuditVerdict.NOT_JUDGED, of.must, why)
+        else:
+            yield AuditRow(limits.COPIES, of.message, 0, AuditVerdict.PASS, of.must, said)
+
+
+#: By number of the population, what is counted there and the first example.
+_Counted: TypeAlias = dict[int, tuple[int, str]]
+
+
+def _none(rule: Rule, scope: str, number: int, why: str) -> AuditRow:
+    if number <= rule.limit:
+        return AuditRow(rule, scope, number, AuditVerdict.PASS)
+    return AuditRow(rule, scope, number, AuditVerdict.FAIL, why=why)
+
+
+def _summed(material: ChurnInput, rows: Sequence[Row], columns: Mapping[str, str]) -> _Counted:
+    """Sums columns by population, with the first of the examples in the other columns.
+
+    columns: column with a number -> column with its example
+    """
+    found: dict[int, tuple[int, Any]] = {}
+    for row in rows:
+        number, example = found.get(row["population"], (0, None))
+        examples = filter(None, (example, *(row[name] for name in columns.values())))
+        found[row["population"]] = number + sum(row[name] for name in columns), min(examples, default=None)
+    return {place: (number, _first(material.cell, example)) for place, (number, example) in found.items()}
+
+
+def _missing(kind: str) -> Callable[[ChurnInput], _Counted]:
+    return lambda material: {
+        row["population"]: (row["n"], _first(material.cell, row["example"]))
+        for row in material.counts.missing
+        if row["kind"] == kind
+    }
+
+
+def _of(table: str, **columns: str) -> Callable[[ChurnInput], _Counted]:
+    return lambda material: _summed(material, getattr(material.counts, table), columns)
+
+
+#: The tests of the whole run by a count that must be zero, for each population.
+_ZERO_CHECKS: tuple[tuple[Rule, Callable[[ChurnInput], _Counted]], ...] = (
+    (limits.SERVED, _missing("lost")),
+    (limits.HOLES, _missing("hole")),
+    (limits.LEFT, _of("served", too_long="too_long_example")),
+    (limits.DUPLICATES, _of("served", again="again_example")),
+    (limits.WRONG_KEY, _of("amiss", strays="strays_example")),
+    (limits.ORDER, _of("disorder", n="example")),
+    (limits.CONTENT, _of("amiss", strange="strange_example", altered="altered_example")),
+)
+
+
+def _receipts(material: ChurnInput) -> Iterator[AuditRow]:
+    recorded = material.members.recorded
+    for number, population in enumerate(material.populations):
+        for verb, written, read in (
+            ("SUBSCRIBE", "subscribe_ns", "joined_ns"),
+            ("UNSUBSCRIBE", "unsubscribe_ns", "left_ns"),
+        ):
+            lacking = np.flatnonzero(
+                (recorded["population"] == number) & (recorded[written] != NONE) & (recorded[read] == NONE)
+            )
+            why = f"first of subscription {lacking[0]}" if len(lacking) else ""
+            yield _none(limits.RECEIPTS, f"{verb} of {population.label}", len(lacking), why)
+    unconfirmed = {row["step"]: row for row in material.counts.unconfirmed}
+    for step, message in sorted(material.cell.model.scenario.messages.items()):
+        if message.receipt:
+            row = unconfirmed.get(step)
+            found = (0, "") if row is None else (row["n"], _first(material.cell, row["example"]))
+            yield _none(limits.RECEIPTS, f"SEND of {material.cell.steps[step].message}", *found)
+
+
+def _sessions(material: ChurnInput) -> Iterator[AuditRow]:
+    for number, found in material.failed_sessions.items():
+        row = _none(limits.SESSIONS, material.populations[number].label, found.failed, found.why)
+        yield replace(row, expected=found.planned)
+
+
+def uncertain_and_certain(rows: Sequence[Row]) -> Counter[tuple[int, str, bool]]:
+    """Copies by step, class and whether they were received, from `ChurnCounts.due`."""
+    found: Counter[tuple[int, str, bool]] = Counter()
+    for row in rows:
+        found[row["step"], row["class"], row["got"] == 1] += row["n"]
+    return found
+
+
+def copy_counts(material: ChurnInput) -> tuple[CopyCounts, ...]:
+    """The copies of every message type; event handlers' copies must come."""
+    cell, counts = material.cell, material.audit.counts
+    due = uncertain_and_certain(material.counts.due)
+    found = []
+    for number, step in enumerate(cell.steps):
+        sent: Counter[int] = Counter()
+        for (_, address), row in counts.sent.items():
+            sent[address] += row["n"] if cell.address_steps[address] == number else 0
+        static = sum(messages * cell.plan.addresses[address].copies for address, messages in sent.items())
+        heard = sum(row["n"] for (_, address, _), row in counts.heard.items() if cell.address_steps[address] == number)
+        must, may = ([due[number, str(kind), got] for got in (True, False)] for kind in (CopyClass.MUST, CopyClass.MAY))
+        served = [row for row in material.counts.served if row["step"] == number]
+        found.append(
+            CopyCounts(
+                message=step.message,
+                sent=sum(sent.values()),
+                must=sum(must) + static,
+                must_received=must[0] + heard,
+                may=sum(may),
+                may_received=may[0],
+                must_not=sum(row["too_long"] for row in served),
+                behind=sum(row["behind"] for row in served),
+                closing=sum(row["closing"] for row in served),
+            )
+        )
+    return tuple(found)
+
+
+def _first(cell: CaseRecord, example: Any) -> str:
+    """The first example of a failure for display; empty if there is none."""
+    if example is None:
+        return ""
+    row = example.asDict()
+    where = "" if row.get("subscription") is None else f" at subscription {row['subscription']}"
+    return (
+        f"first message {row['position']} of {sender(cell, row['producer'])}, "
+        f"{execution_text(cell, row['execution'])}{where}"
+    )

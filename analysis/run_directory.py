@@ -164,18 +164,37 @@ class LogRecord:
     others: int
 
 
+@dataclass(frozen=True, slots=True)
+class LoadHostRecord(OpenRecord):
+    """A host of the load in a layout of the study or a cell of a workload, where there are several hosts."""
+
+    #: number of the host
+    host: int
+    #: how much an instant of its clock may be wrong, once put by that of the directing process
+    bound_ns: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionsRecord(OpenRecord):
     """The options of a session on which an analysis depends; those with a default are of one kind of run."""
 
-    #: worker processes of the load
+    #: worker processes of the load, on each of its hosts
     workers: int
+    #: URL of the cluster that the load comes from; None for a single host
+    hosts: str | None = None
+    #: number of hosts, where it comes from a cluster
+    host_count: int = 1
     #: layouts asked for, per start; None for a workload, which has none
     layouts: int | None = None
     #: what all cells of the run have in common
     profile: str = ""
     #: likewise, of a workload
     consumption: str = ""
+
+    @property
+    def all_workers(self) -> int:
+        """Worker processes of the load, on all hosts."""
+        return self.workers * (1 if self.hosts is None else self.host_count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +214,16 @@ class ManifestRecord(OpenRecord):
     #: rows by table
     rows: Mapping[str, int] | None = None
     warnings: tuple[LogRecord, ...] = ()
+    #: the hosts of the load, of each layout or cell in turn; none where it is a single host
+    load_hosts: tuple[LoadHostRecord, ...] = ()
+
+    @property
+    def clock_bound_ns(self) -> int:
+        """How much a time between two hosts of the load may be wrong; 0 on a single host, whose clock is one."""
+        worst: dict[int, int] = {}
+        for each in self.load_hosts:
+            worst[each.host] = max(each.bound_ns, worst.get(each.host, 0))
+        return sum(sorted(worst.values())[-2:]) if len(worst) > 1 else 0
 
 
 @dataclass(frozen=True, slots=True)

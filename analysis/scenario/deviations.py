@@ -163,7 +163,7 @@ def _load(material: AuditInput, period: PeriodResult) -> Iterator[Finding]:
             "assign a separate CPU to the load, or choose a lower BASE",
             broker=broker,
         )
-    workers = material.cell.run.manifest.options.workers
+    workers = material.cell.run.manifest.options.all_workers
     if period.load_cpu > LOAD_CPU.limit * workers:
         yield Finding(
             f"load CPU in the {period.period}",

@@ -18,7 +18,7 @@ from analysis.atomic import written_whole
 from analysis.errors import DataError
 from analysis.scenario.results import AuditRow, AuditVerdict, PeriodResult, WorkloadResult
 from workloads.messaging import DestinationKind
-from workloads.scenario.limits import BACKLOG, LEVEL
+from workloads.scenario.limits import BACKLOG, CLOCK, LEVEL
 from workloads.status import VerdictKind
 
 #: Version of the object below; incremented when the meaning of a key changes.
@@ -173,13 +173,18 @@ def _sut(result: WorkloadResult) -> dict[str, Any]:
         "server_chips": host.get("cpu_sockets") if here else None,
         "server_instances": 1,
         "server_on_the_client_node": True if here else None,
-        "client_nodes": 1,
+        "client_nodes": options.get("host_count") if options.get("hosts") else 1,
         "client_cpus": len(options.get("load_cpus") or ()) or None,
         "client_chips": host.get("cpu_sockets"),
         "client_processes": options.get("workers"),
         "database_nodes": 0,
         "others": [],
     }
+
+
+def _clock_bound_ms(result: WorkloadResult) -> float:
+    """How much a time between two hosts of the load may be wrong; 0 on a single host."""
+    return max((row.observed or 0.0 for row in result.audit if row.rule is CLOCK), default=0.0)
 
 
 def _notes(result: WorkloadResult) -> dict[str, Any]:
@@ -195,8 +200,12 @@ def _notes(result: WorkloadResult) -> dict[str, Any]:
         ),
         "storage": asdict(storage(result)),
         "other_info": (
-            "every message and every delivery was recorded; planned, sent and received instants are read from one "
-            "clock that all processes share"
+            "every message and every delivery was recorded; planned, sent and received instants are "
+            + (
+                f"put by one clock, within {bound_ms:.3g} ms between two hosts of the load"
+                if (bound_ms := _clock_bound_ms(result))
+                else "read from one clock that all processes share"
+            )
         ),
     }
 

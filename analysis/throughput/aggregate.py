@@ -201,7 +201,7 @@ def _summary(
         layouts=len({window.layout for window in ok}),
         conservation=conservation(ok),
         status=CellStatus.OK,
-        **_numbers(ok, run.manifest.brokers[key.broker].cpu_count, run.manifest.options.workers),
+        **_numbers(ok, run.manifest.brokers[key.broker].cpu_count, run.manifest.options.all_workers),
         **_times(key, ok, estimate),
     )
     if not exact:

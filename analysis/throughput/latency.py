@@ -142,8 +142,21 @@ def marked(cells: Sequence[CellSummary], results: Sequence[LatencyResult]) -> tu
     )
 
 
-def findings(cells: Sequence[CellSummary], results: Sequence[LatencyResult]) -> Iterator[Finding]:
-    """Doubts about latencies, per broker: the generator, the clock, or a missing record."""
+def findings(
+    cells: Sequence[CellSummary], results: Sequence[LatencyResult], clock_bound_s: float = 0.0
+) -> Iterator[Finding]:
+    """Doubts about latencies, per broker: the generator, the clock, or a missing record.
+
+    cells, results: those of a run
+    clock_bound_s: how much a time between two hosts of the load may be wrong, s; 0 on a single host
+    """
+    if clock_bound_s and results:
+        yield Finding(
+            what="latencies are times between hosts",
+            measured=f"each may be wrong by {clock_bound_s * 1e3:.3g} ms, as exactly as the hosts' clocks are known",
+            limit="the interval of a percentile does not include it",
+            advice="a network with shorter delays, or one load host for latencies",
+        )
     for broker in sorted({cell.key.broker for cell in cells if cell.open_loop}):
         own = [result for result in results if result.key.broker == broker]
         late = [result for result in own if result.status == CellStatus.GENERATOR_BOUND]

@@ -105,7 +105,7 @@ def _result(
         cells = latency.marked(cells, latencies)
     findings += aggregate.findings(run, cells)
     if measures:
-        findings += latency.findings(cells, latencies)
+        findings += latency.findings(cells, latencies, run.manifest.clock_bound_ns / 1e9)
         findings += run_checks.findings(run, windows, estimates, rounds, host)
         findings += [_refusal(broker, error, cells) for (_, broker, *_), error in errors.items()]
     fits = tuple(_judged(result, findings) for result in fits)

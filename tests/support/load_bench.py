@@ -20,8 +20,10 @@ from fixtures.brokers.launch import write_files
 from fixtures.brokers.product import Program, Site
 from fixtures.brokers.spec import Endpoint, Running
 from fixtures.host import cpus
-from fixtures.load.group.coordinator import Workers
+from fixtures.load.group.coordinator import LoadGroup, Workers
 from fixtures.load.group.job import CellLoad, Client, LayoutPlace
+from fixtures.load.hosts.hosted_workers import HostedWorkers
+from fixtures.load.throughput.hosted_layout_run import HostedLayoutRun
 from fixtures.load.throughput.layout_run import (
     LayoutContext,
     LayoutRun,
@@ -100,17 +102,23 @@ class Laid:
         self, cell: int = 0, seconds: float | None = None, *, side: int = 0, number: int = 1, most: int | None = None
     ) -> Window:
         """One cell under load, with at most so many messages in flight, or as many as its rule says."""
-        rule = self.loads[cell].rule
-        credit = (most or rule.in_flight) if isinstance(rule, ClosedLoop) else None
         position = sum(window.round == number for window in self.windows)
-        status = WindowStatus.OK if number else WindowStatus.WARM_UP
-        wanted = PlannedSlice(cell, number, position, seconds or self.slice_s, status, credit, side)
-        self.windows.append(self.run.slice(wanted))
+        wanted = self._wanted(cell, position, side, number, most)
+        self.windows.append(self.run.slice(replace(wanted, measured_s=seconds or self.slice_s)))
         return self.windows[-1]
 
     def round(self, order: Sequence[int], number: int = 1, *, side: int = 0) -> list[Window]:
-        """A slice of each of these cells, in this order."""
-        return [self.slice(cell, side=side, number=number) for cell in order]
+        """A slice of each of these cells, in this order, measured as a round."""
+        wanted = [self._wanted(cell, position, side, number) for position, cell in enumerate(order)]
+        measured = self.run.round(wanted)
+        self.windows += measured
+        return measured
+
+    def _wanted(self, cell: int, position: int, side: int, number: int, most: int | None = None) -> PlannedSlice:
+        rule = self.loads[cell].rule
+        credit = (most or rule.in_flight) if isinstance(rule, ClosedLoop) else None
+        status = WindowStatus.OK if number else WindowStatus.WARM_UP
+        return PlannedSlice(cell, number, position, self.slice_s, status, credit, side)
 
     def finish(self, cell: int = 0, side: int = 0) -> CellOutcome:
         """Ends the layout when it is first asked; what came of one of its cells."""
@@ -132,7 +140,7 @@ def lay_out(
     brokers_: Running | Sequence[Running],
     plans: Sequence[Plan],
     folder: Path | RunDirectory,
-    workers: Workers,
+    workers: LoadGroup,
     way: Way,
     *,
     rules: Sequence[SendRule | CellLoad] = (),
@@ -151,7 +159,8 @@ def lay_out(
     loads = [each if isinstance(each, CellLoad) else CellLoad(each, way.coalesce_us) for each in asked]
     live = [LiveBroker.of(role, each) for role, each in zip(roles, running, strict=True)]
     context = LayoutContext(way.load, lambda: workers, directory, lambda: None)
-    run = LayoutRun(block, loads, place, live, context)
+    made = HostedLayoutRun if isinstance(workers, HostedWorkers) else LayoutRun
+    run = made(block, loads, place, live, context)
     run.open()
     with run:
         yield Laid(run, block, loads, place, roles, way.slice_s)

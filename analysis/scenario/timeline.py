@@ -29,7 +29,7 @@ def backlog_by_address(cell: CaseRecord, counts: Counts) -> Mapping[int, int]:
         found[address] += number * copies[address] if period in until else 0
     for (period, address, _), row in counts.heard.items():
         found[address] -= row["n"] if period in until else 0
-    return {address: number for address, number in found.most_common() if number > 0}
+    return dict(sorted(((at, n) for at, n in found.items() if n > 0), key=lambda entry: (-entry[1], entry[0])))
 
 
 def summed_by_destination(cell: CaseRecord, backlog: Mapping[int, int]) -> Mapping[str, int]:

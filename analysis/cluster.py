@@ -22,6 +22,7 @@ import pyspark
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from analysis.errors import DataError
 
@@ -33,6 +34,10 @@ NEEDED = ("numpy", "pyarrow")
 CONNECT_S = 5.0
 REGISTER_S = 60.0
 ANSWER_S = 60.0
+
+#: Of the record, for each partition of what is shuffled: sorted in the memory of a core, and enough to be worth a task.
+#: Spark's own 200 partitions made a small run take three times as long.
+PARTITION_BYTES = 16 << 20
 
 #: How long no further executor may register before those that have are asked.
 SETTLED_S = 1.0
@@ -95,7 +100,7 @@ def check_listening(master: str) -> None:
     )
 
 
-def equip(context: SparkContext, folder: Path, files: Iterable[Path]) -> None:
+def equip(spark: SparkSession, folder: Path, files: Iterable[Path]) -> None:
     """Makes the executors ready to analyse these files. Raises DataError where they cannot.
 
     folder: of the session, with the driver's log
@@ -103,13 +108,16 @@ def equip(context: SparkContext, folder: Path, files: Iterable[Path]) -> None:
     All executors are asked that have registered by then; one that comes later gets the same code, and fails when it
     reads a file that it does not see.
     """
+    context = spark.sparkContext
     _await_executors(context, folder)
     context.addPyFile(str(pack(folder)))
     wanted = [(str(file), file.stat().st_size) for file in files]
-    for host, python, spark, unseen in _reports(context, wanted):
-        if spark != pyspark.__version__:
+    partitions = max(context.defaultParallelism, -(-sum(size for _, size in wanted) // PARTITION_BYTES))
+    spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
+    for host, python, version, unseen in _reports(context, wanted):
+        if version != pyspark.__version__:
             raise DataError(
-                f"{context.master}: {host} has Spark {spark}, this is {pyspark.__version__}; install the same "
+                f"{context.master}: {host} has Spark {version}, this is {pyspark.__version__}; install the same "
                 "requirements.txt there"
             )
         if python.rpartition(".")[0] != platform.python_version().rpartition(".")[0]:
@@ -159,7 +167,7 @@ def _await_executors(context: SparkContext, folder: Path) -> None:
         except Py4JError:  # it was stopped just now
             stopped, now = True, 0
         if stopped:
-            raise DataError(no_answer(context.master, folder))
+            raise DataError(no_answer(str(context.master), folder))
         if now != found:
             found, since = now, time.monotonic()
         if time.monotonic() > end and not found:

@@ -48,17 +48,17 @@ def options(folder: Path, log4j_text: str = LOG4J) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
+        # Adaptive re-planning costs more than it saves here: the queries are many, and what they shuffle is known.
+        "spark.sql.adaptive.enabled": "false",
     }
 
 
 def local_options() -> dict[str, str]:
-    """Settings for a local master only: a cluster must reach the driver, and has its own partitioning."""
+    """Settings for a local master only: a cluster must reach the driver, and has partitions for its size."""
     return {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2",
-        # Adaptive re-planning costs more than it saves here: few cores, and little data to shuffle.
-        "spark.sql.adaptive.enabled": "false",
         # Functions that run in Spark's Python processes are imported from the same place as this package.
         "spark.executorEnv.PYTHONPATH": str(Path(__file__).resolve().parents[1]),
     }
@@ -82,7 +82,7 @@ def session(master: str = DEFAULT_MASTER, files: Iterable[Path] = ()) -> Iterato
         spark = _start(master, Path(folder))
         try:
             if cluster.is_cluster(master):
-                cluster.equip(spark.sparkContext, Path(folder), files)
+                cluster.equip(spark, Path(folder), files)
             yield spark
         except BaseException:
             # A signal to the process group, as of `timeout`, ends the JVM too: its stop must not hide that.

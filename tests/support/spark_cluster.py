@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ import psutil
 import pyspark
 
 from fixtures.brokers import reaper, session_token
+from tests.conftest import is_gone
 
 SPARK_HOME = Path(pyspark.__file__).parent
 LIMIT_S = 120.0
@@ -36,7 +36,7 @@ class SparkCluster:
 
     def executors(self) -> list[psutil.Process]:
         """The executors of all applications that are alive."""
-        return [child for pid in self.workers for child in psutil.Process(pid).children()]
+        return [child for pid in self.workers for child in psutil.Process(pid).children() if not is_gone(child.pid)]
 
 
 @contextmanager
@@ -70,41 +70,42 @@ def spark_cluster(
         mark,
     )
     folder.mkdir(parents=True, exist_ok=True)
+    daemons: list[subprocess.Popen[bytes]] = []
     try:
-        _, found = _started("master", _MASTER, ("--host", host, "--port", "0"), folder, variables)
-        url = found.group(1)
-        pids = []
+        words: tuple[str, ...] = ("--host", host, "--port", "0")
+        daemons.append(_daemon("master", words, folder / "master.log", variables))
+        url = _said(daemons[-1], _MASTER, folder / "master.log").group(1)
         for number in range(workers):
             words = ("--host", host, "--cores", str(cores), "--memory", memory)
             words += ("--work-dir", str(folder / f"work-{number}"), url)
             before = (prefixes or {}).get(number, ())
-            pids.append(_started("worker", _REGISTERED, words, folder, variables, f"-{number}", before)[0])
-        yield SparkCluster(url, mark, tuple(pids))
+            daemons.append(_daemon("worker", words, folder / f"worker-{number}.log", variables, before))
+        for number, worker in enumerate(daemons[1:]):
+            _said(worker, _REGISTERED, folder / f"worker-{number}.log")
+        yield SparkCluster(url, mark, tuple(worker.pid for worker in daemons[1:]))
     finally:
         reaper.sweep(mark)
+        for daemon in daemons:
+            daemon.wait()
 
 
-def _started(
-    what: str,
-    ready: re.Pattern[str],
-    words: Sequence[str],
-    folder: Path,
-    variables: Mapping[str, str],
-    suffix: str = "",
-    before: Sequence[str] = (),
-) -> tuple[int, re.Match[str]]:
-    """The process id of a daemon, and what its log says once it is ready."""
-    log = folder / f"{what}{suffix}.log"
+def _daemon(
+    what: str, words: Sequence[str], log: Path, variables: Mapping[str, str], before: Sequence[str] = ()
+) -> subprocess.Popen[bytes]:
+    """A daemon in the foreground, whose output is its log."""
     name = f"org.apache.spark.deploy.{what}.{what.capitalize()}"
     command = (*before, str(SPARK_HOME / "bin" / "spark-class"), name, "--webui-port", "0", *words)
     with log.open("wb") as said:
-        process = subprocess.Popen(
-            command, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT
+        return subprocess.Popen(
+            command, cwd=log.parent, env=variables, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT
         )
+
+
+def _said(daemon: subprocess.Popen[bytes], ready: re.Pattern[str], log: Path) -> re.Match[str]:
+    """What the log of a daemon says once it is ready. Raises RuntimeError with the log if it is not in time."""
     end = time.monotonic() + LIMIT_S
-    while not (found := ready.search(log.read_text(encoding="utf-8", errors="replace"))):
-        if process.poll() is not None or time.monotonic() > end:
-            sys.stderr.write(log.read_text(encoding="utf-8", errors="replace"))
-            raise RuntimeError(f"the {what} of Spark does not start, see its log above")
+    while not (found := ready.search(text := log.read_text(encoding="utf-8", errors="replace"))):
+        if daemon.poll() is not None or time.monotonic() > end:
+            raise RuntimeError(f"a daemon of Spark does not start: {text}")
         time.sleep(0.05)
-    return process.pid, found
+    return found

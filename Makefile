@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: bench test test-brokers test-all check bench-engine bench-fit extras lock clean
+.PHONY: bench test test-brokers test-all check bench-engine bench-fit bench-audit extras lock clean
 
 .venv: requirements.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
@@ -46,6 +46,9 @@ bench-engine: .venv
 bench-fit: .venv
 	$(BIN)/python -m tests.bench_fit
 	$(BIN)/python -m tests.bench_gate
+
+bench-audit: .venv
+	$(BIN)/python -m tests.bench_audit
 
 # Pins what pyproject.toml names, for every platform, with hashes and without the address of an index.
 lock:

@@ -410,6 +410,11 @@ def read_run(
     )
 
 
+def files_of(runs: Sequence[AnyRun]) -> tuple[Path, ...]:
+    """The Parquet files of these runs."""
+    return tuple(file for run in runs for of_table in run.files.values() for file in of_table)
+
+
 def frames(spark: SparkSession, runs: Sequence[AnyRun]) -> Frames:
     """All tables of all runs, which must be of the same kind, every row with the number of its cell.
 

@@ -1,17 +1,19 @@
-"""A small local Spark session: nothing listens beyond loopback, nothing is left on disk."""
+"""The Spark session of an analysis: nothing is left on disk, and of a local one nothing listens beyond loopback."""
 
 from __future__ import annotations
 
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from analysis import cluster
 from analysis.errors import DataError
 
 DEFAULT_MASTER = "local[*]"
@@ -33,10 +35,10 @@ logger.gateway.level = error
 """
 
 
-def options(folder: Path) -> dict[str, str]:
+def options(folder: Path, log4j_text: str = LOG4J) -> dict[str, str]:
     """The settings of every session; scratch files are written to `folder`."""
     log4j = folder / "log4j2.properties"
-    log4j.write_text(LOG4J, encoding="utf-8")
+    log4j.write_text(log4j_text, encoding="utf-8")
     return {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -46,27 +48,29 @@ def options(folder: Path) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
+        # Adaptive re-planning costs more than it saves here: the queries are many, and what they shuffle is known.
+        "spark.sql.adaptive.enabled": "false",
+    }
+
+
+def local_options() -> dict[str, str]:
+    """Settings for a local master only: a cluster must reach the driver, and has partitions for its size."""
+    return {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
         # Functions that run in Spark's Python processes are imported from the same place as this package.
         "spark.executorEnv.PYTHONPATH": str(Path(__file__).resolve().parents[1]),
     }
 
 
-def local_options() -> dict[str, str]:
-    """Settings for a local master only: a cluster must reach the driver, and has its own partitioning."""
-    return {
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.sql.shuffle.partitions": "2",
-        # Adaptive re-planning costs more than it saves here: few cores, and little data to shuffle.
-        "spark.sql.adaptive.enabled": "false",
-    }
-
-
 @contextmanager
-def session(master: str = DEFAULT_MASTER) -> Iterator[SparkSession]:
+def session(master: str = DEFAULT_MASTER, files: Iterable[Path] = ()) -> Iterator[SparkSession]:
     """A session on `master`, stopped at the end; one that is already active is used and left running.
 
-    Raises DataError where Spark cannot be started, Java being the usual reason.
+    files: what is to be read; a cluster whose executors do not see them is refused
+
+    Raises DataError where Spark cannot be started, Java being the usual reason, or a cluster cannot do the analysis.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -77,6 +81,8 @@ def session(master: str = DEFAULT_MASTER) -> Iterator[SparkSession]:
     with tempfile.TemporaryDirectory(prefix="analysis-", ignore_cleanup_errors=True) as folder:
         spark = _start(master, Path(folder))
         try:
+            if cluster.is_cluster(master):
+                cluster.equip(spark, Path(folder), files)
             yield spark
         except BaseException:
             # A signal to the process group, as of `timeout`, ends the JVM too: its stop must not hide that.
@@ -87,12 +93,18 @@ def session(master: str = DEFAULT_MASTER) -> Iterator[SparkSession]:
 
 
 def _start(master: str, folder: Path) -> SparkSession:
+    if cluster.is_cluster(master):
+        cluster.check_listening(master)
+        settings = options(folder, cluster.log4j(folder)) | cluster.options(master)
+    else:
+        settings = options(folder) | local_options()
     builder = SparkSession.builder.appName("analysis").master(master)
-    settings = options(folder) | (local_options() if master.startswith("local") else {})
     for name, value in settings.items():
         builder = builder.config(name, value)
     try:
         return builder.getOrCreate()
+    except Py4JError as error:  # of the JVM, which therefore runs: a master that it cannot use
+        raise DataError(cluster.no_answer(master, folder, str(error))) from error
     except (PySparkException, OSError) as error:
         raise DataError(
             f"Spark does not start on {master}: {error} It needs Java 17 or newer, see `java -version` and JAVA_HOME; "

@@ -18,7 +18,7 @@ from analysis.gate.results import CellComparison, GateResult, RoleActivity
 from analysis.gate.verdict import GateVerdict, Judgement, judge
 from analysis.intervals import mapped, mean_interval
 from analysis.results import CellKey, Finding, Interval
-from analysis.run_directory import LATEST, frames, kind_of, manifests
+from analysis.run_directory import LATEST, files_of, frames, kind_of, manifests
 from analysis.spark import session
 from analysis.structure import OpenRecord, read
 from analysis.throughput import aggregate, audit
@@ -39,7 +39,7 @@ def judged(paths: Sequence[Path], *, master: str, partial: bool = False) -> tupl
             for path, of_run in zip(paths or [LATEST], asked, strict=True)
         )
     runs = open_runs(paths, partial=partial)
-    with session(master) as spark:
+    with session(master, files_of(runs)) as spark:
         data = frames(spark, runs)
         audits = audit.audit(spark, data, runs)
         windows = aggregate.windows_by_cell(data, runs)

@@ -19,10 +19,10 @@ from analysis.scenario.results import DeliveryTimes
 from workloads.arrivals import ArrivalProcess
 from workloads.scenario.periods import Period
 
-#: Up to this many deliveries, percentiles are exact and interpolated as in numpy; above, their rank is off by at most
-#: 1/10000.
+#: Up to this many deliveries, percentiles are exact and interpolated as in numpy; above, they are those of times that
+#: are rounded to so many significant bits, of which there are few to count.
 EXACT_ROWS = 2_000_000
-_ACCURACY = 10_000
+ROUNDED_BITS = 11
 
 _RANKS = (0.5, 0.9, 0.99)
 _NS_PER_MS = 1e6
@@ -35,6 +35,13 @@ _NO_PERIOD = ""
 
 #: In place of the number of a handler: the members of populations.
 MEMBERS = -1
+
+_SPARE_BITS = f"greatest(0, length(bin(abs(took_ns))) - {ROUNDED_BITS})"
+#: `took_ns` rounded to the middle of all times with the same highest bits: half a part in 2^(ROUNDED_BITS - 1) at most.
+ROUNDED = (
+    f"if(took_ns < 0, -1, 1) * (shiftleft(shiftright(abs(took_ns), {_SPARE_BITS}), {_SPARE_BITS})"
+    f" + shiftleft(1L, {_SPARE_BITS}) div 2)"
+)
 
 Rows: TypeAlias = Sequence[Row]
 
@@ -129,6 +136,11 @@ def percentiles_ms(row: Row) -> tuple[float, float, float]:
     return p50, p90, p99
 
 
+def in_order(rows: Rows) -> Rows:
+    """The rows in an order of their content: Spark's depends on its partitions, and equal counts keep theirs."""
+    return sorted(rows, key=repr)
+
+
 def counts(spark: SparkSession, ledger: Ledger, data: Frames) -> Mapping[int, Counts]:
     """The aggregates by cell. Raises DataError if a delivery was made to a handler that is not in the plan."""
     asked = _Query(spark, ledger, exact=is_exact(ledger.cells))
@@ -142,11 +154,11 @@ def counts(spark: SparkSession, ledger: Ledger, data: Frames) -> Mapping[int, Co
         "disorder": asked.disorder(),
         "executions": asked.executions(),
         "unsettled": asked.unsettled(),
-        "samples": data.tables["samples"].orderBy("at_ns").collect(),
+        "samples": data.tables["samples"].collect(),
     }
     by_cell: dict[int, dict[str, list[Row]]] = {cell.number: {name: [] for name in tables} for cell in ledger.cells}
     for name, rows in tables.items():
-        for row in rows:
+        for row in in_order(rows):
             if row["cell_id"] in by_cell:
                 by_cell[row["cell_id"]][name].append(row)
     lost = asked.lost([cell for cell in ledger.cells if _short(cell, by_cell[cell.number])])
@@ -194,7 +206,7 @@ def _of_cell(cell: CaseRecord, tables: Mapping[str, Rows], lost: Rows, slice_s: 
         seconds_heard=[row for row in took if row["second"] is not None],
         slices=[row for row in took if row["slice"] is not None],
         slice_s=slice_s,
-        samples=tables["samples"],
+        samples=sorted(tables["samples"], key=lambda row: row["at_ns"]),
     )
 
 
@@ -497,13 +509,11 @@ def by_second(spark: SparkSession, ledger: Ledger, table: DataFrame, instant: st
 
 
 def duration_columns(*, exact: bool) -> tuple[Column, ...]:
-    """Number, percentiles, maximum and sum of `took_ns`; the sum is a whole number, so that the mean is exact."""
+    """Number, percentiles, maximum and sum of `took_ns`: whole numbers, whose order does not matter to a digit."""
     ranks = f"array({', '.join(map(str, _RANKS))})"
-    percentiles = f"percentile(took_ns, {ranks})"
-    function = percentiles if exact else f"percentile_approx(took_ns, {ranks}, {_ACCURACY})"
     return (
         F.count("took_ns").alias("n"),
-        F.expr(function).alias("percentiles"),
+        F.expr(f"percentile({'took_ns' if exact else ROUNDED}, {ranks})").alias("percentiles"),
         F.max("took_ns").alias("longest"),
         F.sum("took_ns").alias("total"),
     )

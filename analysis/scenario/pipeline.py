@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from analysis.errors import DataError
 from analysis.results import Finding, reasons, verdict
-from analysis.run_directory import Frames, certificates, frames, reading
+from analysis.run_directory import Frames, certificates, files_of, frames, reading
 from analysis.scenario import audit, deviations, recovery, timeline
 from analysis.scenario.aggregates import Counts, counts, instants, percentiles_ms, times
 from analysis.scenario.audit import AuditInput, InteractionCounts
@@ -56,7 +56,7 @@ def analysed(paths: Sequence[Path], *, master: str, partial: bool = False) -> tu
     for run in runs:
         if not run.cells:
             raise DataError(f"{run.path}: nothing was measured: {reasons(run.not_applicable)}")
-    with session(master) as spark:
+    with session(master, files_of(runs)) as spark:
         return _analysed(spark, runs)
 
 

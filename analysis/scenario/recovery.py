@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
+from analysis.scenario.aggregates import in_order
 from analysis.scenario.audit import AuditInput, sender
 from analysis.scenario.message_join import Ledger, frame
 from analysis.scenario.reader import CaseRecord
@@ -57,8 +58,8 @@ def promises(spark: SparkSession, ledger: Ledger) -> Promises:
     return Promises(
         totals.collect(),
         unmarked.collect(),
-        [] if ledger.unsettled is None else ledger.unsettled.collect(),
-        heard.where("settled < deliveries").collect(),
+        [] if ledger.unsettled is None else in_order(ledger.unsettled.collect()),
+        in_order(heard.where("settled < deliveries").collect()),
     )
 
 

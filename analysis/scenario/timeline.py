@@ -36,7 +36,7 @@ def backlog_by_address(cell: CaseRecord, counts: Counts, churned: ChurnCounts | 
         if row["class"] == CopyClass.MUST and (row["period"] or None) in until:
             read = row["got"] == 1 and row["read"] in until
             found[row["address"]] += 0 if read else row["n"]
-    return {address: number for address, number in found.most_common() if number > 0}
+    return dict(sorted(((at, n) for at, n in found.items() if n > 0), key=lambda entry: (-entry[1], entry[0])))
 
 
 def summed_by_destination(cell: CaseRecord, backlog: Mapping[int, int]) -> Mapping[str, int]:

@@ -11,6 +11,7 @@ are lost. A negative subscription number belongs to another cell, and is never e
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from itertools import chain, groupby
@@ -48,6 +49,9 @@ JUDGED = "cell_id int, disordered long, " + ", ".join(f"{name} long" for name in
 
 #: The `arrival` of the row with the number of copies expected by a pair; it sorts before every delivery.
 EXPECTATION = -1
+
+#: Rows that are Python objects at a time, which take ten times the memory of the batch.
+JUDGED_ROWS = 1 << 14
 
 #: More cells than these are counted, not named.
 NAMED = 5
@@ -173,7 +177,9 @@ def _collapse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Stage 2: rows as HEARD, sorted, passed audience by audience to the lane audit."""
     rows = chain.from_iterable(
-        zip(*(column.to_numpy().tolist() for column in batch.columns), strict=True) for batch in batches
+        zip(*(column.to_numpy().tolist() for column in part.columns), strict=True)
+        for batch in batches
+        for part in (batch.slice(at, JUDGED_ROWS) for at in range(0, batch.num_rows, JUDGED_ROWS))
     )
     cells: dict[int, tuple[LaneAudit, int]] = {}
     for (cell, *_), heard in groupby(rows, key=itemgetter(*range(len(AUDIENCE)))):
@@ -188,18 +194,19 @@ def _judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _audience(rows: Iterator[tuple[int, ...]]) -> tuple[LaneAudit, int]:
     """The audit of a lane at an audience, and the number of runs that overlap the preceding one in arrival order."""
     sent, disordered = EXPECTATION, 0
-    handlers: list[list[tuple[int, int]]] = []
+    handlers: list[Iterator[tuple[int, int]]] = []
     for _, of_subscription in groupby(rows, key=itemgetter(_SUBSCRIPTION)):
         before = EXPECTATION
-        runs: list[tuple[int, int]] = []
+        firsts, lasts = array("q"), array("q")  # a stream with a fault in every message has as many runs
         for *_, arrival, until, first, last, of_lane in of_subscription:
             if arrival == EXPECTATION:
                 sent = of_lane
                 continue
             disordered += arrival <= before
             before = until
-            runs.append((first, last))
-        handlers.append(runs)
+            firsts.append(first)
+            lasts.append(last)
+        handlers.append(zip(firsts, lasts, strict=True))
     if len(handlers) > 1:  # all of them are in the plan
         return audit_shared_lane(handlers, max(sent, 0)), disordered
     return audit_lane(handlers[0], max(sent, 0), sent != EXPECTATION), disordered

@@ -23,7 +23,7 @@ from analysis.results import (
     RoundLevel,
     RunResult,
 )
-from analysis.run_directory import certificates, frames
+from analysis.run_directory import certificates, files_of, frames
 from analysis.spark import session
 from analysis.throughput import aggregate, audit, broker_comparison, claims, fit, latency, run_checks
 from analysis.throughput.reader import ThroughputRecord, open_runs
@@ -37,14 +37,14 @@ BULK = "bulk"
 def audited(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[AuditResult, ...]:
     """The audit of each run. Raises DataError where a run cannot be read."""
     runs = open_runs(paths, partial=partial)
-    with session(master) as spark:
+    with session(master, files_of(runs)) as spark:
         return audit.audit(spark, frames(spark, runs), runs)
 
 
 def analysed(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[RunResult, ...]:
     """The complete analysis of each run; runs are never combined. Raises DataError where one cannot be read."""
     runs = open_runs(paths, partial=partial)
-    with session(master) as spark:
+    with session(master, files_of(runs)) as spark:
         return _analysed(spark, runs)
 
 

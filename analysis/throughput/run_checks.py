@@ -112,9 +112,8 @@ def trend(slices: Mapping[CellKey, Sequence[Window]], levels: Mapping[RoundKey, 
 def host_use(data: Frames, runs: Sequence[ThroughputRecord]) -> tuple[HostUse, ...]:
     """Host resources used by each start, from the samples; counters that wrap or restart are not corrected."""
     names = ["run", "broker", "start"]
-    first_to_last = {
-        name: F.max_by(name, "at_ns") - F.min_by(name, "at_ns") for name in ("at_ns", "swap_used_bytes", *_RATES)
-    }
+    counters = ("at_ns", "swap_used_bytes", *_RATES)
+    reading_of = F.struct(*counters)  # in the order of the instants, which come first
     with reading(runs):
         rows = (
             data.tables["samples"]
@@ -124,8 +123,10 @@ def host_use(data: Frames, runs: Sequence[ThroughputRecord]) -> tuple[HostUse, .
                 F.max("broker_rss_bytes").alias("broker_rss"),
                 F.max("load_rss_bytes").alias("load_rss"),
                 F.min("memory_available_bytes").alias("available"),
-                *(difference.alias(name) for name, difference in first_to_last.items()),
+                F.min(reading_of).alias("first"),
+                F.max(reading_of).alias("last"),
             )
+            .select("*", *((F.col(f"last.{name}") - F.col(f"first.{name}")).alias(name) for name in counters))
             .sort(*names)
             .collect()
         )

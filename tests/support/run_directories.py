@@ -40,6 +40,7 @@ from workloads.schema import (
 from workloads.selectors import Equals
 from workloads.throughput.blocks import ANCHOR_GRADES, FEWEST_ANCHORS, FEWEST_CELLS
 from workloads.throughput.flow import PROFILES, Flow, Plan, Subscription, Template
+from workloads.throughput.lanes import LaneAudit
 from workloads.throughput.load_shape import LoadOverride, ShareOfCapacity
 from workloads.throughput.plan_json import plan_record
 
@@ -605,41 +606,73 @@ def add_sample(run: RunDirectory, keys: Mapping[str, Any], at_ns: int) -> None:
     )
 
 
-def write_events(folder: Path, rows: int, *, subscriptions: int = 10, publishers: int = 20) -> Path:
-    """A run of one cell with `rows` delivery events in one layout, interleaved as a broker delivers them; no fault."""
+#: Messages of all lanes in a row group of `write_events`, and what goes wrong in each where the events are faulty: its
+#: first copy is lost, its second is overtaken by the next of its pair, its third comes twice, its fourth goes elsewhere
+#: as well.
+EVENTS_PER_GROUP = 1 << 18
+FAULTS_OF_GROUP = LaneAudit(delivered=1, lost=1, duplicated=1, reordered=1, misdelivered=1)
+
+
+def write_events(
+    folder: Path, rows: int, *, subscriptions: int = 10, publishers: int = 20, faulty: bool = False
+) -> tuple[Path, LaneAudit]:
+    """A run of one cell with `rows` delivery events in one layout, interleaved as a broker delivers them.
+
+    Returns the run directory and what its audit must find, the warm-up included; takes the memory of a row group.
+    """
     run = measured_run([(0, subscriptions)], layouts=1, rounds=1, messages=1, anchors=0)
     place = {"layout": 1, "block": 0}
     keys = {key: run.manifest["schedule"][0][key] for key in KEYS} | place
     plan = replication_plan(0, subscriptions, publishers=publishers)
     run.plans[0] = plan_record(plan, fits_model=True, factors={})
-    messages = rows // (subscriptions * publishers)
+    pairs = subscriptions * publishers
+    messages = rows // pairs
     for table in ("sends", "deliveries"):
         run.tables[table] = run.rows(table, layout=WARM_UP_LAYOUT)
+    warm_up = len(run.tables["deliveries"])
+    truth = LaneAudit(expected=warm_up + messages * pairs, delivered=warm_up + messages * pairs)
     add_traffic(run, keys, plan, messages, 10**12)
     run.tables["deliveries"] = run.rows("deliveries", layout=WARM_UP_LAYOUT)
-    events = messages * subscriptions * publishers
     run.manifest["rows"] = {table: len(content) for table, content in run.tables.items()}
-    run.manifest["rows"]["deliveries"] += events
-    run.write(folder)
-    arrival = np.arange(events, dtype=np.int64)
-    sequence = arrival // (subscriptions * publishers)
-    instants = 10**12 + arrival * 3000
-    columns = {
-        **{
-            name: pa.DictionaryArray.from_arrays(pa.array(np.zeros(events, np.int32)), pa.array([keys[name]]))
-            for name in KEYS
-        },
-        **{name: pa.array(np.full(events, number, np.int32)) for name, number in place.items()},
-        "subscription": pa.array((arrival % subscriptions).astype(np.int32)),
-        "lane": pa.array((arrival // subscriptions % publishers).astype(np.int32)),
-        "arrival": pa.array(arrival),
-        "first_seq": pa.array(sequence),
-        "last_seq": pa.array(sequence),
-        "first_ns": pa.array(instants),
-        "last_ns": pa.array(instants),
-        "planned_ns": pa.nulls(events, pa.int64()),
-    }
+    (folder / "deliveries").mkdir(parents=True)
     declared = schema(DELIVERIES)
-    table = pa.table([columns[name].cast(declared.field(name).type) for name in declared.names], schema=declared)
-    pq.write_table(table, folder / "deliveries" / "events.parquet")
-    return folder
+    with pq.ParquetWriter(folder / "deliveries" / "events.parquet", declared) as writer:
+        of_group, arrived = max(2, EVENTS_PER_GROUP // pairs), 0
+        for first in range(0, messages, of_group):
+            event = np.arange(first * pairs, min(first + of_group, messages) * pairs, dtype=np.int64)
+            sequence, lane, subscription = event // pairs, event // subscriptions % publishers, event % subscriptions
+            if faulty and len(event) > pairs:
+                sequence[[1, 1 + pairs]] = sequence[[1 + pairs, 1]]
+                copies = np.ones(len(event), np.int64)
+                copies[:4] = 0, 1, 2, 2
+                sequence, lane, subscription = (np.repeat(of, copies) for of in (sequence, lane, subscription))
+                subscription[4] = -1
+                truth += FAULTS_OF_GROUP
+            writer.write_table(_events(keys, declared, arrived, sequence, lane, subscription))
+            arrived += len(sequence)
+    run.manifest["rows"]["deliveries"] += arrived
+    return run.write(folder), truth
+
+
+def _events(
+    keys: Mapping[str, Any],
+    declared: pa.Schema,
+    arrived: int,
+    sequence: npt.NDArray[np.int64],
+    lane: npt.NDArray[np.int64],
+    subscription: npt.NDArray[np.int64],
+) -> pa.Table:
+    """Rows of `deliveries`, one per copy, of which `arrived` came before."""
+    arrival = np.arange(arrived, arrived + len(sequence), dtype=np.int64)
+    columns: dict[str, Any] = {
+        "subscription": subscription.astype(np.int32),
+        "lane": lane.astype(np.int32),
+        "arrival": arrival,
+        "first_seq": sequence,
+        "last_seq": sequence,
+        "first_ns": 10**12 + arrival * 3000,
+        "last_ns": 10**12 + arrival * 3000,
+        "planned_ns": pa.nulls(len(arrival), pa.int64()),
+        **{name: pa.repeat(pa.scalar(value, declared.field(name).type), len(arrival)) for name, value in keys.items()},
+    }
+    return pa.table([columns[name] for name in declared.names], schema=declared)

@@ -1,24 +1,27 @@
-"""A standalone cluster of Spark from the PySpark package: a master and workers in the foreground, of this session."""
+"""A standalone Spark cluster from the PySpark package: a master and workers in the foreground."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import socket
+import re
 import subprocess
-import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from fixtures.brokers import session_token
+import psutil
+import pyspark
 
-HOME = Path(importlib.util.find_spec("pyspark").submodule_search_locations[0])
-#: Small and soon there.
-JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-START_S = 30.0
+from fixtures.brokers import reaper, session_token
+from tests.conftest import is_gone
+
+SPARK_HOME = Path(pyspark.__file__).parent
+LIMIT_S = 120.0
+
+_MASTER = re.compile(r"Starting Spark master at (spark://\S+)")
+_REGISTERED = re.compile(r"Successfully registered with master")
 
 
 @dataclass(frozen=True)
@@ -27,77 +30,93 @@ class SparkNode:
 
     #: Its address.
     address: str = "127.0.0.1"
-    #: Precedes its command, as `ip netns exec NAME` does.
+    #: Words before its command, such as `ip netns exec NAME`.
     prefix: Sequence[str] = ()
+
+
+#: Two workers on this host.
+TWO_NODES = (SparkNode(), SparkNode())
 
 
 @dataclass(frozen=True)
 class SparkCluster:
-    """A running cluster."""
+    """A running cluster; all its processes and their descendants carry `mark`."""
 
-    #: URL of its master.
+    #: Of its master.
     url: str
-    #: The processes of its workers.
-    workers: Sequence[subprocess.Popen[bytes]]
+    mark: str
+    #: Process ids of the workers.
+    workers: tuple[int, ...]
     #: What its processes write.
     folder: Path
 
+    def executors(self) -> list[psutil.Process]:
+        """The executors of all applications that are alive."""
+        return [child for pid in self.workers for child in psutil.Process(pid).children() if not is_gone(child.pid)]
+
 
 @contextmanager
-def spark_cluster(folder: Path, nodes: Sequence[SparkNode], address: str = "127.0.0.1") -> Iterator[SparkCluster]:
-    """A master at this address, and a worker on each node."""
-    with socket.create_server((address, 0)) as free:
-        port = free.getsockname()[1]
-    with ExitStack() as stack:
+def spark_cluster(
+    folder: Path,
+    nodes: Sequence[SparkNode] = TWO_NODES,
+    *,
+    address: str = "127.0.0.1",
+    memory: str = "2g",
+) -> Iterator[SparkCluster]:
+    """A cluster until the context ends; nothing of it is left then.
 
-        def run(name: str, prefix: Sequence[str], *words: str) -> subprocess.Popen[bytes]:
-            log = stack.enter_context((folder / f"{name}.log").open("wb"))
-            process = subprocess.Popen(
-                [*prefix, str(HOME / "bin" / "spark-class"), *words],
-                env=session_token.marked(
-                    {
-                        **os.environ,
-                        "SPARK_HOME": str(HOME),
-                        "SPARK_DAEMON_JAVA_OPTS": JAVA,
-                        "SPARK_DAEMON_MEMORY": "128m",
-                        "SPARK_LOG_DIR": str(folder),
-                        "PYSPARK_PYTHON": sys.executable,
-                    }
-                ),
-                stdout=log,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-            stack.callback(process.wait)
-            stack.callback(process.terminate)
-            return process
-
-        at = ("--host", address, "--port", str(port), "--webui-port", "0")
-        run("master", (), "org.apache.spark.deploy.master.Master", *at)
-        await_port(address, port)
-        workers = [
-            run(
-                f"worker-{number}",
-                node.prefix,
-                "org.apache.spark.deploy.worker.Worker",
-                *("--host", node.address, "--webui-port", "0", "--cores", "2", "--memory", "1g"),
-                *("--work-dir", str(folder / f"work-{number}"), f"spark://{address}:{port}"),
-            )
-            for number, node in enumerate(nodes)
-        ]
-        yield SparkCluster(f"spark://{address}:{port}", workers, folder)
+    folder: for logs, scratch files and the executors' folders
+    nodes: of the workers, each with one executor's core
+    address: of the master
+    memory: of each worker
+    """
+    mark = session_token.mark()
+    variables = session_token.marked(
+        {
+            **os.environ,
+            "SPARK_HOME": str(SPARK_HOME),
+            "SPARK_LOCAL_DIRS": str(folder / "scratch"),
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        },
+        mark,
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    daemons: list[subprocess.Popen[bytes]] = []
+    try:
+        at: tuple[str, ...] = ("--host", address, "--port", "0")
+        daemons.append(_daemon("master", at, folder / "master.log", variables))
+        url = _said(daemons[-1], _MASTER, folder / "master.log").group(1)
+        for number, node in enumerate(nodes):
+            words = ("--host", node.address, "--cores", "1", "--memory", memory)
+            words += ("--work-dir", str(folder / f"work-{number}"), url)
+            daemons.append(_daemon("worker", words, folder / f"worker-{number}.log", variables, node.prefix))
+        for number, worker in enumerate(daemons[1:]):
+            _said(worker, _REGISTERED, folder / f"worker-{number}.log")
+        yield SparkCluster(url, mark, tuple(worker.pid for worker in daemons[1:]), folder)
+    finally:
+        reaper.sweep(mark)
+        for daemon in daemons:
+            daemon.wait()
 
 
-def await_port(address: str, port: int) -> None:
-    """Waits until somebody listens there."""
-    end = time.monotonic() + START_S
-    while True:
-        try:
-            socket.create_connection((address, port), 1).close()
-        except OSError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.05)
-        else:
-            return
+def _daemon(
+    what: str, words: Sequence[str], log: Path, variables: Mapping[str, str], before: Sequence[str] = ()
+) -> subprocess.Popen[bytes]:
+    """A daemon in the foreground, whose output is its log."""
+    name = f"org.apache.spark.deploy.{what}.{what.capitalize()}"
+    command = (*before, str(SPARK_HOME / "bin" / "spark-class"), name, "--webui-port", "0", *words)
+    with log.open("wb") as said:
+        return subprocess.Popen(
+            command, cwd=log.parent, env=variables, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT
+        )
+
+
+def _said(daemon: subprocess.Popen[bytes], ready: re.Pattern[str], log: Path) -> re.Match[str]:
+    """What the log of a daemon says once it is ready. Raises RuntimeError with the log if it is not in time."""
+    end = time.monotonic() + LIMIT_S
+    while not (found := ready.search(text := log.read_text(encoding="utf-8", errors="replace"))):
+        if daemon.poll() is not None or time.monotonic() > end:
+            raise RuntimeError(f"a daemon of Spark does not start: {text}")
+        time.sleep(0.05)
+    return found

@@ -46,7 +46,7 @@ def options(folder: Path) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
-        # Functions that run in Spark's Python processes are imported from the same directory as this package.
+        # Functions that run in Spark's Python processes are imported from the same place as this package.
         "spark.executorEnv.PYTHONPATH": str(Path(__file__).resolve().parents[1]),
     }
 

@@ -1,7 +1,7 @@
 """One Spark session for all tests of the analysis; whatever asks for a session then gets this one.
 
-What is analysed or drawn is so once, where tests differ in what is made of it only: Spark takes seconds for a run, and a
-page a second or more for its figures.
+What is analysed or drawn is so once, where tests differ in what is made of it only: Spark takes seconds for a run, and
+a page a second or more for its figures.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ test-brokers: .venv
 	$(BIN)/pytest -m "brokers and not slow and alone"
 
 test-all: .venv
-	$(BIN)/pytest
+	$(BIN)/pytest --hypothesis-profile thorough
 
 check: .venv
 	$(BIN)/ruff check .

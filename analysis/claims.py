@@ -36,10 +36,10 @@ class Estimate:
     #: why an end of the interval is not known, for an interval that may lack one
     without_ends: str = ""
 
-    def ends(self, place: str) -> tuple[float, float]:
+    def ends(self, label: str) -> tuple[float, float]:
         """Both ends of the interval. Raises DataError where it has none."""
         if self.interval.low is None or self.interval.high is None:
-            raise DataError(f"{place}: {self.without_ends}")
+            raise DataError(f"{label}: {self.without_ends}")
         return self.interval.low, self.interval.high
 
 

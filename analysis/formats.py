@@ -9,7 +9,7 @@ from typing import Protocol
 
 from analysis.results import Interval
 
-#: Text in place of a missing number.
+#: Text shown for a missing number.
 NOTHING = "\N{EN DASH}"
 
 MIB = 2**20

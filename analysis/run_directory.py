@@ -55,7 +55,8 @@ STRANGER = -1
 KEY_NAMES = [column.name for column in KEYS]
 
 #: The columns that identify a layout within a run, in this order.
-LAYOUT_NAMES = [column.name for column in (*KEYS[:2], *LAYOUT_KEYS)]
+_LAYOUT = (*KEYS[:2], *LAYOUT_KEYS)
+LAYOUT_NAMES = [column.name for column in _LAYOUT]
 
 _ARROW = {
     ColumnType.INT64: pa.int64(),
@@ -423,9 +424,10 @@ def frames(spark: SparkSession, runs: Sequence[AnyRun]) -> Frames:
     planned cell has the number STRANGER.
     """
     keys = tuple(key for run in runs for key in _known(run))
-    numbered = spark.createDataFrame(
+    numbered = _small(
+        spark,
         [(key.run, key.broker, key.start, key.experiment, key.cell, number) for number, key in enumerate(keys)],
-        StructType([StructField("run", StringType()), *(_field(column) for column in KEYS), _CELL_ID]),
+        pa.schema([("run", pa.string()), *_arrow(KEYS), ("cell_id", pa.int32())]),
     )
     with reading(runs):
         return Frames(
@@ -474,7 +476,8 @@ def reading(runs: Sequence[AnyRun]) -> Iterator[None]:
         ) from error
 
 
-_CELL_ID = StructField("cell_id", IntegerType())
+def _arrow(columns: Sequence[Column]) -> list[tuple[str, pa.DataType]]:
+    return [(column.name, _ARROW[column.type]) for column in columns]
 
 
 def _field(column: Column) -> StructField:
@@ -498,6 +501,17 @@ def _known(run: AnyRun) -> tuple[CellKey, ...]:
     )
 
 
+def _small(spark: SparkSession, rows: Sequence[Sequence[Any]], schema: pa.Schema) -> DataFrame:
+    """The rows as a data frame, marked to be sent to every executor where it is joined with another.
+
+    Spark gets it as one batch of columns, which its plans contain; rows that are Python objects would be read by a job
+    of their own in every query.
+    """
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return F.broadcast(spark.createDataFrame(pa.Table.from_arrays(arrays, schema=schema)))
+
+
 def _address(file: Path) -> str:
     """The address of a file for Spark, which interprets it as a glob pattern: special characters are escaped."""
     return "file://" + re.sub(r"([\\{}\[\]*?])", r"\\\1", str(file))
@@ -510,14 +524,11 @@ def _table(spark: SparkSession, runs: Sequence[AnyRun], table: str, numbered: Da
         files = [_address(file) for file in run.files[table]]
         rows = spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
         if run.partial and run.laid_out:
-            complete = spark.createDataFrame(
-                [layout.key for layout in run.laid_out],
-                StructType([_field(column) for column in (*KEYS[:2], *LAYOUT_KEYS)]),
-            )
-            rows = rows.join(F.broadcast(complete), LAYOUT_NAMES, "leftsemi")
+            layouts = _small(spark, [layout.key for layout in run.laid_out], pa.schema(_arrow(_LAYOUT)))
+            rows = rows.join(layouts, LAYOUT_NAMES, "leftsemi")
         parts.append(rows.withColumn("run", F.lit(run.name)))
     how = "inner" if runs[0].partial and runs[0].manifest.kind is RunKind.WORKLOAD else "left"
-    found = reduce(DataFrame.unionByName, parts).join(F.broadcast(numbered), ["run", *KEY_NAMES], how)
+    found = reduce(DataFrame.unionByName, parts).join(numbered, ["run", *KEY_NAMES], how)
     return found.withColumn("cell_id", F.coalesce("cell_id", F.lit(STRANGER)))
 
 

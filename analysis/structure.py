@@ -28,7 +28,7 @@ class OpenRecord:
 
 
 class _MismatchError(Exception):
-    """What a value is, and what was expected in its place; the text starts with the path inside the JSON."""
+    """What a value is, and what was expected instead; the text starts with the path inside the JSON."""
 
 
 def read(record: type[T], value: Any, at: str) -> T:
@@ -64,7 +64,7 @@ def _value(kind: Any, value: Any, path: str) -> Any:
         return value if origin is Literal else inner(value)
     if inner in _PLAIN and (type(value) is inner or (inner is float and type(value) is int)):
         return inner(value)
-    # A text may be a secret that was put into the wrong place: it is quoted only where words are expected.
+    # A text may be a secret that was put into the wrong field: it is quoted only where words are expected.
     quoted = not isinstance(value, str | dict | list) or (isinstance(value, str) and _words(inner))
     found = json.dumps(value)[:80] if quoted else _expected(type(value))
     raise _MismatchError(f"{path or 'it'} is {found}, expected {_expected(kind)}")

@@ -30,7 +30,7 @@ GRIDS = {
 }
 
 
-def place(series: int, length: int, subscriber: int) -> int:
+def own_index(series: int, length: int, subscriber: int) -> int:
     """The index, from 1, of the component whose value is specific to the subscriber."""
     if series == 1:
         return 1
@@ -51,7 +51,7 @@ def _template(own: int, subscriber: int) -> Template:
 
 def flow(cell: Cell, destination: str) -> Flow:
     length = cell.number("length")
-    own = [(j, place(cell.number("series"), length, j)) for j in range(1, SUBSCRIBERS + 1)]
+    own = [(j, own_index(cell.number("series"), length, j)) for j in range(1, SUBSCRIBERS + 1)]
     return Flow(
         Destination(DestinationKind.TOPIC, destination),
         PUBLISHERS,

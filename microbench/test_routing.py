@@ -28,9 +28,9 @@ class Way:
 
 
 WAYS: Mapping[str, Way] = {
-    "key": Way(DestinationKind.KEY, lambda place: Equals("PLACE", f"north.{place}")),
-    "wildcard": Way(DestinationKind.KEY, lambda place: Like("PLACE", f"%.{place}")),
-    "headers": Way(DestinationKind.HEADERS, lambda place: Equals("PLACE", f"north.{place}")),
+    "key": Way(DestinationKind.KEY, lambda value: Equals("PLACE", f"north.{value}")),
+    "wildcard": Way(DestinationKind.KEY, lambda value: Like("PLACE", f"%.{value}")),
+    "headers": Way(DestinationKind.HEADERS, lambda value: Equals("PLACE", f"north.{value}")),
 }
 
 LABEL = "{by}-b{further:04d}-r{replication:03d}"

@@ -118,10 +118,10 @@ class Bench:
     ) -> list[list[Window]]:
         """The slices of each cell in a block of all of them, behind a round that is not counted."""
         self._layout += 1
-        place = replace(FIRST, layout=self._layout)
+        layout_id = replace(FIRST, layout=self._layout)
         rates: dict[int, float] = {}
         way = Way(CREDIT, slice_s=seconds, client=client)
-        with lay_out(self.running, plans, self._directory, self.workers, way, place=place) as laid:
+        with lay_out(self.running, plans, self._directory, self.workers, way, layout_id=layout_id) as laid:
             windows: list[list[Window]] = [[] for _ in plans]
             for number in range(rounds + 1):
                 for cell, plan in enumerate(plans):

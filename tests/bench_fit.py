@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -161,6 +162,7 @@ class Simulated:
     disturbed: bool
 
 
+@lru_cache(maxsize=64)  # the first of the same runs, asked different questions
 def simulated(seed: int, grid: str, starts: int, host: str = "noisy", cap: float | None = None) -> Simulated:
     """One simulated run: over up to 4 starts the truth is the mean of these lives, from 5 on that of all lives."""
     rng = np.random.default_rng([seed, starts])

@@ -31,7 +31,7 @@ LAYOUT = ("broker", "start", "layout", "block")
 
 #: What needs Spark, folders and files: each group has one process, which starts it once.
 ON_SPARK = (
-    ("tests/analysis/scenario/",),
+    ("tests/analysis/scenario/", "tests/analysis/gate/test_gate_items.py"),
     (
         "tests/analysis/test_main.py",
         "tests/analysis/test_plugin.py",
@@ -56,15 +56,11 @@ LONGEST = (
     "test_rabbitmq.py",
 )
 
-# Examples may take as long as a busy host makes them.
-settings.register_profile(
-    "busy",
-    settings(),
-    deadline=None,
-    max_examples=30 if os.environ.get("CI") else 100,  # CI runs often, and has 20 minutes
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.load_profile("busy")
+# Examples may take as long as a busy host makes them. `make test-all` has more of them, by --hypothesis-profile.
+BUSY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", BUSY, max_examples=30)
+settings.register_profile("thorough", BUSY, max_examples=100)
+settings.load_profile("quick")
 
 # Spark's JVM lives for a minute here, and its tables are small: what compiling would gain,
 # by the JVM's second compiler or by Spark of a class per stage, is less than what that takes.

@@ -1,6 +1,6 @@
 """Names in the source."""
 
-import ast
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -10,8 +10,8 @@ ROOMS = ("workloads", "fixtures", "analysis", "microbench")
 
 def test_no_two_classes_have_the_same_name():
     """Who meets a name anywhere knows which class it is."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for room in ROOMS for path in (ROOT / room).rglob("*.py")]
-    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    texts = [path.read_text(encoding="utf-8") for room in ROOMS for path in (ROOT / room).rglob("*.py")]
+    names = Counter(name for text in texts for name in re.findall(r"^ *class (\w+)[(:\[]", text, re.MULTILINE))
 
     assert len(names) > 100
     assert {name: count for name, count in names.items() if count > 1} == {}

@@ -137,10 +137,10 @@ def groups(result: RunResult) -> tuple[PlotGroup, ...]:
     def unit(cell: CellSummary) -> tuple[str, str, str]:
         return cell.key.broker, cell.key.experiment, cell.profile
 
-    def place(cell: CellSummary) -> int:
+    def figure_number(cell: CellSummary) -> int:
         return list(PICTURES).index(cell.key.experiment) if cell.key.experiment in PICTURES else len(PICTURES)
 
-    ordered = sorted(result.cells, key=lambda cell: (cell.key.broker, place(cell), *unit(cell), cell.key))
+    ordered = sorted(result.cells, key=lambda cell: (cell.key.broker, figure_number(cell), *unit(cell), cell.key))
     return tuple(PlotGroup(*key, tuple(cells), fits.get(key)) for key, cells in groupby(ordered, key=unit))
 
 

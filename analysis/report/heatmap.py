@@ -61,8 +61,8 @@ def _slowest_ms(row: Sequence[PeriodSlice]) -> float:
 
 def _legend() -> Iterator[str]:
     """A patch for each shade, followed by its meaning."""
-    for place, (limit_ms, tone, shade) in enumerate(_TONES):
-        x = _LEFT + 122 * place
+    for index, (limit_ms, tone, shade) in enumerate(_TONES):
+        x = _LEFT + 122 * index
         name = f"up to {limit_ms:,.0f} ms" if limit_ms < inf else "above"
         yield cell(x, 4, 16, 11, tone, shade, name)
         yield text(x + 21, 13.5, name, size=11, tone=Tone.SOFT)

@@ -216,7 +216,7 @@ def _ratio_reach(series: Series) -> list[float]:
     return [end for end in ends if end is not None and end > 0]
 
 
-_PLAIN = FuncFormatter(lambda value, _place: f"{value:,.6g}".replace("-", "\N{MINUS SIGN}"))
+_PLAIN = FuncFormatter(lambda value, _position: f"{value:,.6g}".replace("-", "\N{MINUS SIGN}"))
 
 
 def _scale(axes: Axes, panel: Panel) -> None:

@@ -43,21 +43,21 @@ def heat(cells: Sequence[CellSummary]) -> tuple[str, str]:
     chosen = sorted(range(len(rows)), key=lambda row: -_scatter(rows[row][1]))[:MOST_ROWS]
     shown = [rows[row] for row in sorted(chosen)]
     begin_ns = min(window.begin_ns for _, found in rows for window, _ in found)
-    places = _places([window for _, found in rows for window, _ in found])
-    widths = (WIDTH - _LEFT - 8 - _GAP * len({layout for layout, *_ in places})) / len(places)
+    columns = _columns([window for _, found in rows for window, _ in found])
+    widths = (WIDTH - _LEFT - 8 - _GAP * len({layout for layout, *_ in columns})) / len(columns)
     alone = len({of_row.key.experiment for of_row, _ in shown}) == 1
-    elements = [*_legend(), *_layouts(places, widths, _TOP + _ROW * len(shown))]
+    elements = [*_legend(), *_layouts(columns, widths, _TOP + _ROW * len(shown))]
     for number, (of_row, found) in enumerate(shown):
         y = _TOP + _ROW * number
         name = of_row.key.cell if alone else f"{of_row.key.experiment} {of_row.key.cell}"
         elements.append(text(_LEFT - 8, y + _ROW - 3, name, size=10.5, anchor=Anchor.END))
         elements += (
-            _place(of_row, window, deviation, _x(places, window, widths), y, widths, begin_ns)
+            _slice_cell(of_row, window, deviation, _x(columns, window, widths), y, widths, begin_ns)
             for window, deviation in found
         )
     slowest = max(((deviation, of_row) for of_row, found in rows for _, deviation in found), key=lambda each: each[0])
     alt = (
-        f"Grid of {len(shown)} cells by {len(places)} rounds: how much slower each slice was than its cell; the "
+        f"Grid of {len(shown)} cells by {len(columns)} rounds: how much slower each slice was than its cell; the "
         f"slowest is one of {slowest[1].key.cell} with {slowest[0]:+.0%}."
     )
     left_out = f"Of {len(rows)} cells the {len(shown)} that scatter most." if len(rows) > len(shown) else ""
@@ -76,7 +76,7 @@ def _scatter(found: Sequence[tuple[Window, float]]) -> float:
     return max(abs(deviation) for _, deviation in found)
 
 
-def _places(windows: Sequence[Window]) -> dict[tuple[int, int, int], int]:
+def _columns(windows: Sequence[Window]) -> dict[tuple[int, int, int], int]:
     """(layout, block, round) -> its index on the axis, in the order in which they were measured."""
     begins: dict[tuple[int, int, int], int] = {}
     for window in windows:
@@ -85,9 +85,9 @@ def _places(windows: Sequence[Window]) -> dict[tuple[int, int, int], int]:
     return {key: index for index, key in enumerate(sorted(begins, key=lambda key: begins[key]))}
 
 
-def _x(places: dict[tuple[int, int, int], int], window: Window, width: float) -> float:
-    index = places[window.layout, window.block, window.round]
-    return _LEFT + index * width + _GAP * len({layout for layout, *_ in list(places)[:index]} - {window.layout})
+def _x(columns: dict[tuple[int, int, int], int], window: Window, width: float) -> float:
+    index = columns[window.layout, window.block, window.round]
+    return _LEFT + index * width + _GAP * len({layout for layout, *_ in list(columns)[:index]} - {window.layout})
 
 
 def _legend() -> Iterator[str]:
@@ -105,19 +105,19 @@ def _legend() -> Iterator[str]:
         low = limit
 
 
-def _layouts(places: dict[tuple[int, int, int], int], width: float, bottom: float) -> Iterator[str]:
+def _layouts(columns: dict[tuple[int, int, int], int], width: float, bottom: float) -> Iterator[str]:
     """A line at the begin of each layout, and its number where there is room for it."""
-    order = list(places)
+    order = list(columns)
     begins = [order[0], *(after for before, after in pairwise(order) if after[0] != before[0])]
     room = (WIDTH - _LEFT) / len(begins)
     for number, key in enumerate(begins):
-        x = _LEFT + places[key] * width + _GAP * (number - 0.5)
+        x = _LEFT + columns[key] * width + _GAP * (number - 0.5)
         yield line([(x, _TOP - 14), (x, bottom)], Tone.SOFT, dashed=True)
         if room > 16:
             yield text(x + 3, _TOP - 5, f"layout {key[0]}" if room > 64 else str(key[0]), size=11, tone=Tone.SOFT)
 
 
-def _place(
+def _slice_cell(
     of_row: CellSummary, window: Window, deviation: float, x: float, y: float, width: float, begin_ns: int
 ) -> str:
     tone, shade = next((tone, shade) for limit, tone, shade in _TONES if deviation <= limit)

@@ -33,8 +33,8 @@ def rates(result: WorkloadResult) -> Picture | None:
                 Series(
                     label,
                     tuple(
-                        PlotPoint(place + (shift - 1) * 0.22, Interval(achieved / planned))
-                        for place, entry in enumerate(period.interactions)
+                        PlotPoint(index + (shift - 1) * 0.22, Interval(achieved / planned))
+                        for index, entry in enumerate(period.interactions)
                         for achieved, planned in (of(entry),)
                         if planned and achieved
                     ),
@@ -252,9 +252,9 @@ def _line(seconds: Sequence[Second], of: Callable[[Second], float | None]) -> tu
     found: dict[int, tuple[float, float]] = {}
     for at in seconds:
         value = of(at)
-        place = at.second // width
-        if value is not None and (place not in found or value > found[place][1]):
-            found[place] = (at.second, value)
+        group = at.second // width
+        if value is not None and (group not in found or value > found[group][1]):
+            found[group] = (at.second, value)
     line = tuple(found.values())
     # A single point would be invisible: it is drawn one second long.
     return line if len(line) != 1 else (line[0], (line[0][0] + 1, line[0][1]))

@@ -34,21 +34,21 @@ def flow(topology: Topology, number: int) -> str:
     interaction = topology.interactions[number]
     steps = interaction.script.steps
     parties = list(dict.fromkeys(party for step in steps for party in (step.sender, step.receiver)))
-    places = {party: _place(column, len(parties)) for column, party in enumerate(parties)}
+    centers = {party: _center(column, len(parties)) for column, party in enumerate(parties)}
     bottom = _HEAD + _ROW * len(steps)
     elements = [
         text(0, 18, "triggered by", size=12, tone=Tone.SOFT),
         text(_RIGHT + 24, 18, "delivered by", size=12, tone=Tone.SOFT),
     ]
     counts = {role.value: topology.locations[role] for role in Role}
-    for party, x in places.items():
+    for party, x in centers.items():
         elements += _column(party, x, bottom, counts, _spacing(len(parties)))
     received = {row.step.message: row.volume for row in by_interaction(topology)}
-    for place, step in enumerate(steps):
+    for index, step in enumerate(steps):
         volume = received[step.message]
         copies = float(volume.received_per_s / volume.sent_per_s)
         started = float(topology.started_per_s(number)) if step.after is None else None
-        elements += _row(step, place + 1, _HEAD + _ROW * (place + 0.5), places, copies, started)
+        elements += _row(step, index + 1, _HEAD + _ROW * (index + 0.5), centers, copies, started)
     said = "; ".join(_said(step) for step in steps)
     return svg(f"Interaction {number}, {interaction.script.title}: {said}.", bottom + 8, elements)
 
@@ -57,7 +57,7 @@ def _spacing(parties: int) -> float:
     return (_RIGHT - _LEFT) / parties
 
 
-def _place(column: int, parties: int) -> float:
+def _center(column: int, parties: int) -> float:
     return _LEFT + _spacing(parties) * (column + 0.5)
 
 
@@ -75,12 +75,12 @@ def _row(
     step: MessageType,
     number: int,
     y: float,
-    places: dict[Participant, float],
+    centers: dict[Participant, float],
     copies: float,
     started_per_s: float | None,
 ) -> Iterator[str]:
     tone = Tone.FIRST if step.mode.persistent else Tone.SECOND
-    begin, end = places[step.sender], places[step.receiver]
+    begin, end = centers[step.sender], centers[step.receiver]
     yield line([(0, y + _ROW / 2), (WIDTH, y + _ROW / 2)], Tone.RULE, width=0.6)
     yield text(0, y + 4, str(number), size=12, tone=Tone.SOFT)
     trigger = (

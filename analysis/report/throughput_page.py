@@ -139,7 +139,9 @@ def html(results: Sequence[RunResult]) -> str:
             counted_verdicts([result.verdict for result in results], "runs") if several else chapters[0].glance.meaning
         ),
         chapters=chapters,
-        overview_lines=[f"{place}: {result.run}: {'; '.join(result.title)}" for place, result in enumerate(results, 1)],
+        overview_lines=[
+            f"{number}: {result.run}: {'; '.join(result.title)}" for number, result in enumerate(results, 1)
+        ],
         side_by_side=picture and (tables.side_by_side(results), figure("all", picture)),
     )
 

@@ -246,10 +246,10 @@ def settings(cells: Iterable[CellSummary]) -> tuple[GridPoint, ...]:
     return tuple(found)
 
 
-def ends(interval: Interval, place: object) -> tuple[float, float]:
+def ends(interval: Interval, label: object) -> tuple[float, float]:
     """Both ends of an interval. Raises DataError where it has none."""
     if interval.low is None or interval.high is None:
-        raise DataError(f"{place}: {NO_INTERVAL}")
+        raise DataError(f"{label}: {NO_INTERVAL}")
     return interval.low, interval.high
 
 

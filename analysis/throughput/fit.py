@@ -193,7 +193,7 @@ def fit(cells: Sequence[CellSummary], precision: float | None = None) -> FitResu
             f"{sorted(units)}"
         )
     run, broker, experiment, profile = units.pop()
-    place = f"{experiment} on {broker} ({run})"
+    label = f"{experiment} on {broker} ({run})"
     measured = sorted(cells, key=lambda cell: cell.key)
     names = parameters_of(measured)
     excluded = {cell.key: reason for cell in measured if (reason := _unusable(cell))}
@@ -201,9 +201,9 @@ def fit(cells: Sequence[CellSummary], precision: float | None = None) -> FitResu
         measured = [_as_the_pilot_has_it(cell) for cell in measured]
     excluded |= _without_interval([cell for cell in measured if cell.key not in excluded])
     usable = [cell for cell in measured if cell.key not in excluded]
-    roofline = _roofline(usable, names, place)
+    roofline = _roofline(usable, names, label)
     capped = frozenset(roofline.capped) if roofline is not None and roofline.preferred else frozenset[str]()
-    starts, without = _per_start(measured, [cell for cell in usable if cell.key.cell not in capped], names, place)
+    starts, without = _per_start(measured, [cell for cell in usable if cell.key.cell not in capped], names, label)
     fitted = list(starts.values())
     spread = _spread(len(fitted))
     covariance = spread.covariance(
@@ -247,16 +247,16 @@ def fit(cells: Sequence[CellSummary], precision: float | None = None) -> FitResu
     return result.also((*without, *_findings(result, precision)))
 
 
-def within_start(cells: Sequence[CellSummary], names: Sequence[str], place: str) -> StartFit:
+def within_start(cells: Sequence[CellSummary], names: Sequence[str], label: str) -> StartFit:
     """The weighted fit on the cells of one start. Raises DataError where they do not identify the model."""
     used = tuple(sorted(cells, key=lambda cell: cell.key))
     if len(used) < (fewest := fewest_cells(names)):
         raise DataError(
-            f"{place}: {len(used)} usable cells, a fit needs {fewest}; `python -m analysis summary` shows why "
+            f"{label}: {len(used)} usable cells, a fit needs {fewest}; `python -m analysis summary` shows why "
             "cells are left out, a larger --grid has more cells"
         )
     x = _design(used, names)
-    _check_identifiable(x, place)
+    _check_identifiable(x, label)
     measured = np.vstack([_processing(used), np.array([cell.replicates_s for cell in used]).T])
     plane = iterated_wls(measured, x)
     return StartFit(
@@ -375,12 +375,12 @@ def _as_the_pilot_has_it(cell: CellSummary) -> CellSummary:
     return replace(cell, replicates_s=tuple(map(float, cell.processing_s.estimate + closer)))
 
 
-def _check_identifiable(x: Matrix, place: str) -> None:
+def _check_identifiable(x: Matrix, label: str) -> None:
     if not identifiable(x):
-        raise DataError(f"{place}: over the usable cells {_COLLINEAR[x.shape[1]]}: take a larger --grid, or no -k")
+        raise DataError(f"{label}: over the usable cells {_COLLINEAR[x.shape[1]]}: take a larger --grid, or no -k")
     if rests_on_one_row(x):
         raise DataError(
-            f"{place}: one parameter depends on a single usable cell, so that its error is unknown; "
+            f"{label}: one parameter depends on a single usable cell, so that its error is unknown; "
             "take a larger --grid, or no -k"
         )
 
@@ -394,14 +394,14 @@ _COLLINEAR = {
 
 
 def _per_start(
-    cells: Sequence[CellSummary], used: Sequence[CellSummary], names: Sequence[str], place: str
+    cells: Sequence[CellSummary], used: Sequence[CellSummary], names: Sequence[str], label: str
 ) -> tuple[dict[int, StartFit], list[Finding]]:
     """The fits on the `used` cells of all starts that allow one, and a finding for each start that does not."""
     found: dict[int, StartFit] = {}
     errors: list[tuple[int, DataError]] = []
     for start in sorted({cell.key.start for cell in cells}):
         try:
-            found[start] = within_start([cell for cell in used if cell.key.start == start], names, place)
+            found[start] = within_start([cell for cell in used if cell.key.start == start], names, label)
         except DataError as error:
             errors.append((start, error))
     if not found:
@@ -496,7 +496,7 @@ def _measured(points: Sequence[FittedCell]) -> Vector:
     return np.array([point.measured_s.estimate for point in points])
 
 
-def _roofline(usable: Sequence[CellSummary], names: Sequence[str], place: str) -> Roofline | None:
+def _roofline(usable: Sequence[CellSummary], names: Sequence[str], label: str) -> Roofline | None:
     """The roofline fitted to the cells' means over the starts; None where the cells do not allow one.
 
     Its regimes follow from the means; its parameters are those of the plane fitted to the cells below the cap, and
@@ -511,7 +511,7 @@ def _roofline(usable: Sequence[CellSummary], names: Sequence[str], place: str) -
         return None
     capped = {of_cell[0].key.cell for of_cell, at_cap in zip(means, found.capped, strict=True) if at_cap}
     try:
-        starts, _ = _per_start(usable, [cell for cell in usable if cell.key.cell not in capped], names, place)
+        starts, _ = _per_start(usable, [cell for cell in usable if cell.key.cell not in capped], names, label)
     except DataError:  # what identifies the plane over all starts may not do so in any of them
         return None
     at_cap = [

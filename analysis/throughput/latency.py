@@ -81,7 +81,7 @@ class Histogram:
     def middles_s(self) -> npt.NDArray[np.float64]:
         return np.array([sum(bounds(bucket)) / 2e9 for bucket in self.buckets])
 
-    def place(self, share: float) -> int:
+    def quantile_index(self, share: float) -> int:
         """The column of the quantile: of the smallest time with at least this share of all times up to it."""
         rank = max(1, ceil(share * self.total - 1e-9))
         return int(np.searchsorted(np.cumsum(self.counts.sum(axis=0)), rank))
@@ -219,7 +219,7 @@ def percentile_s(times: Histogram, rank: float) -> Interval:
     there are too few layouts.
     """
     share = rank / 100
-    at = times.place(share)
+    at = times.quantile_index(share)
     estimate = times.middles_s[at]
     m = int(_effective(times, share, at))
     low, high = (stats.binom.ppf(tail, m, share) for tail in ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2))
@@ -227,8 +227,8 @@ def percentile_s(times: Histogram, rank: float) -> Interval:
         return Interval(float(estimate))
     return Interval(
         float(estimate),
-        bounds(times.buckets[times.place((low - 1) / m)])[0] / 1e9 if low > 1 else None,
-        bounds(times.buckets[times.place((high + 1) / m)])[1] / 1e9 if high + 1 <= m else None,
+        bounds(times.buckets[times.quantile_index((low - 1) / m)])[0] / 1e9 if low > 1 else None,
+        bounds(times.buckets[times.quantile_index((high + 1) / m)])[1] / 1e9 if high + 1 <= m else None,
     )
 
 
@@ -301,7 +301,7 @@ def _asked(cell: CellSummary) -> tuple[int, str]:
 
 def _percentile(seen: Histogram, late: Histogram, rank: float) -> Percentile:
     quoted = percentile_s(seen, rank)
-    lateness = float(late.middles_s[late.place(rank / 100)])
+    lateness = float(late.middles_s[late.quantile_index(rank / 100)])
     allowed = max(LATENESS_FLOOR.limit, LATENESS.limit * quoted.estimate)
     reason = f"generator lateness {lateness * 1e3:.3g} ms, allowed {allowed * 1e3:.3g} ms"
     return Percentile(rank, quoted, lateness, reason if lateness > allowed else "")

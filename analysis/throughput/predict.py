@@ -78,25 +78,25 @@ def predict(fit: FitResult, question: Question) -> Prediction:
     and the constant service time B, since n_fltr and r are constant (M/D/1). Raises DataError far outside the measured
     cells, for filters where the experiment had none, for B <= 0, and at a rate that is not below the capacity.
     """
-    place = f"{fit.experiment} on {fit.broker} ({fit.run})"
+    label = f"{fit.experiment} on {fit.broker} ({fit.run})"
     if question.n_fltr and "t_fltr" not in fit.parameters:
         raise DataError(
-            f"{place}: there were no filters in this experiment, so that it cannot predict n_fltr "
+            f"{label}: there were no filters in this experiment, so that it cannot predict n_fltr "
             f"{question.n_fltr:g}; use --n-fltr 0, or an experiment with filters"
         )
     far = _far(fit, question)
     if far and not question.extrapolate:
-        raise DataError(f"{place}: {far}; measure a larger --grid, or use --extrapolate")
+        raise DataError(f"{label}: {far}; measure a larger --grid, or use --extrapolate")
     processing, at_cap = _processing(fit, question)
     if processing.estimate <= 0:
         raise DataError(
-            f"{place}: the model gives B = {processing.estimate * 1e6:.4g} us at n_fltr {question.n_fltr:g} and "
+            f"{label}: the model gives B = {processing.estimate * 1e6:.4g} us at n_fltr {question.n_fltr:g} and "
             f"r {question.replication:g}, but a time must be positive; choose a point nearer to the cells of the fit"
         )
     rate = question.rate_per_s
     if rate is not None and rate * processing.estimate >= 1:
         raise DataError(
-            f"{place}: {rate:g} messages/s are not below the capacity of {1 / processing.estimate:.0f} messages/s at "
+            f"{label}: {rate:g} messages/s are not below the capacity of {1 / processing.estimate:.0f} messages/s at "
             f"n_fltr {question.n_fltr:g} and r {question.replication:g}: the queue "
             "grows without bound; give a lower --rate"
         )

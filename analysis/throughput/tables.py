@@ -377,7 +377,8 @@ def fitted_cells(fit: FitResult) -> Table:
         for point in fit.points
     ]
     left_out = [
-        TableRow((_place(cell), *[NOTHING] * 5), "greyed", f"left out: {cell.reason}") for cell in fit.cells_excluded
+        TableRow((_cell_name(cell), *[NOTHING] * 5), "greyed", f"left out: {cell.reason}")
+        for cell in fit.cells_excluded
     ]
     columns = (
         TableColumn("cell", number=False),
@@ -390,7 +391,7 @@ def fitted_cells(fit: FitResult) -> Table:
     return Table("Cells of this model, used and left out", columns, (*used, *left_out))
 
 
-def _place(cell: Excluded) -> str:
+def _cell_name(cell: Excluded) -> str:
     return f"{cell.cell} (start {cell.start})" if cell.start else cell.cell
 
 
@@ -399,7 +400,7 @@ def side_by_side(results: Sequence[RunResult]) -> Table:
     rows = tuple(
         TableRow(
             (
-                str(place),
+                str(number),
                 fit.run,
                 fit.broker,
                 f"{fit.experiment}, {fit.profile}",
@@ -408,7 +409,7 @@ def side_by_side(results: Sequence[RunResult]) -> Table:
             ),
             "greyed" if fit.verdict == VerdictKind.INVALID else "",
         )
-        for place, result in enumerate(results, 1)
+        for number, result in enumerate(results, 1)
         for fit in result.fits
     )
     columns = (

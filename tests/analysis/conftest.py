@@ -1,4 +1,10 @@
-"""One Spark session for all tests of the analysis; whatever asks for a session then gets this one."""
+"""One Spark session for all tests of the analysis; whatever asks for a session then gets this one.
+
+What is analysed or drawn is so once, where tests differ in what is made of it only: Spark takes seconds for a run, and
+a page a second or more for its figures.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,6 +13,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from analysis.report import plot_svg
+from analysis.report.figures import Picture
 from analysis.spark import session
 from analysis.throughput import pipeline
 from tests.support import run_directories as rd
@@ -18,29 +26,40 @@ def spark() -> Iterator[SparkSession]:
         yield spark
 
 
-@pytest.fixture(scope="module")
-def analysed_once(spark) -> Iterator[None]:
-    """Each run directory is analysed once: the tests of a module differ in what is made of the answer."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("analysed", "audited"):
-            patch.setattr(pipeline, name, _remembered(getattr(pipeline, name)))
-        yield
+@pytest.fixture
+def undrawn(monkeypatch) -> None:
+    """Figures are left out of pages of which only the text is looked at."""
+    monkeypatch.setattr(plot_svg, "svg", lambda _picture, _salt: "")
 
 
-def _remembered(analyse: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, which asks Spark once per question; a refusal is asked for anew."""
-    said: dict[object, Any] = {}
+class Answers:
+    """The results of run directories that were analysed: of those that were not, all in one question to Spark."""
 
-    def ask(paths: list[Path], **reading: Any) -> Any:
-        question = (*(path.resolve() for path in paths), *reading.items())
-        if question not in said:
-            said[question] = analyse(paths, **reading)
-        return said[question]
+    def __init__(self, analyse: Callable[..., tuple[Any, ...]]) -> None:
+        self._analyse, self._known = analyse, {}
 
-    return ask
+    def __call__(self, paths: list[Path], *, master: str, partial: bool = False) -> tuple[Any, ...]:
+        questions = [(path.resolve(), partial) for path in paths]
+        new = [path for path, question in zip(paths, questions, strict=True) if question not in self._known]
+        if new:
+            found = self._analyse(new, master=master, partial=partial)
+            self._known |= {(path.resolve(), partial): result for path, result in zip(new, found, strict=True)}
+        return tuple(self._known[question] for question in questions)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
+def _answers(spark) -> dict[str, Answers]:
+    return {name: Answers(getattr(pipeline, name)) for name in ("analysed", "audited")}
+
+
+@pytest.fixture
+def analysed_once(_answers, monkeypatch) -> None:
+    """Each run directory is analysed once: the tests differ in what is made of the answer."""
+    for name, answers in _answers.items():
+        monkeypatch.setattr(pipeline, name, answers)
+
+
+@pytest.fixture(scope="session")
 def runs(tmp_path_factory) -> Path:
     """A folder with a valid run, one that lost a message, and one that was killed."""
     folder = tmp_path_factory.mktemp("runs")
@@ -52,3 +71,19 @@ def runs(tmp_path_factory) -> Path:
     del killed.manifest["outcome"]
     killed.write(folder / "killed")
     return folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def drawn_once() -> Iterator[Callable[..., str]]:
+    """A figure that stands on several pages is drawn for the first of them; what draws it always is given."""
+    draw, drawn = plot_svg.svg, {}
+
+    def once(picture: Picture, salt: str) -> str:
+        key = repr(picture), salt
+        if key not in drawn:
+            drawn[key] = draw(picture, salt)
+        return drawn[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plot_svg, "svg", once)
+        yield draw

@@ -69,7 +69,7 @@ def items(result):
     return [line.split(" ")[0].rpartition("::")[2] for line in result.outlines if "PASSED" in line or "FAILED" in line]
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("analysed_once")
 def test_the_verdict_is_the_last_item_and_its_screen_closes_the_run(session, runs):
     """It follows every other item, whatever their order; the screen has result, verdict, next step, report and run."""
     result = session("valid", "--durations=0")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
 from itertools import permutations, product
 
 import numpy as np
@@ -51,7 +52,14 @@ def factors(experiment, grid):
 
 def plans(experiment, grid="paper"):
     """(factors, plan) of every cell."""
-    return [(cell.factors, experiment.plan(cell, TODAY)) for cell in experiment.cells(grid)]
+    return [(study.cell.factors, study.plan) for study in studies(experiment.name, grid)]
+
+
+@cache
+def studies(name, grid):
+    """The cells of an experiment with their plans."""
+    experiment = EXPERIMENTS[name]
+    return [PlannedCell(experiment, cell, experiment.plan(cell, TODAY)) for cell in experiment.cells(grid)]
 
 
 def plan_of(experiment, **factor):
@@ -130,12 +138,7 @@ CLASSIC = activemq.PRODUCT.capabilities(brokers.parse("activemq")).subscriptions
 
 def estimated_s(names, grid):
     """What the cells of these experiments take in one start of ActiveMQ Classic, but those that it cannot run."""
-    studies = [
-        PlannedCell(experiment, cell, experiment.plan(cell, TODAY))
-        for experiment in (EXPERIMENTS[name] for name in names)
-        for cell in experiment.cells(grid)
-    ]
-    cells, _ = lay_out(studies)
+    cells, _ = lay_out([study for name in names for study in studies(name, grid)])
     return estimate_s(compose(cells, CLASSIC, TODAY), LENGTHS[grid], 1)
 
 

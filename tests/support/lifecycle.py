@@ -17,7 +17,7 @@ from workloads.capabilities import Capabilities, Syntax
 from workloads.messaging import DestinationKind
 
 CPUS = cpus.available_cpus()
-REFERENCE = (sys.executable, "-u", "-m", "fixtures.brokers.reference", "--truth", "truth.json", "--port")
+REFERENCE = (sys.executable, "-u", "-m", "fixtures.reference", "--truth", "truth.json", "--port")
 LISTENING = re.compile(r"^listening on 127\.0\.0\.1:(\d+)$", re.MULTILINE)
 
 

@@ -21,7 +21,7 @@ from fixtures.brokers.product import Program, Site
 from fixtures.brokers.spec import Endpoint, Running
 from fixtures.host import cpus
 from fixtures.load.group.coordinator import LoadGroup, Workers
-from fixtures.load.group.job import CellLoad, Client, LayoutPlace
+from fixtures.load.group.job import CellLoad, Client, LayoutId
 from fixtures.load.hosts.hosted_workers import HostedWorkers
 from fixtures.load.throughput.hosted_layout_run import HostedLayoutRun
 from fixtures.load.throughput.layout_run import (
@@ -61,7 +61,7 @@ def plan_of(profile: Profile, *, publishers=4, body_bytes=90, per_connection=1):
 
 
 #: The first layout that counts.
-FIRST = LayoutPlace(1, 1, 0)
+FIRST = LayoutId(1, 1, 0)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Laid:
     run: LayoutRun
     block: Block
     loads: Sequence[CellLoad]
-    place: LayoutPlace
+    layout_id: LayoutId
     roles: Sequence[str]
     slice_s: float
     windows: list[Window] = field(default_factory=list)
@@ -126,7 +126,7 @@ class Laid:
             done = self.run.finish()
             for at, role in enumerate(self.roles):
                 for number, each in enumerate(self.block.cells):
-                    slot = Slot(role, self.place.start, *each.key)
+                    slot = Slot(role, self.layout_id.start, *each.key)
                     self._outcomes[at, number] = CellOutcome(slot, done.audits[at][number], done.windows[at][number])
         return self._outcomes[side, cell]
 
@@ -145,7 +145,7 @@ def lay_out(
     *,
     rules: Sequence[SendRule | CellLoad] = (),
     own_connections: bool = False,
-    place: LayoutPlace = FIRST,
+    layout_id: LayoutId = FIRST,
 ) -> Iterator[Laid]:
     """These plans as the cells of one block, laid out on a broker, or on several live ones.
 
@@ -154,16 +154,16 @@ def lay_out(
     running = [brokers_] if isinstance(brokers_, Running) else list(brokers_)
     roles = ["broker"] if len(running) == 1 else ["baseline", "candidate"]
     directory = RunDirectory(folder, "test", {}) if isinstance(folder, Path) else folder
-    block = Block(place.block, tuple(BlockCell(plan, None, own_connections) for plan in plans))
+    block = Block(layout_id.block, tuple(BlockCell(plan, None, own_connections) for plan in plans))
     asked = rules or [way.rule] * len(plans)
     loads = [each if isinstance(each, CellLoad) else CellLoad(each, way.coalesce_us) for each in asked]
     live = [LiveBroker.of(role, each) for role, each in zip(roles, running, strict=True)]
     context = LayoutContext(way.load, lambda: workers, directory, lambda: None)
     made = HostedLayoutRun if isinstance(workers, HostedWorkers) else LayoutRun
-    run = made(block, loads, place, live, context)
+    run = made(block, loads, layout_id, live, context)
     run.open()
     with run:
-        yield Laid(run, block, loads, place, roles, way.slice_s)
+        yield Laid(run, block, loads, layout_id, roles, way.slice_s)
 
 
 def measured(

@@ -17,7 +17,7 @@ PATIENCE_S = 20.0
 @contextmanager
 def running(truth, *options):
     """A broker process; gives it and its port."""
-    command = [sys.executable, "-m", "fixtures.brokers.reference", "--truth", str(truth), *options]
+    command = [sys.executable, "-m", "fixtures.reference", "--truth", str(truth), *options]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             address, _, port = process.stdout.readline().strip().rpartition(":")

@@ -84,7 +84,7 @@ def within(*words: str, results: Path | None = None) -> Ended:
 
 
 #: By these modules on its command line a child of pytest is known.
-MODULES = {"worker": "fixtures.load.worker", "broker": "fixtures.brokers.reference"}
+MODULES = {"worker": "fixtures.load.worker", "broker": "fixtures.reference"}
 #: The connections of a load's worker, by which it is known to have begun.
 LEAST_CONNECTIONS = 20
 

@@ -140,8 +140,8 @@ def _destinations_text(record: dict[str, Any]) -> str:
     """Destinations that differ in their number only share a row."""
     sharing: dict[tuple[Any, ...], list[str]] = {}
     for row in record["destinations"]:
-        place, _, rest = row["name"].partition("_")
-        key = (row["kind"], place.rstrip("0123456789"), rest, row["subscriptions"], row["filters"])
+        location, _, rest = row["name"].partition("_")
+        key = (row["kind"], location.rstrip("0123456789"), rest, row["subscriptions"], row["filters"])
         sharing.setdefault((*key, row["sent_per_s"]), []).append(row["name"])
     rows = [
         [kind, alike(names), consumers, filters, rate]

@@ -39,7 +39,7 @@ class ConfiguredSupplyChain(SupplyChain):
 
     @classmethod
     def from_json(cls, record: Any, configuration: Any = None) -> ConfiguredSupplyChain:
-        """The model of these two entries of plan.json. Raises WorkloadError with the place of an invalid value."""
+        """The model of these two entries of plan.json. Raises WorkloadError with the path of an invalid value."""
         found = cls.configured(from_json(configuration), plan_json.from_json(record).base)
         if found.to_json() != record:
             raise WorkloadError(f"topology: expected that of configuration {found.settings.name} at its BASE")

@@ -157,7 +157,7 @@ def _chosen(table: TomlTable, key: str, choices: tuple[Any, ...], default: Any) 
 def _topology(root: TomlTable, asked: str | None) -> str:
     name: str = _chosen(root, "topology", tuple(CONTROLLED), asked or SCENARIOS[1].topology)
     if asked not in {None, name}:
-        raise WorkloadError(f"{root.place}: topology: expected {asked!r}, as asked for with --topology, got {name!r}")
+        raise WorkloadError(f"{root.label}: topology: expected {asked!r}, as asked for with --topology, got {name!r}")
     return name
 
 

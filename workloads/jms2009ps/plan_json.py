@@ -19,7 +19,7 @@ def to_json(configuration: Configuration) -> dict[str, Any]:
 
 
 def from_json(record: Any) -> Configuration:
-    """The described configuration. Raises WorkloadError with the place if `to_json` cannot have written a value."""
+    """The described configuration. Raises WorkloadError with the path of a value that `to_json` cannot have written."""
     name, topology, handlers, parameters, digest_given = values(record, "configuration", *_KEYS)
     name = text(name, "configuration.name")
     handlers = whole(handlers, "configuration.handlers_per_queue", least=1)
@@ -61,10 +61,10 @@ def _values(configuration: Configuration) -> dict[str, Any]:
 
 
 def _parameters(message: str, record: Any) -> MessageParameters:
-    place = f"configuration.parameters.{message}"
+    path = f"configuration.parameters.{message}"
     found: dict[str, Any] = {}
-    for name, given in zip(PARAMETERS, values(record, place, *PARAMETERS), strict=True):
+    for name, given in zip(PARAMETERS, values(record, path, *PARAMETERS), strict=True):
         found[name] = PARAMETERS[name].value(given)
         if (found[name] is None) is has(message, name) or (given is None) is has(message, name):
-            raise refusal(f"{place}.{name}", PARAMETERS[name].expected if has(message, name) else "null", given)
+            raise refusal(f"{path}.{name}", PARAMETERS[name].expected if has(message, name) else "null", given)
     return MessageParameters(**found)

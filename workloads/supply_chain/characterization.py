@@ -240,8 +240,8 @@ def _volume_json(volume: Volume) -> dict[str, float]:
     }
 
 
-def _groups_json(volumes: Mapping[tuple[Any, DestinationGroup], Volume], place: Any) -> dict[str, dict[str, float]]:
-    return {group.value: _volume_json(volumes.get((place, group), Volume())) for group in DestinationGroup}
+def _groups_json(volumes: Mapping[tuple[Any, DestinationGroup], Volume], key: Any) -> dict[str, dict[str, float]]:
+    return {group.value: _volume_json(volumes.get((key, group), Volume())) for group in DestinationGroup}
 
 
 def _families_json(topology: Topology) -> dict[str, float] | None:

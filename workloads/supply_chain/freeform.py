@@ -68,7 +68,7 @@ class _FreeformTable(TomlTable):
         """A number from 0 on, or `{ per_base = number }` of it."""
         value = self.values.get(key, default)
         if value is None:
-            raise WorkloadError(f"{self.place}: {key!r} is missing; expected a number or {{ per_base = number }}")
+            raise WorkloadError(f"{self.label}: {key!r} is missing; expected a number or {{ per_base = number }}")
         if isinstance(value, Mapping):
             if set(value) != {"per_base"}:
                 raise self.refusal(key, "a number or { per_base = number }", dict(value))
@@ -107,7 +107,7 @@ class _FreeformTable(TomlTable):
 def read(text: str, base: int = 1, source: str = "freeform") -> Topology:
     """The topology that a TOML text describes at a BASE; `source` is the name of the text in messages.
 
-    Raises WorkloadError with key and place for unknown keys and invalid values, for a topology that cannot run, and for
+    Raises WorkloadError with table and key for unknown keys and invalid values, for a topology that cannot run, and for
     a BASE above 1 if no value in the text is per BASE.
     """
     values = parse_toml(text, source)

@@ -1,4 +1,4 @@
-"""Values of JSON records, checked as they are read: a refusal has the place, what was expected, and what was found."""
+"""Values of JSON records, checked as they are read: a refusal has the path, what was expected, and what was found."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from typing import Any
 from workloads.errors import WorkloadError
 
 
-def refusal(place: str, expected: str, value: Any) -> WorkloadError:
+def refusal(path: str, expected: str, value: Any) -> WorkloadError:
     """The error for a value that nothing of this suite has written."""
-    return WorkloadError(f"{place}: expected {expected}, got {value!r}")
+    return WorkloadError(f"{path}: expected {expected}, got {value!r}")
 
 
-def values(record: Any, place: str, *keys: str) -> list[Any]:
+def values(record: Any, path: str, *keys: str) -> list[Any]:
     """The values of an object, in the order of these keys.
 
     Raises WorkloadError unless the object has these keys and no others.
     """
     if not isinstance(record, Mapping):
-        raise refusal(place, "an object", record)
+        raise refusal(path, "an object", record)
     if set(record) != set(keys):
-        raise refusal(place, f"the keys {', '.join(keys)}", ", ".join(map(str, record)))
+        raise refusal(path, f"the keys {', '.join(keys)}", ", ".join(map(str, record)))
     return [record[key] for key in keys]
 
 
-def text(value: Any, place: str) -> str:
+def text(value: Any, path: str) -> str:
     """Raises WorkloadError for anything else."""
     if not isinstance(value, str):
-        raise refusal(place, "a text", value)
+        raise refusal(path, "a text", value)
     return value
 
 
-def whole(value: Any, place: str, least: int = 0) -> int:
+def whole(value: Any, path: str, least: int = 0) -> int:
     """A whole number. Raises WorkloadError for anything else, or for a number below `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise refusal(place, f"a whole number from {least} on", value)
+        raise refusal(path, f"a whole number from {least} on", value)
     return value
 
 

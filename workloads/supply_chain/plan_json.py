@@ -41,7 +41,7 @@ def to_json(topology: Topology) -> dict[str, Any]:
 
 
 def from_json(record: Any) -> Topology:
-    """The described topology. Raises WorkloadError with the place if `to_json` cannot have written a value."""
+    """The described topology. Raises WorkloadError with the path of a value that `to_json` cannot have written."""
     name, base, places, families, per_supplier, handlers, rows = values(
         record,
         "topology",
@@ -56,10 +56,10 @@ def from_json(record: Any) -> Topology:
     name = text(name, "topology.name")
     counts = values(places, "topology.locations", *Role)
     interactions: dict[int, Interaction] = {}
-    for place, row in enumerate(_list(rows, "topology.interactions")):
-        number, interaction = _interaction(row, f"topology.interactions[{place}]")
+    for index, row in enumerate(_list(rows, "topology.interactions")):
+        number, interaction = _interaction(row, f"topology.interactions[{index}]")
         if number in interactions:
-            raise refusal(f"topology.interactions[{place}].number", "each interaction once", number)
+            raise refusal(f"topology.interactions[{index}].number", "each interaction once", number)
         interactions[number] = interaction
     return Topology(
         name,
@@ -97,58 +97,58 @@ def _size(sizes: SizeDistribution) -> dict[str, Any]:
     return {"x": list(sizes.x), "y": list(sizes.y), "probabilities": list(map(str, sizes.probabilities))}
 
 
-def _interaction(row: Any, place: str) -> tuple[int, Interaction]:
-    number, rate_per_s, size, modes = values(row, place, "number", "rate_per_s", "size", "modes")
+def _interaction(row: Any, path: str) -> tuple[int, Interaction]:
+    number, rate_per_s, size, modes = values(row, path, "number", "rate_per_s", "size", "modes")
     if isinstance(number, bool) or not isinstance(number, int) or number not in INTERACTIONS:
-        raise refusal(f"{place}.number", f"one of {', '.join(map(str, INTERACTIONS))}", number)
+        raise refusal(f"{path}.number", f"one of {', '.join(map(str, INTERACTIONS))}", number)
     script = INTERACTIONS[number]
-    size_distribution = _size_distribution(size, f"{place}.size", script.steps)
-    found = values(modes, f"{place}.modes", *(step.message for step in script.steps))
+    size_distribution = _size_distribution(size, f"{path}.size", script.steps)
+    found = values(modes, f"{path}.modes", *(step.message for step in script.steps))
     steps = tuple(
-        replace(step, mode=_mode(value, f"{place}.modes.{step.message}"))
+        replace(step, mode=_mode(value, f"{path}.modes.{step.message}"))
         for step, value in zip(script.steps, found, strict=True)
     )
-    rate = _fraction(rate_per_s, f"{place}.rate_per_s")
+    rate = _fraction(rate_per_s, f"{path}.rate_per_s")
     return number, Interaction(replace(script, steps=steps), rate, size_distribution)
 
 
-def _size_distribution(record: Any, place: str, steps: tuple[MessageType, ...]) -> SizeDistribution:
-    x, y, probabilities = values(record, place, "x", "y", "probabilities")
-    first, second, third = _list(probabilities, f"{place}.probabilities", 3)
-    shares = tuple(_fraction(share, f"{place}.probabilities") for share in (first, second, third))
+def _size_distribution(record: Any, path: str, steps: tuple[MessageType, ...]) -> SizeDistribution:
+    x, y, probabilities = values(record, path, "x", "y", "probabilities")
+    first, second, third = _list(probabilities, f"{path}.probabilities", 3)
+    shares = tuple(_fraction(share, f"{path}.probabilities") for share in (first, second, third))
     if sum(shares) != 1:
-        raise refusal(f"{place}.probabilities", "three fractions with the sum 1", probabilities)
-    sizes = SizeDistribution(_triple(x, f"{place}.x"), _triple(y, f"{place}.y"), (shares[0], shares[1], shares[2]))
+        raise refusal(f"{path}.probabilities", "three fractions with the sum 1", probabilities)
+    sizes = SizeDistribution(_triple(x, f"{path}.x"), _triple(y, f"{path}.y"), (shares[0], shares[1], shares[2]))
     for step in steps:
         try:
             sizes.body_bytes(step.message)
         except WorkloadError as error:
-            raise WorkloadError(f"{place}: {error}") from None
+            raise WorkloadError(f"{path}: {error}") from None
     return sizes
 
 
-def _mode(record: Any, place: str) -> DeliveryOptions:
+def _mode(record: Any, path: str) -> DeliveryOptions:
     names = ("persistent", "transacted", "durable")
-    found = values(record, place, *names)
+    found = values(record, path, *names)
     for name, value in zip(names, found, strict=True):
         if not isinstance(value, bool):
-            raise refusal(f"{place}.{name}", "true or false", value)
+            raise refusal(f"{path}.{name}", "true or false", value)
     return DeliveryOptions(*found)
 
 
-def _triple(value: Any, place: str) -> tuple[int, int, int]:
-    first, second, third = (whole(number, place) for number in _list(value, place, 3))
+def _triple(value: Any, path: str) -> tuple[int, int, int]:
+    first, second, third = (whole(number, path) for number in _list(value, path, 3))
     return first, second, third
 
 
-def _list(value: Any, place: str, length: int | None = None) -> list[Any]:
+def _list(value: Any, path: str, length: int | None = None) -> list[Any]:
     if not isinstance(value, list) or length not in {None, len(value)}:
-        raise refusal(place, "a list" if length is None else f"a list of {length}", value)
+        raise refusal(path, "a list" if length is None else f"a list of {length}", value)
     return value
 
 
-def _fraction(value: Any, place: str) -> Fraction:
+def _fraction(value: Any, path: str) -> Fraction:
     """A fraction as `to_json` writes it: in lowest terms."""
     if isinstance(value, str) and _FRACTION.fullmatch(value) and str(Fraction(value)) == value:
         return Fraction(value)
-    raise refusal(place, 'a fraction from 0 on, such as "16/21"', value)
+    raise refusal(path, 'a fraction from 0 on, such as "16/21"', value)

@@ -33,7 +33,7 @@ class TomlTable:
         for key in self.values:
             if key not in self.known:
                 raise WorkloadError(
-                    f"{self.place}: unknown key {key!r}; expected {', '.join(self.known) or 'none here'}"
+                    f"{self.label}: unknown key {key!r}; expected {', '.join(self.known) or 'none here'}"
                 )
 
     def table(self, key: str, *known: str) -> Self:
@@ -51,9 +51,9 @@ class TomlTable:
 
     def refusal(self, key: str, expected: str, value: Any) -> WorkloadError:
         """The error for a value that is not what was expected."""
-        return WorkloadError(f"{self.place}: {key}: expected {expected}, got {value!r}")
+        return WorkloadError(f"{self.label}: {key}: expected {expected}, got {value!r}")
 
     @property
-    def place(self) -> str:
+    def label(self) -> str:
         """Text and table, for messages."""
         return f"{self.source}: [{self.path}]" if self.path else self.source

@@ -154,7 +154,7 @@ class Topology:
         """The product families that each supplier offers."""
         each, families = self.families_per_supplier, self.families
         return tuple(
-            tuple(sorted((supplier * each + place) % families for place in range(each)))
+            tuple(sorted((supplier * each + index) % families for index in range(each)))
             for supplier in range(self.locations[Role.SP])
         )
 

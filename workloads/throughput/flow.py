@@ -130,15 +130,14 @@ class Flow:
     @cached_property
     def receivers(self) -> tuple[tuple[int, ...], ...]:
         """Per template, the indices of the subscriptions that must get each of its messages once."""
-        selectors = {subscription.selector for subscription in self.subscriptions}
-        verdicts = [
-            {selector: selector is None or selector.matches(template.selectable) for selector in selectors}
-            for template in self.templates
-        ]
-        return tuple(
-            tuple(index for index, subscription in enumerate(self.subscriptions) if matches[subscription.selector])
-            for matches in verdicts
-        )
+        numbers: dict[Selector | None, int] = {}  # of selectors, many of which may be equal
+        chosen = [numbers.setdefault(subscription.selector, len(numbers)) for subscription in self.subscriptions]
+        found = []
+        for template in self.templates:
+            properties = template.selectable
+            matches = [selector is None or selector.matches(properties) for selector in numbers]
+            found.append(tuple(index for index, number in enumerate(chosen) if matches[number]))
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

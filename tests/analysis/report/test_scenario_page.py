@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from analysis.errors import DataError
-from analysis.report import scenario_figures, scenario_page
+from analysis.report import plot_svg, scenario_figures, scenario_page
 from analysis.report.heatmap import grid
 from analysis.scenario import tables
 from analysis.scenario.results import AuditVerdict, Recovery
@@ -332,9 +332,9 @@ def test_where_the_backlog_stood():
     assert tables.backlog(SMALL) is None
 
 
-@pytest.mark.parametrize("word", ["<script>alert(1)</script>", "{{ 7 * 7 }}"])
-def test_names_are_only_names(word):
+def test_names_are_only_names():
     """A broker's label, a reason or a deviation is shown as it is, in text and drawings."""
+    word = "<script>alert(1)</script> {{ 7 * 7 }}"
     result = wr.failing(wr.result(vertical(5).only(4), broker=word), limits.DELIVERY, word, 1, word)
     text = scenario_page.html([replace(result, deviations=(word,))])
 
@@ -342,8 +342,9 @@ def test_names_are_only_names(word):
     assert " ".join(word.split()) in Page(text).text
 
 
-def test_no_secret_and_the_same_bytes(monkeypatch):
+def test_no_secret_and_the_same_bytes(drawn_once, monkeypatch):
     """The page is the same each time, and has nothing of the environment."""
+    monkeypatch.setattr(plot_svg, "svg", drawn_once)  # anew
     monkeypatch.setenv("BROKERBENCH_PASSCODE", "ge@h:eim")
     first = scenario_page.html([SMALL])
 

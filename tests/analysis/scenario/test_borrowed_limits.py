@@ -64,6 +64,7 @@ def test_the_screen_says_whose_limits_they_are(result):
         assert not re.search("complian|deviations from", text, re.IGNORECASE)
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.verdict)
 def test_the_page_says_whose_limits_they_are(result):
     """As the screen does; that clients and server share a machine is said all the same."""
@@ -85,6 +86,7 @@ def test_json_leaves_compliance_open(result):
         assert found["verdict"] == result.verdict
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_page_of_another_host_does_not_name_one_machine():
     """Whatever rules there are, it is the broker's place that counts."""
     far = wr.result(broker="stomp://10.0.0.1:61613")

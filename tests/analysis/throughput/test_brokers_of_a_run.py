@@ -81,11 +81,27 @@ def three_brokers():
     return run
 
 
+def unreadable():
+    """A broker without a JVM and without a process that can be read."""
+    run = rd.measured_run([(0, 1), (0, 2)])
+    for row in run.tables["windows"]:
+        row.update(dict.fromkeys(("gc_pause_ns", "gc_pauses", "full_gc_pause_ns", "compiler_cpu_ns", "gc_cpu_ns")))
+    for row in run.tables["samples"]:
+        row.update(dict.fromkeys(("broker_context_switches", "broker_disk_written_bytes")))
+    return run
+
+
 @pytest.fixture(scope="module")
-def result(spark, tmp_path_factory):
-    folder = three_brokers().write(tmp_path_factory.mktemp("run") / "three")
-    (result,) = pipeline.analysed([folder], master="local[2]")
-    return result
+def results(spark, tmp_path_factory):
+    """Of three brokers, and of one that cannot be read."""
+    folder = tmp_path_factory.mktemp("run")
+    paths = [three_brokers().write(folder / "three"), unreadable().write(folder / "unknown")]
+    return pipeline.analysed(paths, master="local[2]")
+
+
+@pytest.fixture(scope="module")
+def result(results):
+    return results[0]
 
 
 @pytest.fixture(scope="module")
@@ -179,15 +195,9 @@ def test_pauses_switches_and_disk(result, text):
     assert summary_json([result])["host"][0]["broker_disk_bytes_per_s"] == first.broker_disk_bytes_per_s
 
 
-@pytest.mark.usefixtures("spark")
-def test_what_nobody_could_read_is_not_0(tmp_path):
+def test_what_nobody_could_read_is_not_0(results):
     """A broker without a JVM or a process that can be read has no pauses, no switches and no disk."""
-    run = rd.measured_run([(0, 1), (0, 2)])
-    for row in run.tables["windows"]:
-        row.update(dict.fromkeys(("gc_pause_ns", "gc_pauses", "full_gc_pause_ns", "compiler_cpu_ns", "gc_cpu_ns")))
-    for row in run.tables["samples"]:
-        row.update(dict.fromkeys(("broker_context_switches", "broker_disk_written_bytes")))
-    (result,) = pipeline.analysed([run.write(tmp_path / "unknown")], master="local[2]")
+    _, result = results
 
     for those in (result.cells, result.rounds):
         assert {(one.gc_share, one.compiler_share) for one in those} == {(None, None)}

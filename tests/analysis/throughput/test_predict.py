@@ -11,6 +11,7 @@ from scipy import stats
 from analysis.__main__ import main
 from analysis.errors import DataError
 from analysis.results import JSON_SCHEMA
+from analysis.throughput import pipeline
 from analysis.throughput.fit import PAPER, PARAMETERS, fit
 from analysis.throughput.predict import Question, RunPredictions, predict, predictions, text
 from tests.bench_fit import slow_down
@@ -202,7 +203,7 @@ def test_one_refusal_does_not_hide_the_other_answers(paper, today):
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def recorded(tmp_path_factory):
     """One broker, two brokers, a smoke run, and one whose transmission is capped."""
     folder = tmp_path_factory.mktemp("runs")
     rd.measured_run(messages=1).write(folder / "one")
@@ -214,11 +215,16 @@ def runs(tmp_path_factory):
     return folder
 
 
-@pytest.mark.usefixtures("spark")
-def test_the_verb_answers_for_every_fit(runs, monkeypatch, capsys):
-    """One prediction per fit in JSON with `schema`, near what the run was made of, and the refusals beside them."""
-    monkeypatch.chdir(runs)
+@pytest.fixture
+def inside(recorded, analysed_once, monkeypatch):
+    """The folder of the runs is the current one; all of them are analysed in one question."""
+    pipeline.analysed(sorted(recorded.iterdir()), master="")
+    monkeypatch.chdir(recorded)
 
+
+@pytest.mark.usefixtures("inside")
+def test_the_verb_answers_for_every_fit(capsys):
+    """One prediction per fit in JSON with `schema`, near what the run was made of, and the refusals beside them."""
     assert main(["predict", "--n-fltr", "1000", "--replication", "3", "--rate", "8000", "--json", "one", "two"]) == 0
 
     record = json.loads(capsys.readouterr().out)
@@ -236,7 +242,7 @@ def test_the_verb_answers_for_every_fit(runs, monkeypatch, capsys):
     assert record["refused"] == []
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("inside")
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -245,10 +251,8 @@ def test_the_verb_answers_for_every_fit(runs, monkeypatch, capsys):
         ("--n-fltr 100 --replication 9 capped --strict", 0, "by the cap"),
     ],
 )
-def test_the_verb_answers_or_refuses(runs, monkeypatch, capsys, arguments, code, said):
+def test_the_verb_answers_or_refuses(capsys, arguments, code, said):
     """Text and exit code 0, or one line on standard error and 2; a capped run is still valid."""
-    monkeypatch.chdir(runs)
-
     assert main(["predict", *arguments.split()]) == code
 
     captured = capsys.readouterr()

@@ -34,25 +34,26 @@ class Planted:
     exact: bool = True
 
 
-#: A cell has some 25,000 copies, 75 joins of subscriptions and as many leaves, and three sessions.
+#: A cell has some 50,000 copies, 150 joins of subscriptions and as many leaves, 3,100 more leaves at its end, and five
+#: sessions.
 FAULTS = {
-    "reference:lose=12007": Planted(limits.SERVED, "shipments", ("messages", "lost")),
-    "reference:duplicate=12007": Planted(limits.DUPLICATES, "shipments", ("messages", "duplicated")),
-    "reference:misroute=12007": Planted(limits.WRONG_KEY, "shipments", ("messages", "misdelivered")),
-    "reference:swap=12007": Planted(limits.ORDER, "shipments", ("messages", "reordered")),
+    "reference:lose=30011": Planted(limits.SERVED, "shipments", ("messages", "lost")),
+    "reference:duplicate=30011": Planted(limits.DUPLICATES, "shipments", ("messages", "duplicated")),
+    "reference:misroute=30011": Planted(limits.WRONG_KEY, "shipments", ("messages", "misdelivered")),
+    "reference:swap=30011": Planted(limits.ORDER, "shipments", ("messages", "reordered")),
     "reference:early=2@1500ms": Planted(limits.SERVED, "shipments", ("churn", "missed"), exact=False),
     "reference:linger=2@2s": Planted(limits.LEFT, "shipments", ("churn", "unwanted"), exact=False),
-    "reference:mute=1500": Planted(limits.RECEIPTS, "shipments", ("churn", "muted")),
+    "reference:mute=3000": Planted(limits.RECEIPTS, "UNSUBSCRIBE of shipments", ("churn", "muted")),
     "reference:refuse=2": Planted(limits.SESSIONS, "sessions", ("churn", "refused")),
 }
 
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    """All brokers in one session, at a size at which its audit takes seconds."""
+    """All brokers in one session; of two vehicles, so that there are positions that a subscription must not get."""
     lengths = ("--warmup-seconds", "2", "--measurement-seconds", "14", "--drain-seconds", "5")
     brokers = [word for broker in (SOUND, *FAULTS) for word in ("--broker", broker)]
-    words = ("workloads", "-k", "logistics and corrected", "--preset", "smoke", *lengths, *brokers)
+    words = ("workloads", "-k", "logistics and corrected", "--vehicles", "2", *lengths, *brokers)
     return command(*PYTEST, *words, results=tmp_path_factory.mktemp("faults") / "results")
 
 

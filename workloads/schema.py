@@ -364,7 +364,12 @@ SETUP = (
     Column("subscriptions", ColumnType.INT64, "of members, made in between"),
     Column("broker_heap_before_bytes", ColumnType.INT64, f"before anything is connected, {_MEMORY}", nullable=True),
     Column("broker_heap_after_bytes", ColumnType.INT64, f"before the load, {_MEMORY}", nullable=True),
-    Column("broker_heap_left_bytes", ColumnType.INT64, f"when all members have left, {_MEMORY}", nullable=True),
+    Column(
+        "broker_heap_left_bytes",
+        ColumnType.INT64,
+        f"when all members have left and shared connections are still open, {_MEMORY}",
+        nullable=True,
+    ),
     Column("broker_rss_before_bytes", ColumnType.INT64, "resident memory of its processes then", nullable=True),
     Column("broker_rss_after_bytes", ColumnType.INT64, "resident memory of its processes then", nullable=True),
     Column("broker_rss_left_bytes", ColumnType.INT64, "resident memory of its processes then", nullable=True),

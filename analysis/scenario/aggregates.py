@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeAlias
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
@@ -13,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 from analysis.errors import DataError
 from analysis.run_directory import STRANGER, Frames, refuse_strangers
 from analysis.scenario.execution_ids import INTERACTION_AT
+from analysis.scenario.grouped_times import grouped_times
 from analysis.scenario.message_join import MESSAGE, Ledger, frame, within
 from analysis.scenario.reader import CaseRecord
 from analysis.scenario.results import DeliveryTimes
@@ -32,6 +34,17 @@ SLICES = 40
 
 #: Marks instants outside all periods.
 _NO_PERIOD = ""
+
+#: The groupings of delivery times.
+_GROUPINGS = (
+    ("cell_id", "period"),
+    ("cell_id", "period", "step"),
+    ("cell_id", "period", "handler"),
+    ("cell_id", "period", "destination"),
+    ("cell_id", "second"),
+    ("cell_id", "second", "step"),
+    ("cell_id", "slice", "address"),
+)
 
 #: In place of the number of a handler: the members of populations.
 MEMBERS = -1
@@ -334,40 +347,22 @@ class _Query:
         )
 
     def times(self) -> Rows:
-        """Delivery times, from sending to receipt.
-
-        Grouped by period, (period, step), (period, handler), (period, destination), second, (second, step) and
-        (slice, address).
-        """
+        """Delivery times, from sending to receipt, by each of _GROUPINGS."""
         destinations = [
             (cell.number, number, address.destination)
             for cell in self._ledger.cells
             for number, address in enumerate(cell.plan.addresses)
         ]
-        return (
+        table = (
             self._by_second(self._in_period(self._received(), "received_ns"), "received_ns")
             .join(frame(self._spark, destinations, "cell_id int, address int, destination int"), ["cell_id", "address"])
             .withColumn("took_ns", F.col("received_ns") - F.col("sent_ns"))
             .withColumn("slice", F.floor(F.col("second") / F.col("slice_s")).cast("int"))
-            .groupingSets(
-                [
-                    ["cell_id", "period"],
-                    ["cell_id", "period", "step"],
-                    ["cell_id", "period", "handler"],
-                    ["cell_id", "period", "destination"],
-                    ["cell_id", "second"],
-                    ["cell_id", "second", "step"],
-                    ["cell_id", "slice", "address"],
-                ],
-                "cell_id",
-                "period",
-                "handler",
-                "destination",
-                "second",
-                "step",
-                "slice",
-                "address",
-            )
+        )
+        if self._ledger.members is not None and self._exact:
+            return grouped_times(table, _GROUPINGS, _RANKS)
+        return (
+            table.groupingSets([list(grouping) for grouping in _GROUPINGS], *dict.fromkeys(chain(*_GROUPINGS)))
             .agg(
                 F.sum("heard").alias("copies"),
                 F.sum("of_members").alias("of_members"),

@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from analysis.__main__ import main
 from tests.conftest import ROOT
 
 #: Far more than anything here takes, also beside other work.
@@ -139,17 +140,11 @@ def _loading(pid: int) -> dict[str, int]:
 
 
 def analysis(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """`python -m analysis`, its two outputs apart."""
-    return subprocess.run(
-        [sys.executable, "-m", "analysis", *map(str, words)],
-        cwd=ROOT,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
+    """`python -m analysis` in this process, its two outputs apart: Spark's JVM, once started, serves all who ask."""
+    arguments = [*map(str, words)]
+    with redirect_stdout(io.StringIO()) as said, redirect_stderr(io.StringIO()) as refused:
+        code = main(arguments)
+    return subprocess.CompletedProcess(arguments, code, said.getvalue(), refused.getvalue())
 
 
 def side_by_side(calls, at_a_time=2):

@@ -45,7 +45,8 @@ SETTLED_S = 1.0
 #: More files than these are counted, not named.
 NAMED = 2
 
-_LOCAL = re.compile(r"local(\[[^]]*\])?")
+_LOCAL = re.compile(r"local(\[(\d+|\*)(, *\d+)?\])?")
+_CLUSTER = re.compile(r"local-cluster\[\d+, *\d+, *\d+\]|spark://.*|k8s://.+|yarn")
 _STANDALONE = "spark://"
 _LOOPBACK = re.compile(r"(spark://(localhost|127\.[\d.]+|\[::1\]):\d+|local-cluster\[.*)")
 
@@ -79,8 +80,16 @@ def options(master: str) -> dict[str, str]:
     return {}
 
 
-def check_listening(master: str) -> None:
-    """Raises DataError unless something listens at an address of a standalone master; Spark would try for a minute."""
+def check_master(master: str) -> None:
+    """Raises DataError unless Spark knows such a master, and something listens at an address of a standalone one.
+
+    Spark itself would answer with a stack trace, or try for a minute.
+    """
+    if not (_LOCAL.fullmatch(master) or _CLUSTER.fullmatch(master)):
+        raise DataError(
+            f"--spark-master {master}: expected local[N], spark://HOST:PORT, or another master that Spark knows "
+            "(local-cluster[N,CORES,MEGABYTES], k8s://..., yarn)"
+        )
     if not master.startswith(_STANDALONE):
         return
     refused = []

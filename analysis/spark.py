@@ -93,8 +93,8 @@ def session(master: str = DEFAULT_MASTER, files: Iterable[Path] = ()) -> Iterato
 
 
 def _start(master: str, folder: Path) -> SparkSession:
+    cluster.check_master(master)
     if cluster.is_cluster(master):
-        cluster.check_listening(master)
         settings = options(folder, cluster.log4j(folder)) | cluster.options(master)
     else:
         settings = options(folder) | local_options()
@@ -107,6 +107,5 @@ def _start(master: str, folder: Path) -> SparkSession:
         raise DataError(cluster.no_answer(master, folder, str(error))) from error
     except (PySparkException, OSError) as error:
         raise DataError(
-            f"Spark does not start on {master}: {error} It needs Java 17 or newer, see `java -version` and JAVA_HOME; "
-            "and a --spark-master that it knows"
+            f"Spark does not start on {master}: {error} It needs Java 17 or newer, see `java -version` and JAVA_HOME"
         ) from error

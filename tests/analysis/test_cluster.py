@@ -169,13 +169,13 @@ def test_a_master_that_does_not_listen_is_refused_at_once():
         port = taken.getsockname()[1]
 
         with pytest.raises(DataError, match=rf"no Spark master listens there \(127\.0\.0\.1:{port}: .*refused"):
-            cluster.check_listening(f"spark://127.0.0.1:{port}")
+            cluster.check_master(f"spark://127.0.0.1:{port}")
 
 
 def test_one_of_several_masters_is_enough(unused_tcp_port_pair):
     """A standby need not answer."""
     silent, listening = unused_tcp_port_pair
-    cluster.check_listening(f"spark://127.0.0.1:{silent},127.0.0.1:{listening}")
+    cluster.check_master(f"spark://127.0.0.1:{silent},127.0.0.1:{listening}")
 
 
 @pytest.fixture
@@ -186,10 +186,14 @@ def unused_tcp_port_pair():
         yield silent.getsockname()[1], listening.getsockname()[1]
 
 
-@pytest.mark.parametrize("master", ["spark://", "spark://host", "spark://host:port", "spark://host:70000"])
-def test_an_address_without_host_or_port_is_refused(master):
-    with pytest.raises(DataError, match=r"expected spark://HOST:PORT"):
-        cluster.check_listening(master)
+@pytest.mark.parametrize(
+    "master",
+    ["spark://", "spark://host", "spark://host:port", "spark://host:70000", "local[x]", "local-cluster[2]", "guess"],
+)
+def test_what_is_no_address_of_a_master_is_refused(master):
+    """Before a JVM is started, which would answer with a stack trace."""
+    with pytest.raises(DataError, match=r"expected .*spark://HOST:PORT"):
+        cluster.check_master(master)
 
 
 def test_a_file_is_the_same_only_with_its_size(tmp_path):

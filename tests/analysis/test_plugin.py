@@ -100,6 +100,7 @@ def test_the_verdict_is_the_last_item_and_its_screen_closes_the_run(session, run
 def test_a_report_that_cannot_be_written_fails_the_item_but_not_the_screen(session, runs):
     """What was measured is still shown, and the failure says where the report was to go."""
     place = runs / "invalid" / "report.html"
+    place.unlink(missing_ok=True)  # of another test
     place.mkdir()
     try:
         result = session("invalid")

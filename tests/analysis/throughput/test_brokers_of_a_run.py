@@ -230,12 +230,12 @@ def test_copies_identify_two_parameters():
 
 
 def test_intervals_of_copies_cover_the_truth():
-    """95 % intervals hold both parameters in at least 92 % of runs, within what 200 can show (3 sigma)."""
-    models = [fit(copies(seed=seed, noise=0.03)) for seed in range(200)]
+    """95 % intervals hold both parameters in at least 92 % of runs, within what 100 can show (3 sigma)."""
+    models = [fit(copies(seed=seed, noise=0.03)) for seed in range(100)]
 
     for name, truth in (("t_rcv", rd.TIMES[0]), ("t_tx", rd.TIMES[2])):
         hits = np.mean([one.parameters[name].low <= truth <= one.parameters[name].high for one in models])
-        assert hits >= 0.92 - 3 * np.sqrt(0.92 * 0.08 / 200)
+        assert hits >= 0.92 - 3 * np.sqrt(0.92 * 0.08 / 100)
 
 
 def test_a_cap_on_copies():

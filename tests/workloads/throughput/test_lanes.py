@@ -6,12 +6,13 @@ from functools import reduce
 from operator import add
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.properties import examples
 from workloads.throughput.lanes import LaneAudit, audit_lane, audit_shared_lane
 
-PROPERTY = settings(max_examples=300)
+PROPERTY = examples(300)
 
 RUNS = st.lists(
     st.tuples(st.integers(0, 30), st.integers(0, 8)).map(lambda run: (run[0], run[0] + run[1])), max_size=14

@@ -13,7 +13,7 @@ from analysis.run_directory import STRANGER, frames
 from analysis.throughput.reader import open_runs
 from tests.support import run_directories as rd
 from workloads.arrivals import ArrivalProcess
-from workloads.schema import CAPACITY
+from workloads.schema import CAPACITY, SCHEMA_VERSION
 from workloads.status import VerdictKind
 
 FOUR = [(0, 1), (0, 2), (160, 1), (160, 2)]
@@ -106,9 +106,9 @@ def test_two_runs_of_one_name_stay_apart(run, tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"schema": 99}, "schema 99, this analysis reads 6"),
+        ({"schema": 99}, f"schema 99, this analysis reads {SCHEMA_VERSION}"),
         ({"schema": None}, "schema None"),
-        ({"schema": 1}, "schema 1, this analysis reads 6; an older version of the suite measured it"),
+        ({"schema": 1}, f"schema 1, this analysis reads {SCHEMA_VERSION}; an older version of the suite measured it"),
         ({"outcome": None}, "still running, or was killed"),
         ({"outcome": "interrupted"}, "was interrupted"),
         ({"outcome": "failed", "error": "broker died: OutOfMemoryError"}, "broker died: OutOfMemoryError"),

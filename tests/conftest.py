@@ -46,14 +46,23 @@ ON_SPARK = (
 LONGEST = (
     "test_workload_faults.py",
     "test_load.py",
-    "test_throughput_run.py",
     "test_wrong_brokers.py",
     "test_broken_runs.py",
     "test_precision_run.py",
     "test_blocks_load.py",
+    "test_hosts.py",
     "test_lifecycle.py",
     "test_container.py",
     "test_rabbitmq.py",
+    "test_case_run.py",
+    "test_throughput_start.py",
+    "test_scenario_run.py",
+    "test_broker_contract.py",
+    "test_throughput_page.py",
+    "test_fit.py",
+    "test_throughput_run.py",
+    "test_docs.py",
+    "test_gate_run.py",
 )
 
 # Examples may take as long as a busy host makes them. `make test-all` has more of them, by --hypothesis-profile.
@@ -82,7 +91,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         further = [varied[name] == value for name, value in FURTHER.items() if name in varied]
         if any(further):  # of two such parameters, both vary together
             item.add_marker(pytest.mark.brokers if all(further) else pytest.mark.slow)
-    items.sort(key=lambda item: place_of(item.nodeid))
+    items.sort(key=lambda item: rank_of(item.nodeid))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -103,7 +112,7 @@ def group_of(nodeid: str) -> str:
     return next((group[0] for group in ON_SPARK if file.startswith(group)), file)
 
 
-def place_of(nodeid: str) -> int:
+def rank_of(nodeid: str) -> int:
     """When a test's file begins: those on Spark first, the LONGEST in their order, then all others."""
     group = group_of(nodeid)
     if any(group == shared[0] for shared in ON_SPARK):

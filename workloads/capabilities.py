@@ -110,9 +110,6 @@ class Capabilities:
     heart_beats: bool = True
     #: whether the broker checks user names and passwords
     logins: bool = True
-    #: header `message` of the ERROR that takes the place of a copy which was on its way to a subscription when that
-    #: ended, and after which the connection goes on; None where such a copy is dropped or delivered
-    orphan_error: str | None = None
     #: whether the broker closes a connection that sends bytes which are not STOMP
     strict: bool = True
     #: largest number of subscriptions that a run has on the broker at once; limited by the memory they take there

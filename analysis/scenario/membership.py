@@ -163,17 +163,19 @@ def departures(rows: MemberRows) -> tuple[int, str]:
     number, until_ns = len(recorded["subscription"]), rows.load_ns[1] - _EDGE_NS
     wrong = np.zeros(number, dtype=bool)
     said: list[tuple[int, str]] = []
+    sessions = np.isin(recorded["population"], _session_numbers(rows.populations))
+    never_made = recorded["subscribe_ns"] == NONE
     for name in _PLANNED:
         differs = recorded[name] != planned[name][:number]
         if name == "planned_leave_ns":  # the load and the analysis may disagree about the last instant
             differs &= planned["leaves_ns"][:number] < until_ns
+            differs &= ~(sessions & never_made)  # a session without a connection does not come to its leave
         said += [
             (int(at), f"{name} is {recorded[name][at]}, planned {planned[name][at]}")
             for at in np.flatnonzero(differs)[:1]
         ]
         wrong |= differs
-    sessions = np.isin(recorded["population"], _session_numbers(rows.populations))
-    unwritten = (recorded["subscribe_ns"] == NONE) & (planned["joins_ns"][:number] < until_ns) & ~sessions
+    unwritten = never_made & (planned["joins_ns"][:number] < until_ns) & ~sessions
     said += [(int(at), "it was never made") for at in np.flatnonzero(unwritten & ~wrong)[:1]]
     missing = int((planned["joins_ns"][number:] < until_ns).sum())
     if missing:

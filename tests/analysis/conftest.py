@@ -22,7 +22,10 @@ from tests.support import run_directories as rd
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
+    """A session that cuts nothing in parts, as most tables have a few rows; test_audit.py and test_partitions.py do."""
     with session("local[2]") as spark:
+        for name in ("spark.sql.shuffle.partitions", "spark.sql.files.minPartitionNum"):
+            spark.conf.set(name, "1")
         yield spark
 
 

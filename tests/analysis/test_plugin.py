@@ -8,11 +8,8 @@ import pytest
 
 from analysis import plugin
 from tests.conftest import ROOT
-from tests.support import scenario_runs
-from tests.support.scenario_runs import Fault, Planted
-from workloads.scenario.periods import Lengths
+from tests.support.judging import MEASUREMENT, SUITE, judged_session
 from workloads.schema import RunKind
-from workloads.supply_chain.topology import vertical
 
 pytest_plugins = ["pytester"]
 
@@ -21,48 +18,10 @@ for _module in ("analysis.throughput.pipeline", "analysis.throughput.glance", "a
     import_module(_module)
 
 
-#: Two measured items and an ordinary one, and the measuring half in place of the real one.
-SUITE = """
-    import pytest
-
-    @pytest.mark.experiment("replication")
-    @pytest.mark.parametrize("cell", ["a", "b"])
-    def test_measures(cell):
-        pass
-
-    def test_ordinary():
-        pass
-"""
-
-MEASUREMENT = """
-    import pathlib, pytest
-
-    class Measurement:
-        run_directory = {folder}
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(items):
-        items.reverse()
-
-    def pytest_configure(config):
-        config.addinivalue_line("markers", "experiment(name): measured")
-        config.addinivalue_line("markers", "workload(name): performed")
-        config.pluginmanager.register(Measurement(), "measurement")
-"""
-
-
 @pytest.fixture
 def session(pytester, runs):
-    """Runs pytest on the suite with the run directory of this name; warnings are errors, as in this repository."""
-
-    def run(name, *arguments):
-        pytester.makeini("[pytest]\naddopts = --strict-markers --strict-config\nfilterwarnings = error\n")
-        folder = "None" if name is None else f"pathlib.Path({str(runs / name)!r})"
-        pytester.makeconftest(MEASUREMENT.format(folder=folder))
-        pytester.makepyfile(test_suite=SUITE)
-        return pytester.runpytest_inprocess("-p", "analysis.plugin", "-p", "no:xdist", "-v", *arguments)
-
-    return run
+    """Runs pytest on a suite of two measured items and an ordinary one, with the run directory of this name."""
+    return judged_session(pytester, runs)
 
 
 def items(result):
@@ -143,32 +102,6 @@ def test_an_invalid_run_fails_only_where_that_was_asked_for(session, once, monke
         )
         assert "Traceback" not in result.stdout.str()
         assert "raise VerdictError" not in result.stdout.str()
-
-
-@pytest.mark.usefixtures("spark")
-def test_a_workload_whose_audit_failed_fails_always(session, runs):
-    """Without --strict as well; tables, report and disclosure are there all the same, and the archive if asked for."""
-    run = scenario_runs.workload_run(
-        vertical(1).only(4),
-        lengths=Lengths(warm_up_s=1, measurement_s=4, drain_s=1),
-        planted=Planted(Fault.LOSE, "inventoryInfo"),
-        options={"archive": True},
-    )
-    run.write(runs / "workload")
-    result = session("workload")
-
-    result.assert_outcomes(passed=3, failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "- everything received fails: *",
-            "*what was measured*",
-            "This workload is derived from the published SPECjms2007 papers*",
-            "verdict: invalid*",
-            f"report: {runs / 'workload' / 'report.html'}",
-            f"disclosure: {runs / 'workload' / 'disclosure.json'}",
-            f"archive: {runs / 'workload'}.tar.gz",
-        ]
-    )
 
 
 def test_a_run_that_is_refused_fails_always(session):

@@ -1,6 +1,5 @@
 """Which run directories of a workload are read, and which are refused: with the reason and what to do."""
 
-import json
 import shutil
 
 import pytest
@@ -13,7 +12,6 @@ from analysis.throughput.reader import open_runs as open_throughput
 from tests.analysis.scenario.conftest import SMALL
 from tests.support import run_directories as rd
 from tests.support import scenario_runs as wr
-from tests.support.scenario_runs import Fault, Planted
 from workloads.scenario.periods import Lengths
 from workloads.supply_chain.topology import horizontal, vertical
 
@@ -172,14 +170,3 @@ def test_rows_that_cannot_be_are_refused(tmp_path, change, words):
 
     with pytest.raises(DataError, match=words):
         pipeline.analysed([tmp_path / "run"], master="")
-
-
-@pytest.mark.usefixtures("spark")
-def test_the_command_line(tmp_path, capsys):
-    """`audit --json`: one object, of a run that failed; exit code 1 with --strict."""
-    tiny(planted=Planted(Fault.LOSE, "inventoryInfo", nth=1)).write(tmp_path / "run")
-
-    assert main(["audit", str(tmp_path / "run"), "--json", "--strict"]) == 1
-    said = json.loads(capsys.readouterr().out)
-    assert [cell["passes"] for cell in said["cells"]] == [False]
-    assert said["verdict"] == "invalid"

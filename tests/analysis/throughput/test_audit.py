@@ -200,7 +200,12 @@ def results(spark, tmp_path_factory):
     """What came of each of RUNS, by its name: nothing of one is held against another."""
     folder = tmp_path_factory.mktemp("runs")
     runs = open_runs([make().write(folder / name) for name, make in RUNS.items()])
-    return {result.run: result for result in audit(spark, frames(spark, runs), runs)}
+    parts, number = "spark.sql.shuffle.partitions", spark.conf.get("spark.sql.shuffle.partitions")
+    spark.conf.set(parts, "3")  # audiences are spread over several processes
+    try:
+        return {result.run: result for result in audit(spark, frames(spark, runs), runs)}
+    finally:
+        spark.conf.set(parts, number)
 
 
 @recorded

@@ -1,0 +1,71 @@
+"""What a user gets of a workload whose audit failed: by the last item of the session, and by the command."""
+
+import json
+from importlib import import_module
+
+import pytest
+
+from analysis.__main__ import main
+from analysis.scenario import pipeline
+from tests.analysis.conftest import Answers
+from tests.support import scenario_runs
+from tests.support.judging import judged_session
+from tests.support.scenario_runs import Fault, Planted
+from workloads.scenario.periods import Lengths
+from workloads.supply_chain.topology import vertical
+
+pytest_plugins = ["pytester"]
+
+# A session inside this process forgets what it has imported, and a module of C is loaded once: these are here before.
+for _module in ("analysis.report.scenario_page", "analysis.scenario.console", "analysis.scenario.disclosure"):
+    import_module(_module)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A folder with a run that lost a message."""
+    folder = tmp_path_factory.mktemp("runs")
+    run = scenario_runs.workload_run(
+        vertical(1).only(4),
+        lengths=Lengths(warm_up_s=1, measurement_s=4, drain_s=1),
+        planted=Planted(Fault.LOSE, "inventoryInfo"),
+        options={"archive": True},
+    )
+    run.write(folder / "workload")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def answers(spark):
+    return Answers(pipeline.analysed)
+
+
+@pytest.fixture(autouse=True)
+def _analysed_once(answers, monkeypatch):
+    monkeypatch.setattr(pipeline, "analysed", answers)
+
+
+def test_the_item_fails_always(pytester, runs):
+    """Without --strict as well; tables, report and disclosure are there all the same, and the archive if asked for."""
+    result = judged_session(pytester, runs)("workload")
+
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "- everything received fails: *",
+            "*what was measured*",
+            "This workload is derived from the published SPECjms2007 papers*",
+            "verdict: invalid*",
+            f"report: {runs / 'workload' / 'report.html'}",
+            f"disclosure: {runs / 'workload' / 'disclosure.json'}",
+            f"archive: {runs / 'workload'}.tar.gz",
+        ]
+    )
+
+
+def test_the_command_line(runs, capsys):
+    """`audit --json`: one object; exit code 1 with --strict."""
+    assert main(["audit", str(runs / "workload"), "--json", "--strict"]) == 1
+    said = json.loads(capsys.readouterr().out)
+    assert [cell["passes"] for cell in said["cells"]] == [False]
+    assert said["verdict"] == "invalid"

@@ -1,0 +1,48 @@
+"""pytest with the half of the suite that judges, on a run directory that is there already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+#: Two measured items and an ordinary one, and the measuring half in place of the real one.
+SUITE = """
+    import pytest
+
+    @pytest.mark.experiment("replication")
+    @pytest.mark.parametrize("cell", ["a", "b"])
+    def test_measures(cell):
+        pass
+
+    def test_ordinary():
+        pass
+"""
+
+MEASUREMENT = """
+    import pathlib, pytest
+
+    class Measurement:
+        run_directory = {folder}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(items):
+        items.reverse()
+
+    def pytest_configure(config):
+        config.addinivalue_line("markers", "experiment(name): measured")
+        config.addinivalue_line("markers", "workload(name): performed")
+        config.pluginmanager.register(Measurement(), "measurement")
+"""
+
+
+def judged_session(pytester, runs: Path) -> Callable:
+    """Runs pytest on the suite with the run directory of a name; warnings are errors, as in this repository."""
+
+    def run(name, *arguments):
+        pytester.makeini("[pytest]\naddopts = --strict-markers --strict-config\nfilterwarnings = error\n")
+        folder = "None" if name is None else f"pathlib.Path({str(runs / name)!r})"
+        pytester.makeconftest(MEASUREMENT.format(folder=folder))
+        pytester.makepyfile(test_suite=SUITE)
+        return pytester.runpytest_inprocess("-p", "analysis.plugin", "-p", "no:xdist", "-v", *arguments)
+
+    return run

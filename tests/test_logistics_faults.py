@@ -25,7 +25,8 @@ SOUND = "reference"
 class Planted:
     """A fault: the only test that fails, and for whom; part of the broker's truth; whether it counts each copy.
 
-    Of the copies that a subscription missed or got too many, the broker does not know which may come or may not.
+    Of the copies that a subscription missed or got too many, the broker does not know which may come or may not; and
+    whether a session is among those that it is wrong about, depends on the order in which they come.
     """
 
     rule: Rule
@@ -81,13 +82,18 @@ def test_a_sound_broker_fails_no_test(seen):
 
 @pytest.mark.parametrize("broker", FAULTS)
 def test_exactly_the_right_test_fails(seen, broker):
-    """One row, whose number is what the broker's truth says, and which names a subscription, a member or a message."""
+    """Its number is what the broker's truth says, and it names a subscription, a member or a message."""
     planted = FAULTS[broker]
     failed, truth = seen(broker)
 
-    assert [(row["test"], row["scope"].split(",")[0]) for row in failed] == [(planted.rule.name, planted.scope)]
+    assert {row["test"] for row in failed} == {planted.rule.name}
+    scopes = [row["scope"].split(",")[0] for row in failed]
+    assert planted.scope in scopes
     part, name = planted.truth
-    assert truth[part][name] > 0
-    assert failed[0]["observed"] == truth[part][name] or not planted.exact
-    assert 0 < failed[0]["observed"] <= truth[part][name]
-    assert re.search(r"(message|member|subscription) \d+", failed[0]["why"])
+    observed = sum(row["observed"] for row in failed)
+    assert 0 < observed <= truth[part][name]
+    if planted.exact:
+        assert scopes == [planted.scope]
+        assert observed == truth[part][name]
+    for row in failed:
+        assert re.search(r"(message|member|subscription|session) \d+", row["why"])

@@ -31,6 +31,7 @@ from tests.support.fit_cells import summary
 from workloads.limits import DISTURBED, DISTURBED_LEVEL
 from workloads.schema import ANCHOR
 from workloads.status import VerdictKind
+from workloads.throughput.presets import DRAIN_S, PRESETS, ramp_s
 
 #: (further filters, replication grade) of the replication experiment, as it has them for a few minutes and for a study.
 GRIDS = {
@@ -50,8 +51,8 @@ class Scheme:
 
 
 SCHEMES = {
-    "quick": Scheme(layouts=8, rounds=2, blocks=1, anchors=()),
-    "today": Scheme(layouts=8, rounds=3, blocks=4, anchors=((0, 1), (160, 5), (640, 10))),
+    "quick": Scheme(PRESETS["quick"].layouts, PRESETS["quick"].rounds, blocks=1, anchors=()),
+    "today": Scheme(PRESETS["today"].layouts, PRESETS["today"].rounds, blocks=4, anchors=((0, 1), (160, 5), (640, 10))),
 }
 
 
@@ -94,8 +95,9 @@ HOSTS = {
     "half disturbed": Host((0.04, 0.06), (0.03, 0.08), 0.02, Spells(0.30, 28, 28)),
 }
 
-#: Of a slice, of the part of it that is measured, and of connecting and warming a block, in s.
-SLICE_S, MEASURED_S, LAYING_OUT_S = 0.5, 0.4, 5.0
+#: Of the measured part of a slice, of the whole slice, and of connecting and warming a block, in s.
+MEASURED_S = PRESETS["quick"].slice_s
+SLICE_S, LAYING_OUT_S = MEASURED_S + ramp_s(MEASURED_S) + DRAIN_S, 7.0
 
 #: Of the time, by pauses for young collections, at r = 1: less with more copies; and how long one is.
 PAUSES, PAUSE_S = 0.04, 0.004

@@ -37,7 +37,7 @@ RoundKey: TypeAlias = tuple[int, int, int]
 #: 1974).
 TUKEY = 4.685
 
-#: Number of consecutive slices whose median decides whether the host is disturbed: three seconds, while a disturbance
+#: Number of consecutive slices whose median decides whether the host is disturbed: two seconds, while a disturbance
 #: lasts seven.
 STRETCH = 7
 

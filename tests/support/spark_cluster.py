@@ -15,10 +15,12 @@ import psutil
 import pyspark
 
 from fixtures.brokers import reaper, session_token
-from tests.conftest import is_gone
 
 SPARK_HOME = Path(pyspark.__file__).parent
 LIMIT_S = 120.0
+
+#: The class that an executor's command line names.
+EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 
 _MASTER = re.compile(r"Starting Spark master at (spark://\S+)")
 _REGISTERED = re.compile(r"Successfully registered with master")
@@ -51,8 +53,8 @@ class SparkCluster:
     folder: Path
 
     def executors(self) -> list[psutil.Process]:
-        """The executors of all applications that are alive."""
-        return [child for pid in self.workers for child in psutil.Process(pid).children() if not is_gone(child.pid)]
+        """The executors of all applications that are alive. A worker has other children: what removes their folders."""
+        return [child for pid in self.workers for child in psutil.Process(pid).children() if _is_executor(child)]
 
 
 @contextmanager
@@ -98,6 +100,13 @@ def spark_cluster(
         reaper.sweep(mark)
         for daemon in daemons:
             daemon.wait()
+
+
+def _is_executor(process: psutil.Process) -> bool:
+    try:
+        return EXECUTOR in process.cmdline()  # empty where it has ended and nobody has waited for it yet
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return False
 
 
 def _daemon(

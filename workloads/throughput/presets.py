@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,7 @@ PILOT_LAYOUTS = 5
 
 #: Factors by which slices are longer for cells with their own load shape or with connections as a factor, and for open
 #: loops: a synchronous publisher is far from the broker's capacity, and a percentile of an open loop needs messages.
-PACED_SLICE, OPEN_SLICE = 5.0, 25.0
+PACED_SLICE, OPEN_SLICE = 5.0, 15.0
 
 #: Ramp: load before the measured part of a slice, as a share of that part; its least and greatest duration in s.
 RAMP_SHARE, RAMP_S = 0.25, (0.05, 1.0)
@@ -142,9 +142,13 @@ def estimate_s(blocks: Sequence[Block], level: Preset, starts: int) -> float:
     return starts * (START_S + warm_up_s + level.layouts * pass_s)
 
 
-def layout_s(block: Block, level: Preset) -> float:
-    """Seconds that one layout of a block takes."""
-    slices_s = [slice_s(level.slice_s, cell.pace, own_connections=cell.own_connections) for cell in block.cells]
+def layout_s(block: Block, level: Preset, slices_s: Iterable[float] | None = None) -> float:
+    """Seconds that one layout of a block takes.
+
+    slices_s: measured part of each slice of a round, s; those of the level where None, for a broker not seen yet
+    """
+    if slices_s is None:
+        slices_s = [slice_s(level.slice_s, cell.pace, own_connections=cell.own_connections) for cell in block.cells]
     round_s = sum(measured + ramp_s(measured) + DRAIN_S for measured in slices_s)
     opening_s = CONNECTION_S * block.connections + SUBSCRIPTION_S * block.subscriptions
     return opening_s + (WARMING_S if level.warm_up_limit_s else 0.0) + rounds_of(level, block) * round_s

@@ -104,8 +104,8 @@ def spark_cluster(
 
 def _is_executor(process: psutil.Process) -> bool:
     try:
-        return EXECUTOR in process.cmdline()  # empty where it has ended and nobody has waited for it yet
-    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return EXECUTOR in process.cmdline()
+    except psutil.NoSuchProcess:  # also where it has ended and nobody has waited for it yet
         return False
 
 

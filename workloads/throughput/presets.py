@@ -143,9 +143,9 @@ def estimate_s(blocks: Sequence[Block], level: Preset, starts: int) -> float:
 
 
 def layout_s(block: Block, level: Preset, slices_s: Iterable[float] | None = None) -> float:
-    """Seconds that one layout of a block takes.
+    """Seconds that one layout of a block takes on a broker.
 
-    slices_s: measured part of each slice of a round, s; those of the level where None, for a broker not seen yet
+    slices_s: measured part of each cell's slice, s; those of the level where None, for a broker not seen yet
     """
     if slices_s is None:
         slices_s = [slice_s(level.slice_s, cell.pace, own_connections=cell.own_connections) for cell in block.cells]

@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# Tests and sessions start hundreds of processes of Python. Where this is set, each of them compiles every module anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: bench test test-brokers test-all check bench-engine bench-fit bench-audit extras lock clean
 
 .venv: requirements.txt
@@ -25,7 +28,8 @@ test-brokers: .venv
 	$(BIN)/pytest -m "brokers and not slow and alone"
 
 test-all: .venv
-	$(BIN)/pytest --hypothesis-profile thorough
+	$(BIN)/pytest --hypothesis-profile thorough -m "not alone" -n 4 --no-loadscope-reorder
+	$(BIN)/pytest --hypothesis-profile thorough -m alone
 
 check: .venv
 	$(BIN)/ruff check .

@@ -170,7 +170,7 @@ def measured(
     running: Running, plan: Plan, folder: Path, workers: Workers, client: Client = Client.BULK, in_flight: int = 200
 ) -> CellOutcome:
     """The outcome of one slice of full load."""
-    way = Way(ClosedLoop(in_flight, loop_of(plan)), slice_s=0.2, client=client)
+    way = Way(ClosedLoop(in_flight, loop_of(plan)), slice_s=0.5, client=client)
     with quoting(running), lay_out(running, [plan], folder, workers, way) as laid:
         laid.slice()
         return laid.finish()

@@ -103,8 +103,8 @@ class CellSummary:
     dispatched_per_s: Interval | None
     #: sum of the two
     overall_per_s: Interval | None
-    #: B, seconds per message received at the median round, pauses for garbage collection included; its interval is
-    #: over the layouts of the start
+    #: B, seconds per message received at the median undisturbed round, pauses for garbage collection included;
+    #: its interval is over the layouts of the start
     processing_s: Interval | None
     #: the same estimate, in s, with one layout left out, in the order of the start's layouts; empty where there is no
     #: interval
@@ -198,7 +198,7 @@ class AuditResult:
 
 @dataclass(frozen=True, slots=True)
 class RoundLevel:
-    """How much slower all cells of a round were than in the median round of their start."""
+    """How much slower all cells of a round were than in the median undisturbed round of their start."""
 
     run: str
     broker: str
@@ -208,7 +208,7 @@ class RoundLevel:
     round: int
     #: seconds since the begin of the start's first counted slice
     begin_s: float
-    #: ratio to the median round, less 1
+    #: ratio to the median undisturbed round, less 1
     level: float
     #: whether the level exceeds `workloads.limits.DISTURBED_LEVEL`
     disturbed: bool

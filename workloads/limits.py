@@ -68,13 +68,13 @@ PRECISION = Rule(
 DISTURBED = Rule(
     "disturbed host",
     1 / 3,
-    "of the slices in rounds whose level is 10 % or more above the median, at most",
-    "the cost at the median round is the undisturbed cost while less than a third of the rounds are disturbed",
+    "of the slices in rounds that are 10 % or more slower than the median undisturbed round, at most",
+    "the median undisturbed round is found reliably while less than a third of the rounds are disturbed",
 )
 DISTURBED_LEVEL = Rule(
     "disturbed round",
     0.10,
-    "of the median level, in excess of it",
+    "of the level of the median undisturbed round, in excess of it",
     "measured on a shared host: rounds scatter by 2 to 4 %, and are 20 to 30 % slower while another guest is busy",
 )
 GOOD = Rule(

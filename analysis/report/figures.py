@@ -230,7 +230,7 @@ def levels(rounds: Sequence[RoundLevel]) -> Iterable[Picture]:
         )
         time = "s from the first counted slice; dotted: a layout begins"
         level = Panel(
-            "level of each round", time, "slower than the median round, in %",
+            "level of each round", time, "slower than the median undisturbed round, in %",
             (Series("", points, joined=True),), levels=(0.0, DISTURBED_LEVEL.limit * 100), even=True, borders=borders,
         )  # fmt: skip
         share = Panel("share of the broker's JVM", time, "%", shares, even=True, level=True, borders=borders)

@@ -1,7 +1,8 @@
 """B of every slice over time: a row for each cell, a column for each round, which shows disturbances of the host.
 
-A slice is shaded by its deviation from its cell's B at the median round; shades are the same in every figure. A
-disturbance of the host colours whole columns, a change of the broker a row. The tooltip of a slice has its numbers.
+A slice is shaded by its deviation from its cell's B at the median undisturbed round; shades are the same in every
+figure. A disturbance of the host colours whole columns, a change of the broker a row. The tooltip of a slice has its
+numbers.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ class StartEstimate:
 
     cells: tuple[Any, ...]
     layouts: tuple[int, ...]
-    #: B at the median round, pauses included; NaN for a cell without a message
+    #: B at the median undisturbed round, pauses included; NaN for a cell without a message
     estimates_s: Array
     #: the same with one layout left out, in the order of `layouts`; NaN for a cell that has no other layout; no rows
     #: where there are too few layouts for an interval
@@ -147,7 +147,7 @@ class StartEstimate:
     means_s: Array
     #: estimates_s without the pauses recorded in a log
     robust_s: Array
-    #: ratio of each round to the median round, less 1
+    #: ratio of each round to the median undisturbed round, less 1
     levels: Mapping[RoundKey, float]
     scatter: Scatter
     carry_over: CarryOver | None

@@ -1,8 +1,8 @@
 """Run-quality checks: idle CPU, warm-up, disturbed rounds, carry-over, compiler, memory, swap, disk and network.
 
 Nothing here changes a number; each doubt becomes a finding with what was measured, the limit and what to do. A
-disturbed host is reported, and makes intervals wider; the run is unverified only where the median round itself may be
-a disturbed one.
+disturbed host is reported, and makes intervals wider; the run is unverified only where undisturbed
+rounds may not be told apart from disturbed ones.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ def _compiler(start: StudyStart, levels: Iterable[RoundLevel]) -> Iterator[Findi
     if shares and median(shares) > WARM_COMPILER.limit:
         yield Finding(
             what=f"the compiler of {start.broker} was active during the measurement (start {start.start})",
-            measured=f"{median(shares):.1%} of the broker's CPU in the median round, {max(shares):.1%} at most",
+            measured=f"{median(shares):.1%} of the broker's CPU in the median of the rounds, {max(shares):.1%} at most",
             limit=f"{WARM_COMPILER.limit:.0%}",
             advice="a longer warm-up (--warmup-seconds)",
             broker=start.broker,
@@ -254,11 +254,11 @@ def _disturbed(
         yield Finding(
             what=f"the host was disturbed while {broker} was measured",
             measured=f"{share:.0%} of the slices lie in rounds that were {DISTURBED_LEVEL.limit:.0%} or more slower "
-            f"than the median round, the worst by {max(disturbed):.0%}",
+            f"than the median undisturbed round, the worst by {max(disturbed):.0%}",
             limit=f"{DISTURBED.limit:.0%} of the slices",
-            advice="the median round itself may be a disturbed one: measure again at a quieter time"
+            advice="undisturbed rounds may not be told apart from disturbed ones: measure again at a quieter time"
             if beyond
-            else "nothing: times are those of the median round, and the intervals include the disturbance",
+            else "nothing: times are those of the median undisturbed round, and the intervals include the disturbance",
             consequence=VerdictKind.UNVERIFIED if beyond else VerdictKind.VALID,
             broker=broker,
         )

@@ -152,7 +152,7 @@ def levels_said(rounds: Sequence[RoundLevel]) -> str:
     disturbed = sum(level.disturbed for level in rounds)
     return (
         f"{len(rounds)} rounds, {disturbed} of them disturbed (!), {DISTURBED_LEVEL.limit:.0%} or more slower than the "
-        "median round"
+        "median undisturbed round"
     )
 
 

@@ -51,7 +51,7 @@ def test_rounds_of_each_start(text):
     """A line for each layout, disturbed rounds marked, and how many there are."""
     lines = section(text, "Rounds on activemq, start 1").splitlines()
 
-    assert lines[0].endswith("16 rounds, 2 of them disturbed (!), 10% or more slower than the median round")
+    assert lines[0].endswith("16 rounds, 2 of them disturbed (!), 10% or more slower than the median undisturbed round")
     layouts = [line.split() for line in lines if line.split()[0].isdigit()]
     assert [int(row[0]) for row in layouts] == list(range(1, study_runs.LAYOUTS + 1))
     assert any("+24.0%!" in value for value in layouts[2])

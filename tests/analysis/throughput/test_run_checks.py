@@ -231,7 +231,7 @@ def test_a_compiler_at_work_is_told(tmp_path, run):
         row["compiler_cpu_ns"] = row["broker_cpu_ns"] // 40
 
     (finding,) = doubts(run, tmp_path / "run")
-    assert finding.measured == "2.5% of the broker's CPU in the median round, 2.5% at most"
+    assert finding.measured == "2.5% of the broker's CPU in the median of the rounds, 2.5% at most"
 
     for row in run.tables["windows"]:
         row["compiler_cpu_ns"] = None

@@ -1,8 +1,8 @@
 """Run-quality checks: idle CPU, warm-up, disturbed rounds, carry-over, compiler, memory, swap, disk and network.
 
 Nothing here changes a number; each doubt becomes a finding with what was measured, the limit and what to do. A
-disturbed host is reported, and makes intervals wider; the run is unverified only where undisturbed
-rounds may not be told apart from disturbed ones.
+disturbed host is reported, and makes intervals wider; the run is unverified only where undisturbed rounds may not be
+told apart from disturbed ones.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def test_three_layouts_give_no_interval(tmp_path):
 
 
 def test_what_a_round_did_to_all_cells_is_nobodys(tmp_path):
-    """A fifth of the rounds is a quarter slower: B is that of the median round, the mean over the slices is not."""
+    """A fifth of the rounds is a quarter slower: B is that of the median undisturbed round, the mean is not."""
     run = rd.measured_run(noise=0.002, layouts=5, rounds=2)
     for layout, number in ((2, 1), (4, 2)):
         for row in run.rows("windows", layout=layout, round=number):

@@ -34,7 +34,7 @@ def rows_of(text, caption):
 
 
 def test_cells_have_both_means_and_their_shares(text):
-    """B at the median round and over all slices; GC, compiler, layouts and slices."""
+    """B at the median undisturbed round and over all slices; GC, compiler, layouts and slices."""
     assert "95 % intervals over the layouts of a start" in " ".join(text.split())
     times, shares = (line.split() for line in rows_of(text, "Cells of replication on activemq")["f0640-r005"])
 

@@ -72,10 +72,12 @@ settings.register_profile("thorough", BUSY, max_examples=100)
 settings.load_profile("quick")
 
 # Spark's JVM lives for a minute or two here, and its tables are small: what compiling would gain, by the JVM's second
-# compiler or by Spark of a class per stage, is less than what that takes. With room for young objects it collects less.
+# compiler or by Spark of classes per stage and expression, is less than what that takes. With room for young objects it
+# collects less.
 os.environ.setdefault(
     "SPARK_SUBMIT_OPTS",
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g -Xmn600m -Dspark.sql.codegen.wholeStage=false",
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g -Xmn600m"
+    " -Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN",
 )
 
 

@@ -24,7 +24,7 @@ test: .venv
 
 # Further brokers, clients and workers, containers, TLS and kills.
 test-brokers: .venv
-	$(BIN)/pytest -m "brokers and not slow and not alone" -n 4 --no-loadscope-reorder
+	$(BIN)/pytest -m "brokers and not slow and not alone" -n 6 --no-loadscope-reorder
 	$(BIN)/pytest -m "brokers and not slow and alone"
 
 test-all: .venv

@@ -5,7 +5,6 @@ analysis.
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Sequence
 from functools import reduce
@@ -44,6 +43,7 @@ ON_SPARK = (
 
 #: Files whose tests take longest, in which order they begin, so that no worker is left with one of them at the end.
 LONGEST = (
+    "test_cluster.py",
     "test_workload_faults.py",
     "test_load.py",
     "test_wrong_brokers.py",
@@ -70,15 +70,6 @@ BUSY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", BUSY, max_examples=30)
 settings.register_profile("thorough", BUSY, max_examples=100)
 settings.load_profile("quick")
-
-# Spark's JVM lives for a minute or two here, and its tables are small: what compiling would gain, by the JVM's second
-# compiler or by Spark of classes per stage and expression, is less than what that takes. With room for young objects it
-# collects less.
-os.environ.setdefault(
-    "SPARK_SUBMIT_OPTS",
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g -Xmn600m"
-    " -Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN",
-)
 
 
 #: Parameters of tests and their further values; `make test` has the first ones, `make test-brokers` these.

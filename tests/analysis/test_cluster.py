@@ -26,7 +26,7 @@ from tests.support import scenario_runs as wr
 from tests.support.requirements import not_here
 from tests.support.scenario_runs import Fault, Planted
 from tests.support.sessions import LIMIT_S, Ended, environment
-from tests.support.spark_cluster import SparkCluster, SparkNode, spark_cluster
+from tests.support.spark_cluster import SparkCluster, SparkNode, quick_applications, spark_cluster
 from workloads.scenario.periods import Lengths
 from workloads.supply_chain.topology import vertical
 
@@ -113,18 +113,12 @@ def workload(folder) -> Path:
 
 @pytest.fixture(scope="module")
 def standalone(folder) -> SparkCluster:
-    """The cluster; the settings are those of its applications, and let their short-lived executors start quickly."""
-    (folder / "conf").mkdir()
-    quick = "spark.executor.extraJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC\n"
-    (folder / "conf" / "spark-defaults.conf").write_text(quick, encoding="utf-8")
     hidden = folder / "hidden"
     hidden.mkdir()
     unseen = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', str(hidden))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SPARK_CONF_DIR", str(folder / "conf"))
-        nodes = (SparkNode(), SparkNode(prefix=unseen if os.geteuid() == 0 else ()))
-        with spark_cluster(folder / "cluster", nodes) as running:
-            yield running
+    nodes = (SparkNode(), SparkNode(prefix=unseen if os.geteuid() == 0 else ()))
+    with quick_applications(folder / "conf"), spark_cluster(folder / "cluster", nodes) as running:
+        yield running
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,16 @@ from pathlib import Path
 
 import psutil
 import pyspark
+import pytest
 
+from analysis.spark import SMALL, SMALL_JVM
 from fixtures.brokers import reaper, session_token
 
 SPARK_HOME = Path(pyspark.__file__).parent
 LIMIT_S = 120.0
+
+#: Of applications whose JVMs live for seconds, so that compiling is not worth what it takes.
+QUICK = {"spark.executor.extraJavaOptions": SMALL_JVM} | SMALL
 
 #: The class that an executor's command line names.
 EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
@@ -79,7 +84,7 @@ def spark_cluster(
             "SPARK_HOME": str(SPARK_HOME),
             "SPARK_LOCAL_DIRS": str(folder / "scratch"),
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            "SPARK_DAEMON_JAVA_OPTS": SMALL_JVM,
         },
         mark,
     )
@@ -100,6 +105,17 @@ def spark_cluster(
         reaper.sweep(mark)
         for daemon in daemons:
             daemon.wait()
+
+
+@contextmanager
+def quick_applications(folder: Path) -> Iterator[None]:
+    """Applications that are started until the context ends have QUICK settings, which are written to this folder."""
+    folder.mkdir(parents=True)
+    (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in QUICK.items()))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_CONF_DIR", str(folder))
+        patch.setenv("SPARK_SUBMIT_OPTS", SMALL_JVM)
+        yield
 
 
 def _is_executor(process: psutil.Process) -> bool:

@@ -36,23 +36,27 @@ logger.gateway.level = error
 
 
 #: A record that is not larger takes less CPU uncompiled, as most of it went into compiling what runs once or twice:
-#: half with 3 MB (a quick study), 70 % with 16 MB (1 million deliveries), as much with 49 MB.
+#: half with 3 MB (a quick study), 70 % with 16 MB (1 million deliveries), 90 % with 49 MB.
 SMALL_BYTES = 16 << 20
 
 #: For a small record: neither does Spark make classes of its queries, nor has the JVM its second compiler and its
 #: threads that collect garbage.
-SMALL = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 SMALL_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+SMALL = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.defaultJavaOptions": SMALL_JVM,
+}
 
 
-def options(folder: Path, log4j_text: str = LOG4J, jvm: str = "") -> dict[str, str]:
-    """The settings of every session; scratch files are written to `folder`, `jvm` are further options of the driver."""
+def options(folder: Path, log4j_text: str = LOG4J) -> dict[str, str]:
+    """The settings of every session; scratch files are written to `folder`."""
     log4j = folder / "log4j2.properties"
     log4j.write_text(log4j_text, encoding="utf-8")
     return {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()} {jvm}",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()}",
         "spark.local.dir": str(folder / "scratch"),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.session.timeZone": "UTC",
@@ -63,11 +67,12 @@ def options(folder: Path, log4j_text: str = LOG4J, jvm: str = "") -> dict[str, s
     }
 
 
-def local_options(*, small: bool) -> dict[str, str]:
+def local_options(files: Iterable[Path]) -> dict[str, str]:
     """Settings for a local master only: a cluster must reach the driver, and has partitions for its size.
 
-    small: of the record
+    files: what is to be read
     """
+    small = sum(file.stat().st_size for file in files) <= SMALL_BYTES
     return (SMALL if small else {}) | {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
@@ -111,8 +116,7 @@ def _start(master: str, folder: Path, files: Iterable[Path]) -> SparkSession:
     if cluster.is_cluster(master):
         settings = options(folder, cluster.log4j(folder)) | cluster.options(master)
     else:
-        small = sum(file.stat().st_size for file in files) <= SMALL_BYTES
-        settings = options(folder, jvm=SMALL_JVM if small else "") | local_options(small=small)
+        settings = options(folder) | local_options(files)
     builder = SparkSession.builder.appName("analysis").master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)

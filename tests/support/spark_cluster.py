@@ -22,7 +22,7 @@ SPARK_HOME = Path(pyspark.__file__).parent
 LIMIT_S = 120.0
 
 #: Of applications whose JVMs live for seconds, so that compiling is not worth what it takes.
-QUICK = {"spark.executor.extraJavaOptions": SMALL_JVM} | SMALL
+QUICK = SMALL | {"spark.executor.extraJavaOptions": SMALL_JVM}
 
 #: The class that an executor's command line names.
 EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
@@ -114,7 +114,6 @@ def quick_applications(folder: Path) -> Iterator[None]:
     (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in QUICK.items()))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_CONF_DIR", str(folder))
-        patch.setenv("SPARK_SUBMIT_OPTS", SMALL_JVM)
         yield
 
 

@@ -2,9 +2,10 @@
 
 Slices lie one after the other on a time axis, on hosts that scatter as measured ones did, and that slow down in spells:
 coverage of the 95 % intervals over the layouts of one start and of several and over starts, what the estimates miss the
-truth by, what happens where a host is disturbed for more than a third of the time, false alarms of the roofline where
-nothing is capped, and what it finds where transmission is. Nothing is timed, so that another load does no harm. The
-last line is one JSON object. The tests run the same simulations with fewer seeds.
+truth by, coverage of runs that were disturbed for more than a third of their slices, what a host does that is disturbed
+for half of the time, false alarms of the roofline where nothing is capped, and what it finds where transmission is.
+Nothing is timed, so that another load does no harm. The last line is one JSON object. The tests run the same
+simulations with fewer seeds.
 """
 
 from __future__ import annotations
@@ -87,12 +88,12 @@ class Host:
 
 
 #: As measured on a shared host (4 to 6 %, 1 to 8 %, 2 %), without its spells and with them, on a quiet one, and with
-#: spells for half of the time, which nothing can be estimated beside.
+#: spells for half of the time. Of the latter a run may see hardly anything else than one spell, or none.
 HOSTS = {
     "quiet": Host((0.01, 0.03), (0.01, 0.04)),
     "noisy": Host((0.04, 0.06), (0.03, 0.08), 0.02),
     "spells": Host((0.04, 0.06), (0.03, 0.08), 0.02, Spells(0.30, 7, 28)),
-    "half disturbed": Host((0.04, 0.06), (0.03, 0.08), 0.02, Spells(0.30, 28, 28)),
+    "half disturbed": Host((0.04, 0.06), (0.03, 0.08), 0.02, Spells(0.30, 14, 14)),
 }
 
 #: Of the measured part of a slice, of the whole slice, and of connecting and warming a block, in s.
@@ -117,6 +118,9 @@ DIRECTORIES = 15
 COVERAGE = (0.93, 0.97)
 BIAS = 0.03
 
+#: Share of the slices in disturbed rounds from which the limit has to be justified: with fewer, most are undisturbed.
+OFTEN = 1 / 3
+
 #: Share of the runs without a cap in which one may be seen.
 FALSE_ALARMS = 0.01
 
@@ -126,7 +130,7 @@ class Calibration:
     """Runs of one kind against what they were simulated with; tuples have a value per parameter.
 
     covered: of the runs · bias: mean of estimate / true, less 1 · error: 95 % quantile of |estimate / true - 1| ·
-    half_width: median of the intervals', relative to the truth · disturbed: of the runs, by the rule of
+    half_width: median of the intervals', relative to the truth · disturbed: of the runs, beyond the limit of
     `workloads.limits.DISTURBED` · saturated: fits that prefer the roofline · labelled: of these, those that name
     exactly the capped cells · invalid, unverified: verdicts · asked: whether the row decides the exit code.
     """
@@ -157,11 +161,11 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """A fit, the parameters that it was to find, and whether its host was disturbed beyond the limit."""
+    """A fit, the parameters that it was to find, and the share of its slices in disturbed rounds."""
 
     result: FitResult
     truth: tuple[float, ...]
-    disturbed: bool
+    disturbed: float
 
 
 @lru_cache(maxsize=64)  # the first of the same runs, asked different questions
@@ -178,7 +182,7 @@ def simulated(seed: int, grid: str, starts: int, host: str = "noisy", cap: float
     return Simulated(
         result=fit([cell for cells, _ in measured for cell in cells]),
         truth=rd.TIMES if starts >= STARTS_AS_UNIT else tuple(map(float, lives.mean(axis=0))),
-        disturbed=bool(np.mean([disturbed for _, disturbed in measured]) > DISTURBED.limit),
+        disturbed=float(np.mean([disturbed for _, disturbed in measured])),
     )
 
 
@@ -283,7 +287,7 @@ def calibration(what: str, runs: Sequence[Simulated], capped: Sequence[str] = ()
         bias=_floats(relative.mean(axis=0)),
         error=_floats(np.quantile(np.abs(relative), 0.95, axis=0)),
         half_width=_floats(np.median((ends[..., 1] - ends[..., 0]) / 2 / truth, axis=0)),
-        disturbed=float(np.mean([run.disturbed for run in runs])),
+        disturbed=float(np.mean([run.disturbed > DISTURBED.limit for run in runs])),
         saturated=len(found),
         labelled=sum(roofline.capped == tuple(sorted(capped)) for roofline in found),
         invalid=sum(result.verdict == VerdictKind.INVALID for result in results),
@@ -299,6 +303,14 @@ def _floats(values: Sequence[float]) -> tuple[float, ...]:
 def coverage(grid: str, starts: int, host: str, runs: int, *, asked: bool = True) -> Calibration:
     """Runs without a cap; those that the verdict calls disturbed are counted like the others."""
     return calibration(f"{grid}, {host}", [simulated(seed, grid, starts, host) for seed in range(runs)], asked=asked)
+
+
+def often_disturbed(runs: int) -> Calibration:
+    """Those of so many runs of a host that is disturbed half of the time, in which between a third of the slices and
+    the limit are in disturbed rounds."""
+    results = [simulated(seed, "quick", 1, "half disturbed") for seed in range(runs)]
+    seen = [run for run in results if OFTEN < run.disturbed <= DISTURBED.limit]
+    return calibration("quick, half disturbed, of these seen 1/3 to limit", seen)
 
 
 def with_cap(grid: str, cap: float, host: str, runs: int) -> Calibration:
@@ -338,7 +350,7 @@ def from_directories(folder: Path, starts: int, runs: int, cap: float | None = N
     results = [result for run in analysed(paths, master="local[*]") for result in run.fits]
     return calibration(
         "quick, run directories" + ("" if cap is None else f", t_sat = {cap} t_tx"),
-        [Simulated(result, rd.TIMES, False) for result in results],
+        [Simulated(result, rd.TIMES, 0.0) for result in results],
         [] if cap is None else capped_cells("quick", cap),
         asked=False,
     )
@@ -372,14 +384,17 @@ def main(runs: int | None = None, processes: int | None = None) -> int:
     """
     with ProcessPoolExecutor(processes or len(os.sched_getaffinity(0))) as pool:
         free = [pool.submit(coverage, grid, starts, host, runs or number) for grid, starts, host, number in ROWS]
-        disturbed = pool.submit(coverage, "quick", 1, "half disturbed", runs or FEW_RUNS, asked=False)
+        disturbed = [
+            pool.submit(coverage, "quick", 1, "half disturbed", runs or FEW_RUNS, asked=False),
+            pool.submit(often_disturbed, runs or 2 * RUNS),
+        ]
         capped = [
             pool.submit(with_cap, grid, cap, host, runs or FEW_RUNS)
             for grid in GRIDS
             for cap in CAPS
             for host in ("quiet", "noisy")
         ]
-        rows = [each.result() for each in (*reversed(free), disturbed, *capped)]
+        rows = [each.result() for each in (*reversed(free), *disturbed, *capped)]
     with tempfile.TemporaryDirectory() as folder:
         rows += [
             from_directories(Path(folder) / name, starts, DIRECTORIES // starts, cap)
@@ -405,7 +420,7 @@ _HEADERS = (
     "mean off by",
     "off by",
     "half-width",
-    "disturbed",
+    "beyond limit",
     "saturated",
     "cells right",
     "invalid",

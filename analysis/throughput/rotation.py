@@ -3,9 +3,8 @@
 Every cell has slices in many rounds, and a disturbed round slows all its cells by the same factor. Disturbed single
 slices have little weight, and a stretch of slices above the level of the others (whole rounds or parts of them) has
 none. Round effects have the median 0 over the remaining slices, so that a cell's estimate is its cost at the median
-undisturbed round; where a third of the slices or more is disturbed, the caller must report it. Pauses for garbage
-collection are a cost of the broker and not a disturbance: they are subtracted from the slices first and added again as
-a mean.
+undisturbed round; where too many slices are disturbed, the caller must report it. Pauses for garbage collection are a
+cost of the broker and not a disturbance: they are subtracted from the slices first and added again as a mean.
 
 The layout is the unit of every interval: everything is estimated again with one layout left out at a time. Arithmetic
 on arrays; nothing here knows a run, a file or a finding.

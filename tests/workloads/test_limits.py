@@ -18,7 +18,7 @@ LIMITS = {
     "WARM_COMPILER": 0.01,
     "LAYOUTS": 4,
     "PRECISION": 0.15,
-    "DISTURBED": 1 / 3,
+    "DISTURBED": 0.6,
     "DISTURBED_LEVEL": 0.10,
     "GOOD": 0.05,
     "ROUGH": 0.15,

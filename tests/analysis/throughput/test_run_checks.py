@@ -173,10 +173,10 @@ def test_levels_are_taken_off_the_contrasts():
 
 
 @pytest.mark.parametrize(
-    ("rounds", "consequence"), [(1, VerdictKind.VALID), (5, VerdictKind.VALID), (7, VerdictKind.UNVERIFIED)]
+    ("rounds", "consequence"), [(1, VerdictKind.VALID), (9, VerdictKind.VALID), (10, VerdictKind.UNVERIFIED)]
 )
 def test_a_disturbed_host_is_described(tmp_path, run, rounds, consequence):
-    """Rounds that were a quarter slower are counted by their slices; beyond a third nobody knows the median round."""
+    """Rounds that were a quarter slower are counted by their slices; beyond the limit too few others are left."""
     for number in range(rounds):
         rd.stretch(run, 1.25, layout=1 + number % 8, round=1 + number // 8)
 

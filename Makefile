@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Tests and sessions start hundreds of processes of Python. Where this is set, each of them compiles every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: bench test test-brokers test-all check bench-engine bench-fit bench-audit extras lock clean
+.PHONY: bench test test-brokers test-hosts test-all check bench-engine bench-fit bench-audit extras lock clean
 
 .venv: requirements.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
@@ -20,12 +20,17 @@ bench: .venv
 # Whatever is pure, the suite's own broker, one ActiveMQ, one Spark. Tests that measure (alone) need the machine for
 # themselves; the others do not mind company.
 test: .venv
-	$(BIN)/pytest -m "not brokers and not slow" -n 4 --no-loadscope-reorder
+	$(BIN)/pytest -m "not brokers and not hosts and not slow" -n 4 --no-loadscope-reorder
 
 # Further brokers, clients and workers, containers, TLS and kills.
 test-brokers: .venv
 	$(BIN)/pytest -m "brokers and not slow and not alone" -n 6 --no-loadscope-reorder
 	$(BIN)/pytest -m "brokers and not slow and alone"
+
+# Load from several hosts and analysis on a cluster, each with a real Spark cluster; most of it as root.
+test-hosts: .venv
+	$(BIN)/pytest -m "hosts and not slow and not alone" -n 4 --no-loadscope-reorder
+	$(BIN)/pytest -m "hosts and not slow and alone"
 
 test-all: .venv
 	$(BIN)/pytest --hypothesis-profile thorough -m "not alone" -n 4 --no-loadscope-reorder

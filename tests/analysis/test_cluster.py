@@ -200,7 +200,7 @@ def test_a_file_is_the_same_only_with_its_size(tmp_path):
     assert cluster.unreadable(str(tmp_path / "none"), 4).endswith("No such file or directory")
 
 
-@pytest.mark.brokers
+@pytest.mark.hosts
 def test_tables_are_those_of_one_machine(standalone, study, workload):
     """To the last digit, of both kinds of runs, with percentiles of all times and of rounded ones."""
     on_cluster = analysed(study, workload, master=standalone.url, limits=ROUNDED)
@@ -213,7 +213,7 @@ def test_tables_are_those_of_one_machine(standalone, study, workload):
     assert '"killed"' in alone[0].output
 
 
-@pytest.mark.brokers
+@pytest.mark.hosts
 def test_a_folder_that_an_executor_does_not_see_is_refused(standalone, folder):
     """The reason names host and file; the one executor that sees the folder does not begin."""
     if os.geteuid() != 0:
@@ -229,7 +229,7 @@ def test_a_folder_that_an_executor_does_not_see_is_refused(standalone, folder):
     assert "Traceback" not in said
 
 
-@pytest.mark.brokers
+@pytest.mark.hosts
 def test_an_interpreter_that_executors_lack_is_refused(standalone, study):
     """Where Python is elsewhere on a worker, the reason says which path was tried, and which variable names another."""
     done, said = analysed(study, master=standalone.url, PYSPARK_PYTHON="/nowhere/python")
@@ -240,7 +240,7 @@ def test_an_interpreter_that_executors_lack_is_refused(standalone, study):
     assert "Traceback" not in said
 
 
-@pytest.mark.brokers
+@pytest.mark.hosts
 def test_workers_without_enough_memory_are_refused(standalone, study, tmp_path):
     """Spark would wait for a worker with enough of it for ever."""
     (tmp_path / "spark-defaults.conf").write_text("spark.executor.memory 100g\n", encoding="utf-8")
@@ -253,7 +253,7 @@ def test_workers_without_enough_memory_are_refused(standalone, study, tmp_path):
     assert "Traceback" not in said
 
 
-@pytest.mark.brokers
+@pytest.mark.hosts
 def test_executors_end_with_a_killed_analysis(standalone, study):
     """No executor outlives an analysis that could not say goodbye."""
     mark = session_token.mark()

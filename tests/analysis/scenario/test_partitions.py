@@ -74,7 +74,7 @@ def test_rounding_keeps_order_and_sign(spark):
     assert rounded[8] == pytest.approx(10**18, rel=1 / 2048)
 
 
-@pytest.mark.brokers
+@pytest.mark.hosts
 def test_results_do_not_depend_on_partitions(spark, tmp_path, monkeypatch):
     """Files cut in many pieces, five partitions that Spark merges as it likes: every number and word is the same."""
     monkeypatch.setattr(aggregates, "EXACT_ROWS", 0)

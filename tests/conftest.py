@@ -5,6 +5,7 @@ analysis.
 from __future__ import annotations
 
 import json
+import signal
 import time
 from collections.abc import Sequence
 from functools import reduce
@@ -74,6 +75,12 @@ settings.load_profile("quick")
 
 #: Parameters of tests and their further values; `make test` has the first ones, `make test-brokers` these.
 FURTHER = {"workers": 3, "client": Client.STOMP_PY}
+
+
+def pytest_configure() -> None:
+    """Sessions that tests interrupt must not inherit that SIGINT is ignored, as a shell's background jobs do."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m is applied

@@ -19,6 +19,9 @@ from workloads.scenario import limits
 from workloads.scenario.periods import Period
 from workloads.status import VerdictKind
 
+#: Analyses of further workloads, each the first of its kind in a Spark session.
+pytestmark = pytest.mark.brokers
+
 SECOND_NS = 10**9
 
 

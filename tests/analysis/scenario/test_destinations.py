@@ -21,6 +21,9 @@ from workloads.jms2009ps.scenarios import SCENARIOS
 from workloads.scenario.periods import Period
 from workloads.status import VerdictKind
 
+#: Analyses of further workloads, each the first of its kind in a Spark session.
+pytestmark = pytest.mark.brokers
+
 SET = replace(
     SCENARIOS[3],
     name="configuration_0123abcd",

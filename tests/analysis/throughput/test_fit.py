@@ -504,6 +504,7 @@ def test_a_cap_does_not_make_the_description_poor():
     assert (result.verdict, result.description.grade) == (VerdictKind.VALID, Grade.GOOD)
 
 
+@pytest.mark.slow  # `make bench-fit` has more of the same
 def test_the_interval_of_the_cap_covers_it():
     """On a quiet host t_sat lies in its interval as often as 95 % allow (3 sigma), in 40 runs."""
     found = [simulated(seed, "today", 1, "quiet", 2.0).result.roofline for seed in range(40)]

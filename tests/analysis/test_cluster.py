@@ -240,6 +240,7 @@ def test_an_interpreter_that_executors_lack_is_refused(standalone, study):
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.hosts
 def test_workers_without_enough_memory_are_refused(standalone, study, tmp_path):
     """Spark would wait for a worker with enough of it for ever."""

@@ -88,7 +88,7 @@ class Host:
 
 
 #: As measured on a shared host (4 to 6 %, 1 to 8 %, 2 %), without its spells and with them, on a quiet one, and with
-#: spells for half of the time. Of the latter a run may see hardly anything else than one spell, or none.
+#: spells for half of the time, beside which a run may take the disturbed level for the undisturbed one.
 HOSTS = {
     "quiet": Host((0.01, 0.03), (0.01, 0.04)),
     "noisy": Host((0.04, 0.06), (0.03, 0.08), 0.02),

@@ -69,8 +69,8 @@ DISTURBED = Rule(
     "disturbed host",
     0.6,
     "of the slices in rounds that are 10 % or more slower than the median undisturbed round, at most",
-    "simulated: of 3,322 runs with a third to 0.6 of their slices in such rounds, 94.3 to 95.3 % of the intervals have "
-    "the truth in them, as of runs with fewer; beyond it too few undisturbed slices remain",
+    "simulated: in 3,322 runs with a third to 0.6 of their slices in such rounds 94.3 to 95.3 % of the intervals have "
+    "the truth in them, on a host that is disturbed a fifth of the time 94.0 to 95.6 %; beyond it intervals widen",
 )
 DISTURBED_LEVEL = Rule(
     "disturbed round",

@@ -25,7 +25,7 @@ from analysis.throughput.pipeline import audited
 from fixtures import brokers
 from fixtures.brokers import Running
 from fixtures.host import cpus
-from fixtures.load.group.coordinator import Workers
+from fixtures.load.group.coordinator import LoadGroup, Workers
 from fixtures.load.group.job import Client
 from fixtures.load.net.opening import ConnectionRequest, close_all, open_connections
 from fixtures.load.scenario.case_run import CaseContext, CaseSettings, load
@@ -37,6 +37,7 @@ from fixtures.wire.bulk import MESSAGES, FrameBlock, scan, stamp
 from fixtures.wire.frames import Frame
 from fixtures.wire.stomp import encode
 from microbench.test_replication import EXPERIMENT
+from tests.support.hosts import hosted
 from tests.support.load_bench import FIRST, Way, lay_out
 from tests.support.run_directories import write_events
 from workloads.jms2009ps.compiled import ConfiguredSupplyChain
@@ -65,6 +66,9 @@ EVENTS = 10_000_000
 REACTING = {"activemq,sync=never,redelivery=memory": (100,), "reference": (100, 300, 600)}
 #: BASE at which the scenarios of jms2009ps are compared with specjms2007, in how many rounds, and for how long each.
 FILTERED_BASE, FILTERED_ROUNDS, FILTERED_WARM_UP_S, FILTERED_S = 100, 4, 4.0, 10.0
+#: Brokers on which load from one host and from two is compared, with how many copies of a message, in how many rounds,
+#: and with how many slices in each.
+CHANNELS, CHANNEL_REPLICATION, CHANNEL_ROUNDS, CHANNEL_SLICES = ("activemq", "reference"), (1, 10), 8, 4
 #: Queues in the ring of bare sockets.
 RING = 91
 
@@ -91,11 +95,10 @@ def plan_of(further: int, replication: int) -> Plan:
 class Bench:
     """A broker start on which layouts are measured one after the other."""
 
-    def __init__(self, running: Running, folder: Path, load_cpu: int) -> None:
-        self.running = running
+    def __init__(self, running: Running, folder: Path, workers: LoadGroup) -> None:
+        self.running, self.workers = running, workers
         self._directory = RunDirectory(folder, "engine", {})
         self._layout = 0
-        self.workers = Workers(1, [load_cpu])
 
     def cell(
         self,
@@ -138,15 +141,15 @@ class Bench:
 
 
 @contextmanager
-def bench(folder: Path) -> Iterator[Bench]:
+def bench(folder: Path) -> Iterator[tuple[Bench, Workers]]:
     cpus.require_descriptors(6000)
     with _broker("activemq", folder) as (running, load_cpu):
         os.sched_setaffinity(0, {load_cpu})
-        one = Bench(running, folder, load_cpu)
+        workers = Workers(1, [load_cpu])
         try:
-            yield one
+            yield Bench(running, folder, workers), workers
         finally:
-            one.workers.close()
+            workers.close()
 
 
 def against_stomp_py(one: Bench) -> Iterator[Row]:
@@ -211,12 +214,48 @@ def largest_cells(one: Bench) -> Iterator[Row]:
     yield Row("two slices of a cell, worst of the corner cells", max(row["disagreement"] for row in table), 0.05, True)
 
 
-def memory(one: Bench) -> Iterator[Row]:
+def memory(one: Bench, workers: Workers) -> Iterator[Row]:
     """A worker with 2600 connections: how much memory, and how much more at the end than at the begin."""
     sizes: list[int] = []
-    one.cell(plan_of(2540, 40), 12, 2.5, look=lambda: sizes.append(cpus.rss_bytes(one.workers.pids[0])))
+    one.cell(plan_of(2540, 40), 12, 2.5, look=lambda: sizes.append(cpus.rss_bytes(workers.pids[0])))
     yield Row("memory of a worker with 2600 connections, MB", max(sizes) / 1e6, 300, True)
     yield Row("its growth over 30 s of load, MB", (sizes[-1] - sizes[0]) / 1e6, 5, True)
+
+
+def over_channel(folder: Path) -> Iterator[Row]:
+    """Load CPU per delivered message of two hosts of one worker each, over that of two workers of one host.
+
+    The hosts are processes of this machine on one CPU, without Spark; the CPU time of their agents counts. Both forms
+    of the load take turns within one life of a broker, in every other round hosts first, behind a round of long slices
+    that is not counted. A ratio is that of the two in one round; the row is the median of the rounds.
+    """
+    table = []
+    for spec in CHANNELS:
+        with _broker(spec, folder) as (running, load_cpu):
+            os.sched_setaffinity(0, {load_cpu})
+            forms: tuple[LoadGroup, ...] = Workers(2, [load_cpu]), hosted(hosts=2, workers=1)
+            try:
+                benches = [Bench(running, Path(tempfile.mkdtemp(dir=folder)), workers) for workers in forms]
+                us: dict[int, list[list[float]]] = {replication: [[], []] for replication in CHANNEL_REPLICATION}
+                for number in range(CHANNEL_ROUNDS + 1):
+                    for replication, of_forms in us.items():
+                        for form in (0, 1)[:: -1 if number % 2 else 1]:
+                            plan, seconds = plan_of(0, replication), SHORT_S if number else LONG_S
+                            seen = load_us(benches[form].cell(plan, CHANNEL_SLICES, seconds))
+                            if number:
+                                of_forms[form].append(seen)
+            finally:
+                for workers in forms:
+                    workers.close()
+        for replication, (here, hosts) in us.items():
+            ratios = np.divide(hosts, here)
+            spread = np.median(ratios), ratios.min(), ratios.max()
+            table.append((spec, replication, np.median(here), np.median(hosts), *spread))
+    headers = ("broker", "r", "us here", "us on hosts", "ratio", "least", "most")
+    print(tabulate(table, headers=headers, floatfmt=".3f"))
+    for spec, replication, _, _, ratio, _, _ in table:
+        what = f"load CPU per delivered message, two hosts over one, r = {replication}, {spec}"
+        yield Row(what, float(ratio), 1.15, True)
 
 
 def reacting(folder: Path) -> Iterator[Row]:
@@ -425,14 +464,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rows += [scan_and_audit(), encoding()]
-        with bench(folder) as one:
+        with bench(folder) as (one, workers):
             end = time.monotonic() + WARM_UP_S
             while time.monotonic() < end:
                 one.rotation([plan_of(*factors) for factors in ((0, 1), (0, 40), (2540, 10))], 2, LONG_S)
             rows += against_stomp_py(one)
             rows += among_others(one)
             rows += largest_cells(one)
-            rows += memory(one)
+            rows += memory(one, workers)
+        rows += over_channel(folder)
         rows += reacting(folder)
         rows += over_topics(folder)
         rows.append(analysis(folder))

@@ -22,6 +22,7 @@ from fixtures.brokers.spec import BrokerSpec, Provider, Running
 from fixtures.errors import BrokerError
 from fixtures.host import cpus
 from tests.support import container_engine
+from tests.support.java_brokers import LAYOUTS, installed
 from tests.support.requirements import extra_missing, missing
 
 
@@ -72,6 +73,8 @@ def start(entry: Entry, folder: Path, stack: ExitStack) -> Running:
     text = entry.text
     if entry.provider is Provider.CONTAINER:
         text += f",image={_image(entry.text, stack)}"
+    elif entry.provider is Provider.HOME and text in LAYOUTS:
+        text += f",path={installed(text, folder / 'installation')}"
     spec = brokers.parse(text, provider=entry.provider)
     _prepare(spec)
     running = brokers.start(spec, folder, cpus.available_cpus())

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from fixtures import brokers
-from fixtures.brokers import ivy, os_process_provider
+from fixtures.brokers import activemq, artemis, ivy, os_process_provider
 from fixtures.host import cpus
 from tests.support.requirements import require_broker
+
+#: How the distributions of the products that have jars are laid out.
+LAYOUTS = {"activemq": activemq.LAYOUT, "artemis": artemis.LAYOUT}
 
 
 @contextmanager
@@ -29,11 +32,12 @@ def folder_of(running):
     return Path(f"/proc/{running.account.pid}/cwd").readlink()
 
 
-def installed(text, home, layout):
+def installed(text, home):
     """A directory laid out like the distribution's, of the real jars."""
     require_broker(text)
     spec = brokers.parse(text)
     product = next(product for product in brokers.PRODUCTS if product.name == spec.product)
+    layout = LAYOUTS[product.name]
     for folder in layout.folders:
         (home / folder).mkdir(parents=True)
     for jar in ivy.class_path(os_process_provider.bundle(product, spec.version), print):

@@ -86,7 +86,7 @@ def fitted(folder: Path, *brokers: str, layouts: int = 8) -> dict[str, dict]:
 
 #: Exact, with seeded noise of 2 % per message, and with a cap on transmission as well.
 EXACT, NOISY, CAPPED = SPELLED, f"{SPELLED},noise=2%,seed=7", f"{SPELLED},noise=2%,seed=8,cap={CAP}"
-#: With noise, on hosts that are disturbed at different times, for 10 to 20 % of a minute and a half.
+#: With noise, on hosts that are disturbed at different times. How much of the session that is depends on its length.
 DISTURBED = tuple(f"{SPELLED},noise=2%,seed={seed},{PHASES},phase_seed={seed}" for seed in (1, 7, 12))
 
 
@@ -145,7 +145,7 @@ def test_a_disturbed_host_does_not_move_them(tmp_path):
     fits = fitted(tmp_path, *DISTURBED)
     for broker, fit in fits.items():
         assert not left_out(fit)
-        assert 0.1 < disturbed_share(tmp_path, broker) < 1 / 3
+        assert 0.05 < disturbed_share(tmp_path, broker) < 1 / 3
         assert estimates(fit) == pytest.approx(TIMES, rel=0.03)
     assert sum(len(covered(fit)) for fit in fits.values()) >= 7
 

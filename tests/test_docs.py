@@ -284,8 +284,16 @@ def imported(name: str, folder: Path) -> ModuleType:
 
 
 def test_example_of_an_experiment(tmp_path):
-    """It has every grid: where one is missing, no experiment beside it can be measured with that grid."""
-    assert set(imported("microbench/test_properties.py", tmp_path).EXPERIMENT.grids) == set(PRESETS)
+    """It has every grid: where one is missing, no experiment beside it can be measured with that grid. Each of its
+    cells can be selected alone, and so can those of the others beside it."""
+    example = imported("microbench/test_properties.py", tmp_path).EXPERIMENT
+    own, others = (
+        {cell.id for each in experiments for grid in PRESETS for cell in each.cells(grid)}
+        for experiments in ([example], EXPERIMENTS.values())
+    )
+
+    assert set(example.grids) == set(PRESETS)
+    assert not [(one, other) for one in own for other in others if one in other or other in one]
 
 
 def test_example_of_a_workload(tmp_path):

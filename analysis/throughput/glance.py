@@ -351,7 +351,7 @@ def _step(result: RunResult) -> NextStep:
     if result.audit.verdict == VerdictKind.INVALID:
         return NextStep("see which messages went wrong, and in which cell", "python -m analysis audit", of_run=True)
     if not result.measures:
-        return NextStep("measure; a smoke grid shows correctness only", "pytest microbench -k replication --grid quick")
+        return NextStep("measure; a smoke grid shows correctness only", _again(result, "--grid quick"))
     return _use(result) if result.verdict == VerdictKind.VALID else _better(result)
 
 

@@ -126,11 +126,14 @@ def test_every_cell_has_a_plan(experiment):
         assert all(plan.publishers == factor.get("publishers", 20) for factor, plan in made)
 
 
-@pytest.mark.parametrize(("grid", "most"), [("smoke", 50), ("quick", 101)])
+@pytest.mark.parametrize(("grid", "most"), [("smoke", 4), ("quick", 8)])
 def test_a_level_over_all_experiments_stays_small(grid, most):
-    """`smoke` belongs to every test run, `quick` is over in half an hour, on a broker that filters: it routes not."""
-    cells = {name: len(experiment.cells(grid)) for name, experiment in EXPERIMENTS.items()}
-    assert sum(cells.values()) - cells["routing"] <= most
+    """`smoke` belongs to every test run, `quick` is over in half an hour, on a broker that filters: it routes not.
+
+    So many cells per experiment on average, so that a further experiment has room.
+    """
+    cells = [len(experiment.cells(grid)) for name, experiment in EXPERIMENTS.items() if name != "routing"]
+    assert sum(cells) <= most * len(cells)
 
 
 CLASSIC = activemq.PRODUCT.capabilities(brokers.parse("activemq")).subscriptions_per_block

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import re
@@ -281,6 +282,18 @@ def imported(name: str, folder: Path) -> ModuleType:
         patch.setitem(sys.modules, "example", module)  # dataclasses ask for it
         found.loader.exec_module(module)
     return module
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_import_what_their_modules_define(name):
+    """Each name from the module that defines it, or that lists it: else a type checker refuses the example."""
+    for node in ast.walk(ast.parse(EXAMPLES[name])):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith(("workloads", "fixtures")):
+            continue
+        module = importlib.import_module(node.module)
+        for alias in node.names:
+            known = alias.name in getattr(module, "__all__", ())
+            assert known or getattr(getattr(module, alias.name), "__module__", node.module) == node.module, alias.name
 
 
 def test_example_of_an_experiment(tmp_path):

@@ -141,13 +141,13 @@ class Bench:
 
 
 @contextmanager
-def bench(folder: Path) -> Iterator[tuple[Bench, Workers]]:
+def bench(folder: Path) -> Iterator[Bench]:
     cpus.require_descriptors(6000)
     with _broker("activemq", folder) as (running, load_cpu):
         os.sched_setaffinity(0, {load_cpu})
         workers = Workers(1, [load_cpu])
         try:
-            yield Bench(running, folder, workers), workers
+            yield Bench(running, folder, workers)
         finally:
             workers.close()
 
@@ -214,10 +214,10 @@ def largest_cells(one: Bench) -> Iterator[Row]:
     yield Row("two slices of a cell, worst of the corner cells", max(row["disagreement"] for row in table), 0.05, True)
 
 
-def memory(one: Bench, workers: Workers) -> Iterator[Row]:
+def memory(one: Bench) -> Iterator[Row]:
     """A worker with 2600 connections: how much memory, and how much more at the end than at the begin."""
     sizes: list[int] = []
-    one.cell(plan_of(2540, 40), 12, 2.5, look=lambda: sizes.append(cpus.rss_bytes(workers.pids[0])))
+    one.cell(plan_of(2540, 40), 12, 2.5, look=lambda: sizes.append(one.workers.rss_bytes()))
     yield Row("memory of a worker with 2600 connections, MB", max(sizes) / 1e6, 300, True)
     yield Row("its growth over 30 s of load, MB", (sizes[-1] - sizes[0]) / 1e6, 5, True)
 
@@ -464,14 +464,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rows += [scan_and_audit(), encoding()]
-        with bench(folder) as (one, workers):
+        with bench(folder) as one:
             end = time.monotonic() + WARM_UP_S
             while time.monotonic() < end:
                 one.rotation([plan_of(*factors) for factors in ((0, 1), (0, 40), (2540, 10))], 2, LONG_S)
             rows += against_stomp_py(one)
             rows += among_others(one)
             rows += largest_cells(one)
-            rows += memory(one, workers)
+            rows += memory(one)
         rows += over_channel(folder)
         rows += reacting(folder)
         rows += over_topics(folder)

@@ -97,6 +97,8 @@ class Capabilities:
     keep_alive_s: float | None = None
     #: whether a redelivered message is marked as such
     redelivered: bool = True
+    #: whether, now and then, the broker delivers a copy twice although nothing failed, the second marked as redelivered
+    repeats_copies: bool = False
     #: kinds of destinations whose messages are marked as redelivered also after the broker itself was killed (queues
     #: of a business workload, durable subscriptions to topics)
     crash_marked: frozenset[DestinationKind] = frozenset()

@@ -130,7 +130,7 @@ class Bench:
                 for cell, plan in enumerate(plans):
                     most = in_flight(plan, CREDIT, rates.get(cell), seconds)
                     window = laid.slice(cell, seconds if number else SHORT_S, number=number, most=most)
-                    rates[cell] = window.received_per_s
+                    rates[cell] = window.messages_per_s
                     if number:
                         windows[cell].append(window)
                         look()
@@ -200,11 +200,11 @@ def largest_cells(one: Bench) -> Iterator[Row]:
         table.append(
             {
                 "cell": plan_of(further, replication).cell,
-                "received_per_s": second.received_per_s,
+                "received_per_s": second.messages_per_s,
                 "broker_cpu": min(w.broker_cpu_ns / (w.end_ns - w.begin_ns) for w in (first, second)),  # type: ignore[operator]
                 "load_cpu": max(w.load_cpu_ns / (w.end_ns - w.begin_ns) for w in (first, second)),
                 "conservation": max(abs(w.dispatched / w.expected - 1) for w in (first, second)),
-                "disagreement": abs(first.received_per_s / second.received_per_s - 1),
+                "disagreement": abs(first.messages_per_s / second.messages_per_s - 1),
             }
         )
     print(tabulate(table, headers="keys", floatfmt=".3f"))

@@ -262,7 +262,7 @@ def start_slices(
                         round=number,
                         position=position,
                         taken_s=float(received[position] * taken_s[position] + number_of_pauses[position] * PAUSE_S),
-                        received=int(received[position]),
+                        messages=int(received[position]),
                         gc_pause_s=float(number_of_pauses[position] * PAUSE_S),
                         gc_pauses=int(number_of_pauses[position]),
                         full_gc_pause_s=0.0,

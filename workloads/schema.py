@@ -458,5 +458,16 @@ class Window:
         return (self.end_ns - self.begin_ns) / 1e9
 
     @property
-    def received_per_s(self) -> float:
-        return self.received / self.elapsed_s
+    def messages(self) -> float:
+        """Messages that the broker has processed.
+
+        Closed loop: copies delivered, divided by the copies of a message. `received` would count the change of the
+        messages in flight as well. Open loop: the messages sent, since the plan gives their rate.
+        """
+        if self.planned_per_s is not None:
+            return float(self.received)
+        return self.dispatched * self.received / self.expected if self.expected else 0.0
+
+    @property
+    def messages_per_s(self) -> float:
+        return self.messages / self.elapsed_s

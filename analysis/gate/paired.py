@@ -85,7 +85,7 @@ def cell_ratios(windows: Mapping[GateRole, Mapping[Key, Sequence[Window]]], pair
     windows: counted slices by role and cell
     pair: number of the pair of lives
 
-    Raises DataError where a cell has no usable slices of each order, or a broker received nothing.
+    Raises DataError where a cell has no usable slices of each order, or a broker delivered nothing.
     """
     cells = sorted(set[Key]().union(*(windows[role] for role in GateRole)))
     for role in GateRole:
@@ -108,8 +108,8 @@ def _adjacent(key: Key, baseline: Iterable[Window], candidate: Iterable[Window])
         if abs(slices.baseline.position - slices.candidate.position) != 1:
             raise DataError(f"{' '.join(key)}: the slices of the two brokers in a round are not adjacent")
         for role, window in ((GateRole.BASELINE, slices.baseline), (GateRole.CANDIDATE, slices.candidate)):
-            if not window.received:
-                raise DataError(f"{' '.join(key)}: the {role} received no message in a slice")
+            if not window.messages:
+                raise DataError(f"{' '.join(key)}: the {role} delivered nothing in a slice")
     return found
 
 
@@ -134,7 +134,7 @@ def _cell_ratio(key: Key, pair: int, slices: Sequence[AdjacentSlices], full: Map
     first, second = first[:count], second[:count]
     balanced = [(before + after) / 2 for before, after in zip(first, second, strict=True)]
     running = hodges_lehmann(balanced)
-    baseline_s = median(_running_s(each.baseline) / each.baseline.received for each in quiet)
+    baseline_s = median(_running_s(each.baseline) / each.baseline.messages for each in quiet)
     before = baseline_s * (1 + full[GateRole.BASELINE]) + _young_s(each.baseline for each in quiet)
     after = baseline_s * math.exp(running) * (1 + full[GateRole.CANDIDATE]) + _young_s(each.candidate for each in quiet)
     return CellRatio(
@@ -160,13 +160,13 @@ def _running_s(window: Window) -> float:
 
 def _log_ratio(slices: AdjacentSlices) -> float:
     before, after = slices.baseline, slices.candidate
-    return math.log(_running_s(after) / after.received) - math.log(_running_s(before) / before.received)
+    return math.log(_running_s(after) / after.messages) - math.log(_running_s(before) / before.messages)
 
 
 def _young_s(windows: Iterable[Window]) -> float:
     """Pauses for young collections, s per message; 0 without a log."""
     of_cell = list(windows)
-    return sum(window.gc_pause_ns or 0 for window in of_cell) / 1e9 / sum(window.received for window in of_cell)
+    return sum(window.gc_pause_ns or 0 for window in of_cell) / 1e9 / sum(window.messages for window in of_cell)
 
 
 def _full_share(windows: Iterable[Window]) -> float:

@@ -241,7 +241,7 @@ def _below_capacity(windows: Mapping[CellKey, Sequence[Window]]) -> dict[Life, f
     constant rate of an open loop was then another share of the capacity."""
     shares: dict[Life, dict[Round, list[float]]] = {}
     for key, of_cell in windows.items():
-        rates = {_round(window): window.received_per_s for window in counted(of_cell)}
+        rates = {_round(window): window.messages_per_s for window in counted(of_cell)}
         if key.experiment == CAPACITY and any(rates.values()):
             typical = median(rates.values())
             for number, rate in rates.items():
@@ -255,12 +255,11 @@ def _below_capacity(windows: Mapping[CellKey, Sequence[Window]]) -> dict[Life, f
 def _times(key: CellKey, windows: Sequence[Window], estimate: rotation.StartEstimate | None) -> dict[str, Any]:
     """B with its replicates, and the rates that follow from it."""
     elapsed_s = sum(window.elapsed_s for window in windows)
-    received = sum(window.received for window in windows)
-    dispatched = sum(window.dispatched for window in windows)
+    messages = sum(window.messages for window in windows)
     times: dict[str, Any] = dict.fromkeys(
         ("received_per_s", "dispatched_per_s", "overall_per_s", "processing_s", "mean_processing_s")
     )
-    if not received or not dispatched:
+    if not messages:
         return times | {"replicates_s": ()}
     pilot: tuple[float, ...] = ()
     if estimate is not None and key in estimate.cells:
@@ -268,17 +267,17 @@ def _times(key: CellKey, windows: Sequence[Window], estimate: rotation.StartEsti
         pilot = tuple(map(float, estimate.pilot_s[:, column]))
         value, replicates = float(estimate.estimates_s[column]), tuple(map(float, estimate.replicates_s[:, column]))
     else:
-        value, replicates = elapsed_s / received, _without_each_layout(windows)
+        value, replicates = elapsed_s / messages, _without_each_layout(windows)
     if not np.isfinite(value):
         return times | {"replicates_s": ()}
     replicates = replicates if np.isfinite(replicates).all() else ()
     processing_s = jackknife(value, replicates)
-    copies = dispatched / received
+    copies = sum(window.dispatched for window in windows) / messages
     return {
         "processing_s": processing_s,
         "replicates_s": replicates,
         "pilot_s": pilot,
-        "mean_processing_s": elapsed_s / received,
+        "mean_processing_s": elapsed_s / messages,
         "received_per_s": _rate(1.0, processing_s),
         "dispatched_per_s": _rate(copies, processing_s),
         "overall_per_s": _rate(1 + copies, processing_s),
@@ -291,11 +290,11 @@ def _without_each_layout(windows: Sequence[Window]) -> tuple[float, ...]:
     if len(layouts) < LAYOUTS.limit:
         return ()
     rest = [[window for window in windows if window.layout != layout] for layout in layouts]
-    received = [sum(window.received for window in of_rest) for of_rest in rest]
-    if not all(received):
+    messages = [sum(window.messages for window in of_rest) for of_rest in rest]
+    if not all(messages):
         return ()
     return tuple(
-        sum(window.elapsed_s for window in of_rest) / number for of_rest, number in zip(rest, received, strict=True)
+        sum(window.elapsed_s for window in of_rest) / number for of_rest, number in zip(rest, messages, strict=True)
     )
 
 

@@ -84,8 +84,8 @@ class MeasuredSlice:
     position: int
     #: duration, s, pauses of the broker's JVM included
     taken_s: float
-    #: messages received in that time
-    received: int
+    #: messages that the broker finished in that time
+    messages: float
     #: pauses for young collections, s; None without a log of the JVM
     gc_pause_s: float | None = None
     #: number of young collections; None without a log of the JVM
@@ -104,7 +104,7 @@ class MeasuredSlice:
             round=window.round,
             position=window.position,
             taken_s=window.elapsed_s,
-            received=window.received,
+            messages=window.messages,
             gc_pause_s=None if young is None else young / 1e9,
             gc_pauses=window.gc_pauses,
             full_gc_pause_s=None if full is None else full / 1e9,
@@ -172,7 +172,7 @@ def estimate(slices: Sequence[MeasuredSlice], pilot: int | None = None) -> Start
         layouts=table.layouts,
         estimates_s=values[0],
         replicates_s=values[1:],
-        means_s=_ratio(table.taken.sum(axis=0), table.received.sum(axis=0)),
+        means_s=_ratio(table.taken.sum(axis=0), table.messages.sum(axis=0)),
         robust_s=robust_s[0],
         levels=_levels(table, fitted),
         scatter=_scatter(table, fitted),
@@ -212,7 +212,7 @@ class _SliceTable:
     position: Places
     #: duration of the slice, s
     taken: Array
-    received: Array
+    messages: Array
     #: pauses for young collections, s; None without a log
     young: Array | None
     #: pauses for full collections, s; None without a log
@@ -245,14 +245,14 @@ class _SliceTable:
             array[at] = values
             return array
 
-        taken, received = spread([s.taken_s for s in slices]), spread([s.received for s in slices])
+        taken, messages = spread([s.taken_s for s in slices]), spread([s.messages for s in slices])
         young = full = None
         running = taken
         if all(s.gc_pause_s is not None for s in slices):
             young = spread([s.gc_pause_s or 0.0 for s in slices])
             full = spread([s.full_gc_pause_s or 0.0 for s in slices])
             running = taken - young - full
-        used = (running > 0) & (received > 0)
+        used = (running > 0) & (messages > 0)
         layouts = np.array([layout for layout, _, _ in rounds])
         passes = [key[:2] for key in rounds]
         return cls(
@@ -263,10 +263,10 @@ class _SliceTable:
             pass_of=np.cumsum([0, *(previous != key for previous, key in pairwise(passes))]),
             position=position,
             taken=taken,
-            received=received,
+            messages=messages,
             young=young,
             full=full,
-            logs=np.log(np.where(used, running, 1.0) / np.where(used, received, 1.0)),
+            logs=np.log(np.where(used, running, 1.0) / np.where(used, messages, 1.0)),
             used=used,
         )
 
@@ -296,7 +296,7 @@ class _SliceTable:
         if self.young is None or self.full is None:
             return 0.0
         rounds = kept.astype(float)
-        young = _ratio(rounds @ self.young, rounds @ self.received)
+        young = _ratio(rounds @ self.young, rounds @ self.messages)
         full = (rounds @ self.full).sum(axis=1)
         running = (rounds @ (self.taken - self.young - self.full)).sum(axis=1)
         pauses: Array = young + robust_s * _ratio(full, running)[:, None]

@@ -81,8 +81,8 @@ def trend(slices: Mapping[CellKey, Sequence[Window]], levels: Mapping[RoundKey, 
     for key, of_cell in slices.items():
         for window in of_cell:
             level = levels.get((window.layout, window.block, window.round))
-            if level is not None and window.received and window.planned_per_s is None:
-                value = float(np.log(window.elapsed_s / window.received / (1 + level)))
+            if level is not None and window.messages and window.planned_per_s is None:
+                value = float(np.log(window.elapsed_s / window.messages / (1 + level)))
                 contrasts.setdefault(key, {}).setdefault(window.layout, []).append(value)
     layouts = sorted({layout for of_cell in contrasts.values() for layout in of_cell})
     half = len(layouts) // 2

@@ -172,7 +172,7 @@ def _without(role):
 
 def _silent(role):
     slices = adjacent([(1e-4, 1e-4)] * 4)
-    return {**slices, role: (replace(slices[role][0], received=0), *slices[role][1:])}
+    return {**slices, role: (replace(slices[role][0], dispatched=0), *slices[role][1:])}
 
 
 def _apart(role):
@@ -185,7 +185,7 @@ def _apart(role):
     ("broken", "message"),
     [
         (_without, "a slice of one broker has none of the other in the same round"),
-        (_silent, "the {role} received no message in a slice"),
+        (_silent, "the {role} delivered nothing in a slice"),
         (_apart, "the slices of the two brokers in a round are not adjacent"),
     ],
 )

@@ -242,6 +242,22 @@ def test_a_cell_conserves_over_the_sum_of_its_slices(tmp_path, run, copies, stat
     assert cells["activemq", "f0000-r002"].status == status
 
 
+@pytest.mark.parametrize("fewer", [-40, 40])
+def test_messages_that_are_still_in_flight_are_not_finished(tmp_path, run, fewer):
+    """B follows the copies delivered, not the messages sent: these differ by the change of those in flight."""
+    _, before = summarised(run, tmp_path / "before")
+    for row in windows(run):
+        row["received"] -= fewer
+        row["expected"] -= 2 * fewer
+
+    _, cells = summarised(run, tmp_path / "run")
+
+    cell, other = cells["activemq", "f0000-r002"], before["activemq", "f0000-r002"]
+    assert cell.processing_s.estimate == pytest.approx(other.processing_s.estimate, rel=1e-12)
+    assert cell.received_per_s.estimate == pytest.approx(other.received_per_s.estimate, rel=1e-12)
+    assert (cell.conservation > 1) is (fewer > 0)
+
+
 @pytest.mark.parametrize(("off", "said"), [(1, False), (8, True)])
 def test_slices_that_do_not_conserve_are_described(tmp_path, run, off, said):
     """What one slice leaves behind and the next one gets is no fault; where many do it, that is told."""

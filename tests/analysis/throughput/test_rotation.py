@@ -87,7 +87,7 @@ def test_missing_slices_change_nothing(missing):
 
 def test_a_cell_without_a_message_has_no_estimate():
     """Neither 0 nor infinity; the others are what they are."""
-    made = [replace(each, received=0) if each.cell == "c" else each for each in slices()]
+    made = [replace(each, messages=0) if each.cell == "c" else each for each in slices()]
 
     found = estimate(made)
 
@@ -269,7 +269,7 @@ def test_the_covariance_is_cluster_robust_on_clean_balanced_data():
         made = slices(np.random.default_rng(seed), noise=0.02, layout_noise=0.02, layouts=10)
         found = estimate(made)
         ours = jackknife_covariance(np.log(found.replicates_s[:, 1:] / found.replicates_s[:, :1]))
-        y = np.array([np.log(each.taken_s / each.received) for each in made])
+        y = np.array([np.log(each.taken_s / each.messages) for each in made])
         dummies = np.array([[each.cell == name for name in found.cells] for each in made], dtype=float)
         dummies[:, 0] = 1
         reference = OLS(y, dummies).fit(

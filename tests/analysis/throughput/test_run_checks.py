@@ -118,8 +118,9 @@ def slices_of(rng, *, layouts=8, cells=16, layout_noise=None, change=0.0):
             )
             for number in (1, 2):
                 taken = 1e-4 * np.exp(contrast + 0.04 * rng.standard_normal())
-                values = dict.fromkeys(FIELDS, 0) | {"layout": layout, "round": number, "planned_per_s": None}
-                windows.append(Window(**values | {"end_ns": round(taken * 1e12), "received": 1000, "status": "ok"}))
+                values = dict.fromkeys(FIELDS, 0) | dict.fromkeys(("received", "expected", "dispatched"), 1000)
+                values |= {"layout": layout, "round": number, "planned_per_s": None, "status": "ok"}
+                windows.append(Window(**values | {"end_ns": round(taken * 1e12)}))
         found[cell] = windows
     return found
 

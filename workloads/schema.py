@@ -471,3 +471,8 @@ class Window:
     @property
     def messages_per_s(self) -> float:
         return self.messages / self.elapsed_s
+
+    @property
+    def processing_s(self) -> float:
+        """B of the slice, pauses included: seconds per message. Only where there are `messages`."""
+        return self.elapsed_s / self.messages

@@ -70,7 +70,7 @@ def _slices(of_row: CellSummary) -> list[tuple[Window, float]]:
     if of_row.processing_s is None or of_row.processing_s.estimate <= 0:
         return []
     taken_s = of_row.processing_s.estimate
-    return [(window, window.elapsed_s / window.messages / taken_s - 1) for window in of_row.windows if window.messages]
+    return [(window, window.processing_s / taken_s - 1) for window in of_row.windows if window.messages]
 
 
 def _scatter(found: Sequence[tuple[Window, float]]) -> float:
@@ -125,6 +125,6 @@ def _slice_cell(
     at_s = (window.begin_ns - begin_ns) / 1e9
     tooltip = (
         f"{of_row.key.cell}, layout {window.layout} round {window.round}, {at_s:,.0f} s: {deviation:+.1%}, "
-        f"{window.elapsed_s / window.messages * 1e6:,.4g} us"
+        f"{window.processing_s * 1e6:,.4g} us"
     )
     return cell(x + 0.5, y + 1, max(1.0, width - 1), _ROW - 2, tone, shade, tooltip)

@@ -84,7 +84,7 @@ class MeasuredSlice:
     position: int
     #: duration, s, pauses of the broker's JVM included
     taken_s: float
-    #: messages that the broker finished in that time
+    #: messages that the broker processed in that time
     messages: float
     #: pauses for young collections, s; None without a log of the JVM
     gc_pause_s: float | None = None

@@ -82,7 +82,7 @@ def trend(slices: Mapping[CellKey, Sequence[Window]], levels: Mapping[RoundKey, 
         for window in of_cell:
             level = levels.get((window.layout, window.block, window.round))
             if level is not None and window.messages and window.planned_per_s is None:
-                value = float(np.log(window.elapsed_s / window.messages / (1 + level)))
+                value = float(np.log(window.processing_s / (1 + level)))
                 contrasts.setdefault(key, {}).setdefault(window.layout, []).append(value)
     layouts = sorted({layout for of_cell in contrasts.values() for layout in of_cell})
     half = len(layouts) // 2

@@ -243,7 +243,7 @@ def test_a_cell_conserves_over_the_sum_of_its_slices(tmp_path, run, copies, stat
 
 
 @pytest.mark.parametrize("fewer", [-40, 40])
-def test_messages_that_are_still_in_flight_are_not_finished(tmp_path, run, fewer):
+def test_messages_that_are_still_in_flight_are_not_processed(tmp_path, run, fewer):
     """B follows the copies delivered, not the messages sent: these differ by the change of those in flight."""
     _, before = summarised(run, tmp_path / "before")
     for row in windows(run):

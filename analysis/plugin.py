@@ -216,7 +216,7 @@ def _gate(folder: Path, config: pytest.Config) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         from analysis import spark  # noqa: PLC0415
-        from analysis.gate import console, history, pipeline  # noqa: PLC0415
+        from analysis.gate import calibration, console, history, pipeline  # noqa: PLC0415
         from analysis.report import gate_page  # noqa: PLC0415
         from analysis.run_directory import manifests  # noqa: PLC0415
 
@@ -226,6 +226,8 @@ def _gate(folder: Path, config: pytest.Config) -> None:
         if file is not None:
             history.append(file, result)
         ((manifest, _),) = manifests([folder])
+        if result.rules.calibrate and not result.overriding:
+            calibration.calibrated(result, manifest, folder.parent)
         past = history.read(file) if file is not None else ()
         report = gate_page.write(result, manifest, past)
         config.stash[_TEXT] += f"\nreport: {_near(report)}\nrun directory: {_near(folder)}"

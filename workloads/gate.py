@@ -43,6 +43,13 @@ SCENARIO_FAMILIES = ("CPU per message", "delivery p50", "delivery p90")
 #: theirs counts.
 DECIDING = (ALL_CELLS, "t_tx")
 
+
+def deciding(families: Iterable[str]) -> tuple[str, ...]:
+    """Those of the judged families that decide: DECIDING, or all of them where none of these was measured."""
+    found = tuple(families)
+    return tuple(name for name in found if name in DECIDING) or found
+
+
 #: Pairs of lives after which the families are judged.
 LOOKS = (5, 8, 12)
 
@@ -58,16 +65,27 @@ CALIBRATION_PAIRS = 8
 #: File with the calibrations of this machine, in the parent folder of the run directories: a list of objects, the
 #: newest last, each with the CALIBRATION_KEYS that identify it and `smallest_margin` by family.
 CALIBRATIONS = "calibrations.json"
-CALIBRATION_KEYS = ("baseline", "experiments", "layouts", "rounds", "slice_seconds", "broker_cpus")
+CALIBRATION_KEYS = (
+    "baseline",
+    "cells",
+    "profile",
+    "client",
+    "in_flight",
+    "workers",
+    "layouts",
+    "rounds",
+    "slice_seconds",
+    "broker_cpus",
+)
 
 
-def calibration_key(options: Mapping[str, Any], experiments: Iterable[str]) -> dict[str, Any]:
+def calibration_key(options: Mapping[str, Any], cells: Iterable[str]) -> dict[str, Any]:
     """What identifies a calibration: the CALIBRATION_KEYS with their values.
 
     options: those of the run, as in its manifest
-    experiments: names of the measured experiments
+    cells: measured cells, each with its experiment, as in "replication f0000-r001"
     """
-    return {key: sorted(experiments) if key == "experiments" else options[key] for key in CALIBRATION_KEYS}
+    return {key: sorted(cells) if key == "cells" else options[key] for key in CALIBRATION_KEYS}
 
 
 #: Relative change from which a candidate counts as slower, unless the user sets another.

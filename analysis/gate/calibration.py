@@ -29,7 +29,7 @@ def calibrated(result: GateResult, manifest: Mapping[str, Any], results: Path) -
     entries = [entry for entry in read(path) if entry["run"] != result.run]
     entries.append(
         {
-            **calibration_key(manifest["options"], {cell.cell.split()[0] for cell in result.cells}),
+            **calibration_key(manifest["options"], (cell.cell for cell in result.cells)),
             "run": result.run,
             "pairs": result.pairs,
             "slice_scatter": result.slice_scatter,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from textwrap import wrap
+from textwrap import shorten, wrap
 
 from tabulate import tabulate
 
@@ -12,7 +12,8 @@ from analysis.gate.results import GateResult
 from analysis.gate.tables import change, changes
 from analysis.gate.verdict import GateVerdict, smallest_margin
 from analysis.table import render_text
-from workloads.gate import DECIDING, LOOKS, Policy
+from workloads.gate import LOOKS, Policy, deciding
+from workloads.status import VerdictKind
 
 #: What each verdict says of the candidate.
 MEANING = {
@@ -47,10 +48,15 @@ def headline(result: GateResult) -> str:
     return f"Gate: {result.broker} against {result.baseline}, {result.what}, {unit}"
 
 
+def meaning(result: GateResult) -> str:
+    """What the verdict says."""
+    these = " (of these processes)" if result.of_processes else ""
+    return f"{MEANING[result.verdict]}{these}"
+
+
 def verdict(result: GateResult) -> str:
     """The verdict with its meaning."""
-    these = " (of these processes)" if result.of_processes else ""
-    return f"{result.verdict} - {MEANING[result.verdict]}{these}"
+    return f"{result.verdict} - {meaning(result)}"
 
 
 def reason(result: GateResult) -> str:
@@ -60,8 +66,9 @@ def reason(result: GateResult) -> str:
         return f"{finding.what}: {finding.measured} (limit: {finding.limit})"
     named = [family for family in result.families if family.verdict == result.verdict and family.ratio]
     if result.verdict is GateVerdict.INCONCLUSIVE:
-        deciding = [family for family in named if family.family in DECIDING] or named
-        return "; ".join(f"{family.family} {changes(family.ratio)}, margin {family.margin:.1%}" for family in deciding)
+        names = deciding(family.family for family in result.families)
+        open_ones = [family for family in named if family.family in names] or named
+        return "; ".join(f"{family.family} {changes(family.ratio)}, margin {family.margin:.1%}" for family in open_ones)
     return "; ".join(f"{family.family} {change(family.ratio.estimate)}" for family in named if family.ratio is not None)
 
 
@@ -70,6 +77,9 @@ def next_step(result: GateResult) -> str:
     if result.rules.calibrate and not result.overriding:
         return ""
     if result.verdict is GateVerdict.INCONCLUSIVE:
+        names = deciding(family.family for family in result.families)
+        if all(family.ratio is None for family in result.families if family.family in names):
+            return "the report has what was measured of each cell"
         if result.pairs < LOOKS[-1]:
             return f"more pairs of lives narrow the intervals: --pairs {2 * result.pairs}"
         return "a larger --margin, or a quieter host"
@@ -87,8 +97,15 @@ def _lines(result: GateResult) -> Iterator[str]:
         yield from _wrapped(f"  because {why}", "    ")
     if result.rules.calibrate:
         yield from _wrapped(f"  {_calibrated(result)}", "    ")
+    yield from remarks(result)
     if step := next_step(result):
         yield from _wrapped(f"next: {step}", "  ")
+
+
+def remarks(result: GateResult) -> list[str]:
+    """The findings that do not override the verdict, in a line; none without them."""
+    found = [finding.what for finding in result.findings if finding.consequence == VerdictKind.VALID]
+    return [shorten(f"remarks: {'; '.join(found)}", WIDTH, placeholder=" ...")] if found else []
 
 
 def _wrapped(text: str, indent: str) -> list[str]:
@@ -104,7 +121,7 @@ def _calibrated(result: GateResult) -> str:
 def _markdown(result: GateResult) -> Iterator[str]:
     yield f"### {headline(result)}"
     yield ""
-    yield f"**{result.verdict}**: {MEANING[result.verdict]}. {reason(result)}"
+    yield f"**{result.verdict}**: {meaning(result)}. {reason(result)}"
     yield ""
     shown = tables.families(result)
     titles = [column.title for column in shown.columns]
@@ -115,5 +132,6 @@ def _markdown(result: GateResult) -> Iterator[str]:
     for role, activity in (result.activity or {}).items():
         if activity.gc_pauses is not None:
             yield f"* pauses for garbage collection, {role}: {activity.gc_pauses:.1%} of the time"
+    yield from (f"* {line}" for line in remarks(result))
     if result.rules.policy is Policy.NON_INFERIORITY:
         yield "* policy non-inferiority: only a candidate that was shown not to be slower passes"

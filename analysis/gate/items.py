@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from analysis.gate.console import MEANING
 from analysis.gate.results import PASSING, GateResult
-from analysis.gate.tables import change, changes
+from analysis.gate.tables import NO_RATIO, change, changes
 from analysis.gate.verdict import GateVerdict
-from workloads.gate import CORRECTNESS, DECIDING, Policy
+from workloads.gate import CORRECTNESS, Policy, deciding
 
 
 def failure(result: GateResult, item: str, *, strict: bool) -> str:
@@ -25,10 +25,11 @@ def failure(result: GateResult, item: str, *, strict: bool) -> str:
     if result.overriding or result.rules.calibrate or family.verdict in PASSING:
         return ""  # the item of the correctness has failed, or nothing is judged
     strict = strict or result.rules.policy is Policy.NON_INFERIORITY
-    if family.verdict is GateVerdict.INCONCLUSIVE and not (strict and family.family in DECIDING):
+    decides = item in deciding(each.family for each in result.families)
+    if family.verdict is GateVerdict.INCONCLUSIVE and not (strict and decides):
         return ""
     measured = (
-        "the cost is not above 0"
+        f"{NO_RATIO}, since it is unknown or not above 0"
         if family.ratio is None
         else f"{change(family.ratio.estimate)}, 95 % interval {changes(family.ratio)}"
     )

@@ -56,6 +56,11 @@ class AdjacentSlices:
         )
         return all(share <= IDLE_BROKER.limit for share in idle)
 
+    @property
+    def ran(self) -> bool:
+        """Whether neither slice lies within a pause, which leaves no time to compare."""
+        return _running_s(self.baseline) > 0 and _running_s(self.candidate) > 0
+
 
 @dataclass(frozen=True, slots=True)
 class CellRatio:
@@ -75,7 +80,8 @@ class CellRatio:
     scatter: float | None
     #: Pairs of adjacent slices that were measured.
     measured: int
-    #: Those left out, because the broker that was not under load was busy, with as many of the other order.
+    #: Those left out, because the broker that was not under load was busy or a slice lay within a pause, with as many
+    #: of the other order.
     left_out: int
 
 
@@ -122,10 +128,11 @@ def _cell_ratio(key: Key, pair: int, slices: Sequence[AdjacentSlices], full: Map
 
     full: pauses for full collections by role, as a share of the time outside pauses. They remove garbage of all cells.
     """
-    quiet = [each for each in slices if each.quiet]
+    ran = [each for each in slices if each.ran]
+    quiet = [each for each in ran if each.quiet]
     usable = _both_orders(quiet)
     if not usable:  # contaminated, which the caller sees by what is left out
-        quiet = list(slices)
+        quiet = ran
     first = [_log_ratio(each) for each in quiet if each.candidate_first]
     second = [_log_ratio(each) for each in quiet if not each.candidate_first]
     count = min(len(first), len(second))

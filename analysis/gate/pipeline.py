@@ -1,32 +1,31 @@
-"""From a run directory to the result of its gate. The audit comes first."""
+"""From a run directory to the result of its gate. The audit comes first, then the conditions of the comparison."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
 from analysis.errors import DataError
 from analysis.gate import scenario
-from analysis.gate.calibration import calibrated
 from analysis.gate.paired import CellRatio, Key
 from analysis.gate.planner import PairWindows, ratios_of, rows_of
-from analysis.gate.results import CellComparison, GateResult, RoleActivity
+from analysis.gate.results import CellComparison, GateResult, RoleActivity, incomplete
 from analysis.gate.verdict import GateVerdict, Judgement, judge
 from analysis.intervals import mapped, mean_interval
-from analysis.results import CellKey, Finding, Interval
+from analysis.results import CellKey, CellSummary, Finding, Interval
 from analysis.run_directory import LATEST, files_of, frames, kind_of, manifests
 from analysis.spark import session
 from analysis.structure import OpenRecord, read
 from analysis.throughput import aggregate, audit
 from analysis.throughput.reader import ThroughputRecord, counted, open_runs
 from workloads.gate import GateRole, GateRules, Policy
-from workloads.limits import LEFT_OUT
+from workloads.limits import IDLE_BROKER, LEFT_OUT, ROBUST_MEAN
 from workloads.schema import BY_URL, PREPARATION, RunKind, Window
-from workloads.status import VerdictKind
+from workloads.status import CellStatus, VerdictKind
 
 
 def judged(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[GateResult, ...]:
@@ -97,12 +96,18 @@ def _judged(
     ratios = ratios_of(pairs)
     judgement = judge(rows_of(ratios, run.entries), rules)
     _check_complete(run, judgement, len(pairs))
-    cells = _cells(ratios)
-    contaminated = tuple(_contaminated(ratios))
+    cells, summaries = _cells(ratios), aggregate.over_starts(run, windows)
     wrong = tuple(finding for finding in audit_findings if finding.consequence == VerdictKind.INVALID)
+    unmet = (
+        *_contaminated(ratios),
+        *_unsuitable(summaries),
+        *_trimmed(pairs, ratios),
+        *(_changed(judgement) if rules.calibrate else ()),
+    )
+    remarks = (*incomplete(judgement, len(pairs)), *aggregate.unknown_cpu(summaries), *_unknown_idle(pairs))
     brokers = run.manifest.brokers
     scatter = [ratio.scatter for ratio in ratios if ratio.scatter is not None]
-    result = GateResult(
+    return GateResult(
         run=run.name,
         path=str(run.path),
         baseline=asked.baseline,
@@ -113,17 +118,14 @@ def _judged(
         rules=rules,
         families=judgement.families,
         cells=cells,
-        findings=(*wrong, *contaminated),
+        findings=(*wrong, *unmet, *(replace(finding, consequence=VerdictKind.VALID) for finding in remarks)),
         judged=judgement.verdict,
-        overriding=GateVerdict.FAILED if wrong else GateVerdict.CONTAMINATED if contaminated else None,
+        overriding=GateVerdict.FAILED if wrong else GateVerdict.CONTAMINATED if unmet else None,
         of_processes=any(brokers[role].provider == BY_URL for role in GateRole),
         order_effect=_order_effect(ratios),
         slice_scatter=median(scatter) if scatter else None,
         activity={role: _activity(pair[role] for pair in pairs) for role in GateRole},
     )
-    if rules.calibrate and result.overriding is None:
-        calibrated(result, run.facts, run.path.parent)
-    return result
 
 
 def _pairs(run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]]) -> list[PairWindows]:
@@ -187,6 +189,89 @@ def _contaminated(ratios: Sequence[CellRatio]) -> Iterator[Finding]:
             advice="look for what keeps an idle broker busy: expiry, page-outs, background threads",
             consequence=VerdictKind.UNVERIFIED,
         )
+
+
+def _unsuitable(cells: Sequence[CellSummary]) -> Iterator[Finding]:
+    """Cells in which the broker was not the bottleneck: their time per message is not the broker's."""
+    found = [cell for cell in cells if cell.status != CellStatus.OK]
+    if found:
+        yield Finding(
+            what=f"{len(found)} of {len(cells)} cells did not measure the broker",
+            measured=f"{found[0].key.experiment} {found[0].key.cell} on the {found[0].key.broker} is "
+            f"{found[0].status}: {found[0].reason}",
+            limit="every cell saturates the broker, and not the load",
+            advice="more messages in flight (--in-flight), fewer CPUs for the broker, or more for the load",
+            consequence=VerdictKind.UNVERIFIED,
+        )
+
+
+def _trimmed(pairs: Sequence[PairWindows], ratios: Sequence[CellRatio]) -> Iterator[Finding]:
+    """Where no log separates pauses from disturbances, the robust ratio may lack a cost of the broker, which the ratio
+    of the means has. The limit counts at the end of the interval over pairs of lives that is nearer to 0."""
+    every = [
+        window for pair in pairs for of_role in pair.values() for of_cell in of_role.values() for window in of_cell
+    ]
+    if all(window.gc_pause_ns is not None for window in every):
+        return
+    robust = {(ratio.pair, ratio.key): ratio.log_ratio for ratio in ratios}
+    apart = mean_interval(
+        [
+            fmean(_log_of_means(pair, key) - robust[number, key] for key in pair[GateRole.BASELINE])
+            for number, pair in enumerate(pairs, start=1)
+        ]
+    )
+    if apart.low is not None and apart.high is not None and not _within(apart.low, apart.high, ROBUST_MEAN.limit):
+        yield Finding(
+            what="the ratio of the means is not the robust ratio",
+            measured=f"it differs by {math.expm1(apart.estimate):+.1%}, {math.expm1(apart.low):+.1%} to "
+            f"{math.expm1(apart.high):+.1%}",
+            limit=f"{ROBUST_MEAN.limit:.0%}, {ROBUST_MEAN.unit}",
+            advice="name the log of the pauses (--broker-gc-log), or look for what makes some slices far slower",
+            consequence=VerdictKind.UNVERIFIED,
+        )
+
+
+def _within(low: float, high: float, limit: float) -> bool:
+    """Whether an interval reaches into the range from -limit to limit."""
+    return low <= limit and high >= -limit
+
+
+def _log_of_means(pair: PairWindows, key: Key) -> float:
+    before, after = (
+        sum(window.elapsed_s for window in pair[role][key]) / sum(window.messages for window in pair[role][key])
+        for role in GateRole
+    )
+    return math.log(after / before)
+
+
+def _changed(judgement: Judgement) -> Iterator[Finding]:
+    """Of a calibration: a broker that differs from itself by more than the margin."""
+    changed = [
+        f"{family.family} {family.ratio.estimate - 1:+.1%}"
+        for family in judgement.families
+        if family.verdict in {GateVerdict.REGRESSED, GateVerdict.FASTER} and family.ratio is not None
+    ]
+    if changed:
+        yield Finding(
+            what="the baseline differs from itself",
+            measured=", ".join(changed),
+            limit="no change beyond the margin",
+            advice="calibrate again when the host is quieter",
+            consequence=VerdictKind.UNVERIFIED,
+        )
+
+
+def _unknown_idle(pairs: Sequence[PairWindows]) -> Iterator[Finding]:
+    """Brokers whose neighbour is one of which nobody knows whether it was idle."""
+    for role, other in zip(GateRole, reversed(GateRole), strict=True):
+        slices = [window for pair in pairs for of_cell in pair[other].values() for window in of_cell]
+        if any(window.idle_broker_cpu_ns is None for window in slices):
+            yield Finding(
+                what=f"nobody knows whether the {role} was idle while the {other} was under load",
+                measured="its CPU time cannot be read",
+                limit=f"{IDLE_BROKER.limit:.0%} {IDLE_BROKER.unit}",
+                advice="let the suite start it",
+            )
 
 
 def _activity(pairs: Iterable[Mapping[Key, Sequence[Window]]]) -> RoleActivity:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from analysis.gate.verdict import FamilyVerdict, GateVerdict
+from analysis.gate.verdict import FamilyVerdict, GateVerdict, Judgement
 from analysis.intervals import mapped, mean_interval
 from analysis.results import Finding, Interval
 from workloads.gate import GateRole, GateRules
@@ -70,7 +70,7 @@ class GateResult:
     families: tuple[FamilyVerdict, ...]
     #: All cells.
     cells: tuple[CellComparison, ...]
-    #: Findings, those that fail the gate first.
+    #: Findings: first those that override the verdict, then remarks, whose consequence is VALID.
     findings: tuple[Finding, ...]
     #: Verdict of the families.
     judged: GateVerdict
@@ -89,6 +89,24 @@ class GateResult:
     def verdict(self) -> GateVerdict:
         """The overall verdict."""
         return self.overriding or self.judged
+
+
+def incomplete(judgement: Judgement, pairs: int) -> tuple[Finding, ...]:
+    """A remark on a gate that ended before its last decision, and is read nevertheless.
+
+    judgement: of the pairs of lives that there are
+    pairs: their number
+    """
+    if not judgement.more_pairs:
+        return ()
+    return (
+        Finding(
+            what=f"the gate is not complete: {pairs} pairs of lives, {judgement.more_pairs} more needed",
+            measured=f"{pairs} pairs of lives",
+            limit=judgement.reason,
+            advice="measure again",
+        ),
+    )
 
 
 def gate_json(results: Sequence[GateResult]) -> dict[str, Any]:

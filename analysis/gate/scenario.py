@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from analysis.errors import DataError
-from analysis.gate.results import CellComparison, GateResult
+from analysis.gate.results import CellComparison, GateResult, incomplete
 from analysis.gate.verdict import GateVerdict, MetricRow, judge
 from analysis.results import Finding
 from analysis.scenario import pipeline
@@ -64,7 +64,7 @@ def judged(path: Path, rules: GateRules, *, master: str, partial: bool) -> GateR
             for (cell, family), values in by_cell.items()
             if len(logs := [value for value in values if value is not None]) == len(values)
         ),
-        findings=failed,
+        findings=(*failed, *incomplete(judgement, len(pairs))),
         judged=judgement.verdict,
         overriding=GateVerdict.FAILED if failed else None,
         of_processes=any(manifest["brokers"][role].get("provider") == BY_URL for role in GateRole),

@@ -8,6 +8,9 @@ from analysis.gate.verdict import FamilyVerdict
 from analysis.results import Interval
 from analysis.table import Table, TableColumn, TableRow
 
+#: Shown of a family that is unknown, or not above 0, for one of the brokers.
+NO_RATIO = "no ratio"
+
 
 def change(ratio: float) -> str:
     """A ratio as a relative change."""
@@ -36,7 +39,7 @@ def families(result: GateResult) -> Table:
 
 def _family(family: FamilyVerdict) -> TableRow:
     detectable = NOTHING if family.smallest_detectable is None else f"{family.smallest_detectable:.1%}"
-    estimate = "not above 0" if family.ratio is None else change(family.ratio.estimate)
+    estimate = NO_RATIO if family.ratio is None else change(family.ratio.estimate)
     values = (family.family, estimate, changes(family.ratio), f"{family.margin:.1%}", detectable, str(family.verdict))
     return TableRow(values)
 
@@ -71,8 +74,11 @@ def conditions(result: GateResult) -> Table:
         if family.scatter is not None
     ]
     for role, activity in (result.activity or {}).items():
-        for name, share in (("garbage collection pauses", activity.gc_pauses), ("compiler", activity.compiler)):
+        for name, share, whole in (
+            ("garbage collection pauses", activity.gc_pauses, "of the measured time"),
+            ("compiler", activity.compiler, "of the broker's CPU time"),
+        ):
             if share is not None:
-                rows.append((f"{name}, {role}", f"{share:.2%}", "of the measured time"))
+                rows.append((f"{name}, {role}", f"{share:.2%}", whole))
     columns = (TableColumn("condition", number=False), TableColumn("value"), TableColumn("", number=False))
     return Table("Conditions of the comparison", columns, tuple(map(TableRow, rows)))

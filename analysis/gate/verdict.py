@@ -25,7 +25,7 @@ from scipy.special import stdtr, stdtrit
 
 from analysis.intervals import mapped, mean_interval
 from analysis.results import Interval
-from workloads.gate import DECIDING, LOOKS, GateRules
+from workloads.gate import LOOKS, GateRules, deciding
 
 #: Probability of a false change, over all looks and families.
 ALPHA = 0.05
@@ -70,7 +70,7 @@ class MetricRow:
     family: str
     #: Number of the pair, from 1.
     pair: int
-    #: ln(candidate / baseline); None where one of them is not above 0.
+    #: ln(candidate / baseline); None where one of them is unknown or not above 0.
     log_ratio: float | None
 
 
@@ -80,7 +80,8 @@ class FamilyVerdict:
 
     #: Name of the metric.
     family: str
-    #: candidate / baseline with its 95 % interval over all pairs of lives; None where the metric is not above 0.
+    #: candidate / baseline with its 95 % interval over all pairs of lives; None where the metric is unknown or
+    #: not above 0 for one of the brokers.
     ratio: Interval | None
     #: Smallest relative change that would have been detected with a probability of POWER; None without a ratio.
     smallest_detectable: float | None
@@ -111,8 +112,7 @@ class Judgement:
         found = {family.family: family.verdict for family in self.families}
         if GateVerdict.REGRESSED in found.values():
             return GateVerdict.REGRESSED
-        deciding = [found[name] for name in DECIDING if name in found] or list(found.values())
-        return worst(deciding)
+        return worst(found[name] for name in deciding(found))
 
 
 def worst(verdicts: Iterable[GateVerdict]) -> GateVerdict:
@@ -151,7 +151,8 @@ def judge(rows: Sequence[MetricRow], rules: GateRules) -> Judgement:
             _confirm(values, fresh, margins, suspected, verdicts)
         elif suspected:
             verdicts |= suspected
-        if not any(_open(name, values[name][:pairs], margins[name]) for name in values if name not in verdicts):
+        undecided = (name for name in values if name not in verdicts)
+        if not any(_open(values[name][:pairs], margins[name], decides=name in deciding(values)) for name in undecided):
             break
     alpha_shown = alpha / len(values)
     families = tuple(
@@ -201,15 +202,11 @@ def _confirm(
     suspected: Mapping[str, GateVerdict],
     verdicts: dict[str, GateVerdict],
 ) -> None:
-    """Adds the suspected families that the fresh pairs confirm, and those that these alone let pass."""
+    """Adds the suspected families that the fresh pairs confirm; the others are judged at the next look."""
     known = {name: [value for value in values[name][fresh] if value is not None] for name in suspected}
     known = {name: of_family for name, of_family in known.items() if len(of_family) == fresh.stop - fresh.start}
     again = _changed(known, ALPHA, margins)
-    for name, of_family in known.items():
-        if again.get(name) == suspected[name]:
-            verdicts[name] = suspected[name]
-        elif _upper(of_family, ALPHA) < math.log1p(margins[name]):
-            verdicts[name] = GateVerdict.PASS
+    verdicts |= {name: verdict for name, verdict in again.items() if verdict == suspected[name]}
 
 
 def _changed(
@@ -229,10 +226,10 @@ def _changed(
     return found
 
 
-def _open(name: str, values: Sequence[float | None], margin: float) -> bool:
+def _open(values: Sequence[float | None], margin: float, *, decides: bool) -> bool:
     """Whether an undecided family needs another look: one that decides, or one that may have regressed."""
     known = [value for value in values if value is not None]
-    return len(known) == len(values) and (name in DECIDING or float(np.mean(known)) > math.log1p(margin))
+    return len(known) == len(values) and (decides or float(np.mean(known)) > math.log1p(margin))
 
 
 def _p_value(values: Sequence[float]) -> float:

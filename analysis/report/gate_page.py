@@ -78,7 +78,7 @@ def html(result: GateResult, manifest: Mapping[str, Any], history: Sequence[Mapp
             *manifest_facts.title_lines(manifest),
         ),
         tone=_TONES.get(result.verdict, "invalid"),
-        meaning=console.MEANING[result.verdict],
+        meaning=console.meaning(result),
         reason=console.reason(result),
         step=console.next_step(result),
         findings=tuple(alike(result.findings)),

@@ -39,10 +39,7 @@ from workloads.limits import (
 )
 from workloads.schema import CAPACITY, KEYS, PREPARATION, WINDOWS, Window
 from workloads.status import CellStatus, VerdictKind, WindowStatus
-from workloads.throughput.presets import PILOT_LAYOUTS
-
-#: Grids that show correctness only.
-SMOKE = "smoke"
+from workloads.throughput.presets import PILOT_LAYOUTS, SMOKE
 
 #: Deviations up to this number of standard deviations of a Poisson count are attributed to scatter.
 SCATTER = 3
@@ -112,6 +109,19 @@ def summarise(
     )
 
 
+def over_starts(run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]]) -> tuple[CellSummary, ...]:
+    """The cells of a gate, each from its slices in all starts, under the key of the first: status and reason tell
+    whether they saturated the broker. B is time divided by messages, since a gate compares slice by slice."""
+    found: dict[tuple[str, str, str], list[CellKey]] = {}
+    for key in sorted(windows):
+        if key.experiment not in PREPARATION:
+            found.setdefault((key.broker, key.experiment, key.cell), []).append(key)
+    return tuple(
+        _summary(run, keys[0], [window for key in keys for window in windows[key]], None, frozenset(), exact=True)
+        for keys in found.values()
+    )
+
+
 def round_levels(
     run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]], estimates: Mapping[Life, rotation.StartEstimate]
 ) -> tuple[RoundLevel, ...]:
@@ -161,7 +171,7 @@ def findings(run: ThroughputRecord, cells: Sequence[CellSummary]) -> Iterator[Fi
             advice="measure with --grid quick",
         )
         return
-    yield from _unknown_cpu(cells)
+    yield from unknown_cpu(cells)
     yield from _doubtful(cells)
     yield from _unbalanced(cells)
     yield from _backlog(cells)
@@ -393,15 +403,15 @@ _RULES: Sequence[tuple[CellStatus, Callable[[ThroughputRecord, CellSummary], str
 )
 
 
-def _unknown_cpu(cells: Sequence[CellSummary]) -> Iterator[Finding]:
+def unknown_cpu(cells: Sequence[CellSummary]) -> Iterator[Finding]:
+    """A finding for each broker of which nobody can say whether it was saturated."""
     unknown = (cell for cell in cells if cell.broker_cpu is None and cell.received_per_s and not cell.open_loop)
     for broker in sorted({cell.key.broker for cell in unknown}):
         yield Finding(
             what=f"CPU of {broker} is not known",
             measured="its process or its CPU set could not be read",
             limit=f"{BROKER_CPU.name}: {BROKER_CPU.limit} {BROKER_CPU.unit}",
-            advice="it cannot be decided whether the broker was the bottleneck; for a broker on this host give "
-            "--broker-pid",
+            advice="name its process with --broker-pid, or nobody knows if the broker was the bottleneck",
             consequence=VerdictKind.UNVERIFIED,
             broker=broker,
         )

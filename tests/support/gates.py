@@ -145,7 +145,7 @@ def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _stretch(row: dict[str, Any], factor: float) -> None:
     row["end_ns"] = row["begin_ns"] + round((row["end_ns"] - row["begin_ns"]) * factor)
-    for name in ("gc_pause_ns", "full_gc_pause_ns", "broker_cpu_ns"):
+    for name in ("gc_pause_ns", "full_gc_pause_ns", "broker_cpu_ns", "load_cpu_ns"):
         row[name] = round(row[name] * factor)
 
 

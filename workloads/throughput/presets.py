@@ -28,8 +28,11 @@ class Preset:
     warm_up_limit_s: float
 
 
+#: The preset that shows correctness only.
+SMOKE = "smoke"
+
 PRESETS: Mapping[str, Preset] = {
-    "smoke": Preset(layouts=1, rounds=1, slice_s=0.1, warm_up_s=0.0, warm_up_limit_s=0.0),  # correctness only
+    SMOKE: Preset(layouts=1, rounds=1, slice_s=0.1, warm_up_s=0.0, warm_up_limit_s=0.0),
     "quick": Preset(layouts=12, rounds=2, slice_s=0.2, warm_up_s=20.0, warm_up_limit_s=40.0),
     "today": Preset(layouts=8, rounds=5, slice_s=0.2, warm_up_s=40.0, warm_up_limit_s=180.0),
     "paper": Preset(layouts=8, rounds=5, slice_s=0.2, warm_up_s=40.0, warm_up_limit_s=180.0),
@@ -43,7 +46,7 @@ PILOT_LAYOUTS = 5
 
 #: Factors by which slices are longer for cells with their own load shape or with connections as a factor, and for open
 #: loops: a synchronous publisher is far from the broker's capacity, and a percentile of an open loop needs messages.
-PACED_SLICE, OPEN_SLICE = 5.0, 15.0
+PACED_SLICE, OPEN_SLICE = 5.0, 25.0
 
 #: Ramp: load before the measured part of a slice, as a share of that part; its least and greatest duration in s.
 RAMP_SHARE, RAMP_S = 0.25, (0.05, 1.0)

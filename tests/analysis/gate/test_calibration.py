@@ -25,6 +25,8 @@ CPUS = available_cpus()
 CALIBRATE = {"baseline": "reference", "calibrate": True}
 GATE = {"baseline": "reference", "broker": ["reference:t_tx=1us"]}
 
+CELLS = {"a c1", "b c1"}
+
 NOISY = family("t_tx", GateVerdict.PASS)
 UNKNOWN = family("t_rcv", GateVerdict.INCONCLUSIVE, None)
 
@@ -42,7 +44,7 @@ def store(folder, run="first", scatter=NOISY.scatter, given=CALIBRATE):
         UNKNOWN,
         run=run,
         baseline="reference",
-        cells=tuple(replace(cell, cell=f"{name} c1") for cell in result(GateVerdict.PASS).cells for name in ("b", "a")),
+        cells=tuple(replace(cell, cell=name) for cell in result(GateVerdict.PASS).cells for name in ("b c1", "a c1")),
         slice_scatter=0.07,
     )
     calibrated(done, {"options": options(given)}, folder)
@@ -52,28 +54,32 @@ def test_a_gate_reads_what_a_calibration_wrote(tmp_path):
     """The smallest margin of every family with a ratio, for the same baseline, cells, rounds and CPUs."""
     store(tmp_path)
 
-    assert smallest_margins(tmp_path, options(GATE), {"a", "b"}) == {"t_tx": smallest_margin(NOISY.scatter)}
+    assert smallest_margins(tmp_path, options(GATE), CELLS) == {"t_tx": smallest_margin(NOISY.scatter)}
     (entry,) = read(tmp_path / CALIBRATIONS)
     assert (entry["run"], entry["pairs"], entry["slice_scatter"]) == ("first", 8, 0.07)
     assert entry["scatter"] == {"t_tx": NOISY.scatter, "t_rcv": None}
 
 
 @pytest.mark.parametrize(
-    ("given", "experiments"),
+    ("given", "cells"),
     [
-        ({**GATE, "baseline": "reference:t_tx=1us", "broker": ["reference"]}, {"a", "b"}),
-        (GATE, {"a"}),
-        ({**GATE, "layouts": 7}, {"a", "b"}),
-        ({**GATE, "rounds": 4}, {"a", "b"}),
-        ({**GATE, "slice_seconds": 0.3}, {"a", "b"}),
-        ({**GATE, "broker_cpus": str(CPUS[0]), "load_cpus": str(CPUS[-1])}, {"a", "b"}),
+        ({**GATE, "baseline": "reference:t_tx=1us", "broker": ["reference"]}, CELLS),
+        (GATE, {"a c1"}),
+        (GATE, {"a c1", "b c2"}),
+        ({**GATE, "layouts": 7}, CELLS),
+        ({**GATE, "rounds": 4}, CELLS),
+        ({**GATE, "slice_seconds": 0.3}, CELLS),
+        ({**GATE, "profile": "paper"}, CELLS),
+        ({**GATE, "client": "stomp.py"}, CELLS),
+        ({**GATE, "in_flight": 50}, CELLS),
+        ({**GATE, "broker_cpus": str(CPUS[0]), "load_cpus": str(CPUS[-1])}, CELLS),
     ],
 )
-def test_a_calibration_of_something_else_does_not_count(tmp_path, given, experiments):
-    """Another baseline, other cells, layouts, rounds, slices or CPUs have a noise of their own."""
+def test_a_calibration_of_something_else_does_not_count(tmp_path, given, cells):
+    """Another baseline, other cells, load, layouts, rounds, slices or CPUs have a noise of their own."""
     store(tmp_path)
 
-    assert smallest_margins(tmp_path, options(given), experiments) == {}
+    assert smallest_margins(tmp_path, options(given), cells) == {}
 
 
 def test_the_last_calibration_counts(tmp_path):
@@ -83,7 +89,7 @@ def test_the_last_calibration_counts(tmp_path):
     store(tmp_path, "second", 0.03)
 
     assert [entry["run"] for entry in read(tmp_path / CALIBRATIONS)] == ["first", "second"]
-    assert smallest_margins(tmp_path, options(GATE), {"a", "b"}) == {"t_tx": smallest_margin(0.03)}
+    assert smallest_margins(tmp_path, options(GATE), CELLS) == {"t_tx": smallest_margin(0.03)}
     assert list(tmp_path.iterdir()) == [tmp_path / CALIBRATIONS]
 
 

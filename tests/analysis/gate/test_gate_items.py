@@ -14,7 +14,7 @@ from analysis.errors import DataError
 from analysis.gate import history, pipeline
 from analysis.gate.verdict import GateVerdict
 from tests.support import run_directories as rd
-from tests.support.gates import gate_directory
+from tests.support.gates import NAMES, gate_directory
 from workloads.gate import ALL_CELLS, CALIBRATIONS, CORRECTNESS, GateRole
 from workloads.limits import IDLE_BROKER, LEFT_OUT
 from workloads.schema import BY_URL
@@ -69,6 +69,38 @@ def _calibration():
     return gate_directory(steady, options={"calibrate": True})
 
 
+def _spoilt():
+    """A baseline that is 20 % slower than itself."""
+    return gate_directory(lambda cell, pair: 1.2 * steady(cell, pair), options={"calibrate": True})
+
+
+def _unsaturated():
+    """The candidate waits half of the time in one of the cells."""
+    run = gate_directory(steady)
+    for row in run.rows("windows", broker=GateRole.CANDIDATE, cell=NAMES[0]):
+        row["broker_cpu_ns"] //= 2
+    return run
+
+
+def _trimmed():
+    """Nobody knows the candidate's pauses, and in each pair of lives one of twelve slices takes twice as long."""
+    run = gate_directory(steady, rounds=12)
+    for row in run.rows("windows", broker=GateRole.CANDIDATE):
+        row["gc_pause_ns"] = row["gc_pauses"] = row["full_gc_pause_ns"] = None
+        if row["round"] == 2:
+            row["end_ns"] += row["end_ns"] - row["begin_ns"]
+            row["broker_cpu_ns"] *= 2
+    return run
+
+
+def _unknown():
+    """Brokers by URL, of which nobody knows the CPU time."""
+    run = gate_directory(steady)
+    for row in run.rows("windows"):
+        row["broker_cpu_ns"] = row["idle_broker_cpu_ns"] = None
+    return run
+
+
 def _lossy():
     run = gate_directory(lambda cell, pair: 0.5 * steady(cell, pair))
     run.rows("deliveries", broker=GateRole.BASELINE)[0]["last_seq"] -= 1
@@ -91,6 +123,10 @@ JUDGED = {
     "faster": _faster,
     "inconclusive": _inconclusive,
     "calibration": _calibration,
+    "spoilt calibration": _spoilt,
+    "unsaturated": _unsaturated,
+    "trimmed": _trimmed,
+    "unknown": _unknown,
     "lossy": _lossy,
     "busy": _busy,
 }
@@ -155,6 +191,10 @@ def results(gates, spark):
         ("faster", "faster", set()),
         ("inconclusive", "inconclusive", set()),
         ("calibration", "pass", set()),
+        ("spoilt calibration", "contaminated", {*FAMILIES}),
+        ("unsaturated", "contaminated", set()),
+        ("trimmed", "contaminated", set()),
+        ("unknown", "pass", set()),
         ("lossy", "failed", set()),
         ("busy", "contaminated", set()),
     ],
@@ -192,13 +232,51 @@ def test_who_lost_a_message_is_named(results):
     assert finding.measured.startswith("1 in replication f0000-r001 (start 1)")
 
 
-def test_a_calibration_is_stored(gates, results):
-    """Beside the run directories, where the next gate looks for it; gates store nothing."""
+def test_a_calibration_is_stored(session, gates, results):
+    """Beside the run directories, where the next gate looks for it; gates store nothing, nor does a calibration that
+    does not hold, nor one that is read again."""
+    for name in ("passing", "spoilt calibration"):
+        session(name)
+    assert not (gates / CALIBRATIONS).exists()
+    session("calibration")
     (entry,) = json.loads((gates / CALIBRATIONS).read_text())
 
     assert results["calibration"].rules.calibrate
-    assert (entry["run"], entry["pairs"], entry["experiments"]) == ("calibration", 5, ["replication"])
+    assert (entry["run"], entry["pairs"]) == ("calibration", 5)
+    assert entry["cells"] == [f"replication {name}" for name in sorted(NAMES)]
     assert set(entry["smallest_margin"]) == set(FAMILIES)
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "measured"),
+    [
+        ("spoilt calibration", "the baseline differs from itself", "t_rcv +20.0%, t_fltr +20.0%"),
+        (
+            "unsaturated",
+            "1 of 8 cells did not measure the broker",
+            "replication f0000-r001 on the candidate is not-saturated: broker CPU 0.",
+        ),
+        ("trimmed", "the ratio of the means is not the robust ratio", "it differs by +8.3%"),
+    ],
+)
+def test_a_comparison_that_does_not_hold_is_explained(results, name, what, measured):
+    """The condition that was not met, with what was measured."""
+    (finding,) = results[name].findings
+
+    assert finding.what == what
+    assert finding.measured.startswith(measured)
+
+
+def test_what_nobody_knows_is_a_remark(results):
+    """Without CPU times nothing says whether the brokers were saturated, or idle while the other was under load."""
+    found = [finding.what for finding in results["unknown"].findings]
+
+    assert found == [
+        "CPU of baseline is not known",
+        "CPU of candidate is not known",
+        "nobody knows whether the baseline was idle while the candidate was under load",
+        "nobody knows whether the candidate was idle while the baseline was under load",
+    ]
 
 
 @pytest.mark.usefixtures("spark")
@@ -207,6 +285,15 @@ def test_a_run_without_a_verdict_is_refused(gates, name):
     """With the reason; nothing that is missing leads to a pass."""
     with pytest.raises(DataError, match=REFUSED[name][1]):
         pipeline.judged([gates / name], master="local[2]")
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_gate_that_is_not_complete_says_so(gates):
+    """Read with --partial, it has a verdict on its pairs, and a remark how many are missing."""
+    (found,) = pipeline.judged([gates / "too few pairs"], master="local[2]", partial=True)
+
+    assert found.verdict is GateVerdict.INCONCLUSIVE
+    assert [finding.what for finding in found.findings] == ["the gate is not complete: 5 pairs of lives, 1 more needed"]
 
 
 # Items
@@ -273,6 +360,10 @@ def ended(result):
         ("inconclusive", ["--strict"], ["gate[t_tx]", "gate[all cells]"]),
         ("inconclusive", ["--strict-verdict"], ["gate[t_tx]", "gate[all cells]"]),
         ("calibration", [], []),
+        ("spoilt calibration", [], ["gate[correctness]"]),
+        ("unsaturated", [], ["gate[correctness]"]),
+        ("trimmed", [], ["gate[correctness]"]),
+        ("unknown", [], []),
         ("lossy", [], ["gate[correctness]"]),
         ("busy", [], ["gate[correctness]"]),
         ("candidate lacks a cell", [], ITEMS),

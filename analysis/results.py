@@ -255,8 +255,11 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class HalfWidth:
-    """Half-width of a coefficient's 95 % interval and its limit, relative to the estimate, or, where the interval
-    covers 0, relative to the smallest B of the cells."""
+    """Half-width of a coefficient's 95 % interval and its limit, relative to the estimate.
+
+    Where the interval covers 0, both are shares of B: that which the half-width has of it in the cell where it matters
+    most, with that cell's filters and copies.
+    """
 
     #: None without an interval
     half_width: float | None

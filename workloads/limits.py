@@ -179,7 +179,8 @@ OPEN_LOOP = Rule(
 CAPACITY_DROP = Rule(
     "capacity beside the open loops",
     0.10,
-    "of the median over the start's rounds, below it: the open loops of that round are left out",
+    "of the median over the start's rounds, below it: the open loops of that round are left out; and of the capacity "
+    "in the warm-up, from which the rates follow, above or below it",
     "an open loop is a share of the capacity; measured on a shared host: rounds scatter by 2 to 4 %, and are 20 to "
     "30 % slower while another guest is busy, where a load of 90 % is an overload",
 )

@@ -37,7 +37,8 @@ def text(shown: Glance, *, folder: str, report: str | None, run: str = "", prefi
     entries = list(_entries(shown, single=single))
     taken = [measured, trust, result, judged, closing]
     room = LINES - sum(map(len, taken)) - sum(map(bool, taken))
-    result += [*([""] if result and entries else []), *_fitting(entries, room)]
+    more = _fitting(entries, room)
+    result += [*([""] if result and more else []), *more]
     trust_first = shown.verdict != VerdictKind.VALID
     blocks = [trust, measured, result, judged] if trust_first else [measured, result, [*trust, *judged]]
     return "\n\n".join("\n".join(block) for block in [*blocks, closing] if block)
@@ -83,7 +84,9 @@ def _continued(command: str) -> list[str]:
 
 
 def _fitting(entries: Sequence[list[str]], room: int) -> list[str]:
-    """As many entries as fit, and the number of the others."""
+    """As many entries as fit, and the number of the others; nothing where not even that fits."""
+    if room < 1:
+        return []
     if sum(map(len, entries)) <= room:
         return [line for entry in entries for line in entry]
     lines: list[str] = []

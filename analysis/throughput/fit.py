@@ -615,15 +615,19 @@ def _precision(
     parameters: Mapping[str, Interval], points: Sequence[FittedCell], asked: float | None
 ) -> dict[str, HalfWidth]:
     limit = PRECISION.limit if asked is None else min(asked, PRECISION.limit)
-    smallest_s = min(point.measured_s.estimate for point in points)
     found = {}
     for name, interval in parameters.items():
         half = None
         if interval.low is not None and interval.high is not None:
-            covers_0 = interval.low <= 0 <= interval.high
-            half = (interval.high - interval.low) / 2 / (smallest_s if covers_0 else abs(interval.estimate))
+            half = (interval.high - interval.low) / 2
+            half *= _largest_share(name, points) if interval.low <= 0 <= interval.high else 1 / abs(interval.estimate)
         found[name] = HalfWidth(half, limit, half is not None and half <= limit)
     return found
+
+
+def _largest_share(name: str, points: Sequence[FittedCell]) -> float:
+    """The largest number of times that a cell has this coefficient in B, divided by its B; 1/s."""
+    return max(regressors([name], point.n_fltr, point.replication)[0] / point.measured_s.estimate for point in points)
 
 
 def _findings(result: FitResult, asked: float | None) -> Iterator[Finding]:
@@ -690,7 +694,7 @@ def _imprecise(result: FitResult, name: str, precision: HalfWidth, half_width: f
         advice = f"{option} {int(np.ceil(times * result.layouts))}, or more --starts"
     return Finding(
         what=f"{result.experiment}: the interval of {name} is too wide",
-        measured=f"+-{half_width:.0%} of " + ("the smallest B" if covers_0 else "the estimate"),
+        measured=f"+-{half_width:.0%} of " + ("B, in the cell where it matters most" if covers_0 else "the estimate"),
         limit=f"+-{precision.limit:.0%}, 95 % interval",
         advice=advice,
         consequence=VerdictKind.UNVERIFIED if half_width > PRECISION.limit else VerdictKind.VALID,

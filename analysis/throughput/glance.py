@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from analysis.formats import NOTHING, count, ends, half_width, number, us
 from analysis.results import (
@@ -22,14 +23,16 @@ from analysis.results import (
     LatencyResult,
     RoundLevel,
     RunResult,
+    Scope,
     formula,
 )
 from analysis.table import Table, TableColumn, TableRow, grouped
 from analysis.throughput.console import AUDIT_VERDICTS, VERDICTS, nowhere
-from analysis.throughput.fit import PAPER, processing_time_s
+from analysis.throughput.fit import PAPER, STARTS_AS_UNIT, processing_time_s
 from analysis.throughput.tables import GRADES, MEANING, SCOPES, deviation, relative_half_width, unit
 from workloads.limits import EXTRAPOLATION, LAYOUTS
 from workloads.status import CellStatus, ClaimVerdict, VerdictKind
+from workloads.throughput.presets import PRESETS
 
 #: The example that illustrates the times: its copies/s, and subscribers per message (besides a single subscriber).
 COPIES_PER_S, SUBSCRIBERS = 100_000, 10
@@ -171,9 +174,9 @@ def _reason(result: RunResult) -> str:
 
 def _evidence(result: RunResult) -> str:
     said = f"because all {result.audit.copies.expected:,} copies arrived once, in order"
-    limits = [precision.limit for fit in result.fits for precision in fit.precision.values()]
-    if limits:
-        said += f"; every interval is within +-{max(limits):.0%}"
+    widths = [precision for fit in result.fits for precision in fit.precision.values()]
+    if widths and all(width.holds for width in widths):
+        said += f"; every interval is within +-{max(width.limit for width in widths):.0%}"
     remarks = len(result.every_finding)
     return said + (f"; {count(remarks, 'remark')}" if remarks else "")
 
@@ -376,31 +379,39 @@ def _use(result: RunResult) -> NextStep:
 
 def _better(result: RunResult) -> NextStep:
     """A longer measurement where an interval was too wide, otherwise the advice of the most severe finding."""
-    layouts = _layouts_needed(result) if result.verdict == VerdictKind.UNVERIFIED else None
-    if layouts is None:
+    more = _longer(result) if result.verdict == VerdictKind.UNVERIFIED else ""
+    if not more:
         gravest = [finding for finding in result.every_finding if finding.consequence == result.verdict]
         return NextStep(gravest[0].advice if gravest else "measure again", _again(result))
-    more = "--starts 5" if layouts > MOST_LAYOUTS else f"--layouts {layouts}"
     return NextStep("measure longer, for narrower intervals", _again(result, more))
 
 
-def _layouts_needed(result: RunResult) -> int | None:
-    """Layouts needed for every coefficient's interval to be within its limit, by the square root law; None where all
+def _longer(result: RunResult) -> str:
+    """The option with which every coefficient's interval is within its limit, by the square root law; empty where all
     are within it."""
-    needed = [
-        ENOUGH_LAYOUTS
-        if precision.half_width is None
-        else math.ceil(max(fit.layouts, 1) / max(fit.starts, 1) * (precision.half_width / precision.limit) ** 2)
-        for fit in result.fits
-        for precision in fit.precision.values()
-        if not precision.holds
+    wide = [(fit, width) for fit in result.fits for width in fit.precision.values() if not width.holds]
+    if not wide:
+        return ""
+    starts = [
+        math.ceil(fit.starts * (width.half_width / width.limit) ** 2)
+        for fit, width in wide
+        if fit.scope == Scope.BETWEEN_STARTS and width.half_width is not None
     ]
-    return max([*needed, ENOUGH_LAYOUTS]) if needed else None
+    if starts:
+        return f"--starts {max(starts)}"
+    layouts = [
+        ENOUGH_LAYOUTS if width.half_width is None else math.ceil(fit.layouts * (width.half_width / width.limit) ** 2)
+        for fit, width in wide
+    ]
+    needed = max([*layouts, ENOUGH_LAYOUTS])
+    if result.manifest.get("options", {}).get("precision"):
+        return f"--max-layouts {needed}"
+    return f"--starts {STARTS_AS_UNIT}" if needed > MOST_LAYOUTS else f"--layouts {needed}"
 
 
 def _again(result: RunResult, more: str = "") -> str:
     """The command that measures these experiments again."""
-    options: Mapping[str, object] = result.manifest.get("options", {})
+    options: Mapping[str, Any] = result.manifest.get("options", {})
     experiments = list(dict.fromkeys(cell.key.experiment for cell in result.cells))
     words = ["pytest", "microbench"]
     if 0 < len(experiments) <= MOST_NAMED:
@@ -413,7 +424,21 @@ def _again(result: RunResult, more: str = "") -> str:
         for name, usual in _USUAL.items()
         if (value := options.get(name, usual)) != usual and f"--{name}" not in more
     ]
+    words += [f"--{name} {value}" for name, value in _own_level(options).items() if f"--{name}" not in more]
     return " ".join([*words, *([more] if more else [])])
+
+
+def _own_level(options: Mapping[str, Any]) -> dict[str, str]:
+    """The options by which the run differs from the preset of its grid; none for a grid from a file."""
+    level, precision = PRESETS.get(options.get("grid", "")), options.get("precision")
+    if level is None:
+        return {}
+    usual = {"rounds": level.rounds, "slice-seconds": level.slice_s, "warmup-seconds": level.warm_up_s}
+    if not precision:  # which decides the number of layouts itself
+        usual["layouts"] = level.layouts
+    given = {name: options.get(name.replace("-", "_"), value) for name, value in usual.items()}
+    own = {name: f"{value:g}" for name, value in given.items() if value != usual[name]}
+    return own | ({"precision": f"{100 * precision:g}%"} if precision else {})
 
 
 #: Default values of a run's options.

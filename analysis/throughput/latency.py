@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, log, log1p
+from statistics import median
 from typing import TypeAlias
 
 import numpy as np
@@ -27,11 +28,11 @@ from analysis.run_directory import STRANGER, Frames, reading, refuse_strangers
 from analysis.throughput.cell_ratios import over_layouts, over_starts
 from analysis.throughput.fit import processing_time_s
 from analysis.throughput.queueing import mean_waiting_s
-from analysis.throughput.reader import ThroughputRecord
+from analysis.throughput.reader import ThroughputRecord, counted
 from workloads.arrivals import ArrivalProcess
 from workloads.histogram import bounds
-from workloads.limits import LATENESS, LATENESS_FATAL, LATENESS_FLOOR, LAYOUTS
-from workloads.schema import Measure
+from workloads.limits import CAPACITY_DROP, LATENESS, LATENESS_FATAL, LATENESS_FLOOR, LAYOUTS
+from workloads.schema import CAPACITY, Measure, Window
 from workloads.status import CellStatus, VerdictKind
 
 Ints = npt.NDArray[np.int64]
@@ -200,6 +201,44 @@ def findings(
                 consequence=VerdictKind.UNVERIFIED,
                 broker=broker,
             )
+
+
+def load_findings(results: Sequence[LatencyResult], windows: Mapping[CellKey, Sequence[Window]]) -> Iterator[Finding]:
+    """Loads that are not the shares that they are named after, per broker.
+
+    Their rate is a share of the capacity in the warm-up; the counted rounds measure it again. Of several capacities of
+    a start, one per flow, the nearest is taken.
+
+    results: those of a run
+    windows: slices of all its cells
+    """
+    capacities: dict[tuple[str, int], list[float]] = {}
+    for key, of_cell in windows.items():
+        rates = [window.messages_per_s for window in counted(of_cell) if window.messages]
+        if key.experiment == CAPACITY and rates:
+            capacities.setdefault((key.broker, key.start), []).append(median(rates))
+    far: dict[str, list[tuple[float, float, LatencyResult]]] = {}
+    for result in results:
+        measured = capacities.get((result.key.broker, result.key.start), [])
+        apart = [(abs(log(capacity / result.capacity_per_s)), capacity, result) for capacity in measured]
+        nearest = min(apart, key=_by_distance, default=None)
+        if nearest is not None and _by_distance(nearest) > log1p(CAPACITY_DROP.limit):
+            far.setdefault(result.key.broker, []).append(nearest)
+    for broker, found in far.items():
+        _, capacity, result = max(found, key=_by_distance)
+        yield Finding(
+            what=f"the loads of {broker} are not the shares of its capacity that they are named after",
+            measured=f"{len(found)} of {sum(each.key.broker == broker for each in results)}; {result.key} has "
+            f"{100 * result.planned_per_s / capacity:.0f} % of {capacity:,.0f}/s",
+            limit=f"capacity within {CAPACITY_DROP.limit:.0%} of that in the warm-up",
+            advice="a longer warm-up (--warmup-seconds), or a quieter host",
+            consequence=VerdictKind.UNVERIFIED,
+            broker=broker,
+        )
+
+
+def _by_distance(found: tuple[float, float, LatencyResult]) -> float:
+    return found[0]
 
 
 def percentile_s(times: Histogram, rank: float) -> Interval:

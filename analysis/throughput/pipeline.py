@@ -12,6 +12,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from analysis.errors import DataError
+from analysis.formats import count
 from analysis.results import (
     AuditResult,
     CellKey,
@@ -27,8 +28,10 @@ from analysis.run_directory import certificates, files_of, frames
 from analysis.spark import session
 from analysis.throughput import aggregate, audit, broker_comparison, claims, fit, latency, run_checks
 from analysis.throughput.reader import ThroughputRecord, open_runs
+from workloads.limits import LAYOUTS
 from workloads.schema import Window
 from workloads.status import CellStatus, VerdictKind
+from workloads.throughput.presets import SMOKE
 
 #: The suite's own client, which the title does not mention.
 BULK = "bulk"
@@ -96,7 +99,7 @@ def _result(
     fits: tuple[FitResult, ...] = ()
     latencies: tuple[LatencyResult, ...] = ()
     refused: tuple[str, ...] = ()
-    measures = run.manifest.options.grid != aggregate.SMOKE
+    measures = run.manifest.options.grid != SMOKE
     if measures:
         rounds = aggregate.round_levels(run, windows, estimates)
         fits, errors = fit.fits(cells, run.manifest.options.precision)
@@ -106,8 +109,10 @@ def _result(
     findings += aggregate.findings(run, cells)
     if measures:
         findings += latency.findings(cells, latencies, run.manifest.clock_bound_ns / 1e9)
+        findings += latency.load_findings(latencies, windows)
         findings += run_checks.findings(run, windows, estimates, rounds, host)
         findings += [_refusal(broker, error, cells) for (_, broker, *_), error in errors.items()]
+        findings += _few_layouts(cells, fits)
     fits = tuple(_judged(result, findings) for result in fits)
     return RunResult(
         run=run.name,
@@ -140,6 +145,27 @@ def _nothing(run: ThroughputRecord, cells: Sequence[CellSummary]) -> Iterator[Fi
             advice="choose another experiment (-k) or another broker",
             consequence=VerdictKind.UNVERIFIED,
         )
+
+
+def _few_layouts(cells: Sequence[CellSummary], fits: Sequence[FitResult]) -> Iterator[Finding]:
+    """Experiments without a model whose cells have no interval; a fit has a finding of its own."""
+    modelled = {(result.broker, result.experiment) for result in fits}
+    found: dict[tuple[str, str], list[CellSummary]] = {}
+    for cell in cells:
+        if cell.status == CellStatus.OK:
+            found.setdefault((cell.key.broker, cell.key.experiment), []).append(cell)
+    for (broker, experiment), of_experiment in found.items():
+        fewest = min(cell.layouts for cell in of_experiment)
+        by_start = len({cell.key.start for cell in of_experiment}) >= fit.STARTS_AS_UNIT
+        if (broker, experiment) not in modelled and not by_start and fewest < LAYOUTS.limit:
+            yield Finding(
+                what=f"{experiment}: too few layouts for an interval",
+                measured=count(fewest, "layout"),
+                limit=f"at least {LAYOUTS.limit:.0f} in every start",
+                advice=f"--layouts {2 * LAYOUTS.limit:.0f}",
+                consequence=VerdictKind.UNVERIFIED,
+                broker=broker,
+            )
 
 
 def _judged(result: FitResult, findings: Sequence[Finding]) -> FitResult:

@@ -37,11 +37,11 @@ def layouts_needed(
     slices_by_start: counted slices of the starts so far; the first PILOT_LAYOUTS layouts of each are used
     rows: for every cell of the fit 1, n_fltr and r, as in `analysis.throughput.linear_model.regressors`; other cells
         only contribute to the levels of the rounds
-    precision: relative to the coefficient, or to the smallest B where the coefficient does not differ significantly
-        from 0 in the pilot
+    precision: relative to the coefficient; where that does not differ significantly from 0 in the pilot, relative to B
+        in the cell where the coefficient matters most
     starts: number of starts of the whole run, where some are still to be measured
     """
-    parameters, variances, smallest_s = [], [], []
+    parameters, variances, floors_s = [], [], []
     for slices in slices_by_start:
         pilot = sorted({measured_slice.layout for measured_slice in slices})[:PILOT_LAYOUTS]
         if len(pilot) < PILOT_LAYOUTS:
@@ -57,14 +57,16 @@ def layouts_needed(
         fitted = iterated_wls(measured[:, columns], x).parameters
         parameters.append(fitted[0])
         variances.append(np.diag(jackknife_covariance(fitted[1:])) * PILOT_LAYOUTS)
-        smallest_s.append(measured[0, columns].min())
+        floors_s.append(1 / (x / measured[0, columns][:, np.newaxis]).max(axis=0))
     if not parameters:
         raise DataError("no start, so that there is no pilot")
     number = max(len(parameters), starts or 1)
     of_layout = np.sqrt(np.mean(variances, axis=0) / number) * t_quantile(number * (PILOT_LAYOUTS - 1))
     allowed = [
-        AIM * precision * (value if half / np.sqrt(PILOT_LAYOUTS) < value else np.mean(smallest_s))
-        for value, half in zip(np.abs(np.mean(parameters, axis=0)), of_layout, strict=True)
+        AIM * precision * (value if half / np.sqrt(PILOT_LAYOUTS) < value else floor_s)
+        for value, half, floor_s in zip(
+            np.abs(np.mean(parameters, axis=0)), of_layout, np.mean(floors_s, axis=0), strict=True
+        )
     ]
     asked = [float(half / limit) ** 2 for half, limit in zip(of_layout, allowed, strict=True)]
     return max(PILOT_LAYOUTS, ceil(max(asked)))

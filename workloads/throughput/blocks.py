@@ -185,20 +185,26 @@ def _anchors(count: int, example: BlockCell, profile: Profile) -> list[BlockCell
 
 
 def _dealt(cells: list[BlockCell], budget: int) -> list[list[BlockCell]]:
-    """The cells in as few blocks as the budget allows, dealt out from the largest, alternately forth and back."""
+    """The cells in as few blocks as the budget allows, dealt out from the largest, alternately forth and back.
+
+    Cells of several experiments with the same name and size, which claims compare, are dealt out together where the
+    budget allows that, so that they have the same company.
+    """
     for cell in cells:
         if len(cell.plan.subscriptions) > budget:
             raise WorkloadError(
                 f"{cell.plan.experiment} {cell.plan.cell}: {len(cell.plan.subscriptions)} subscriptions, "
                 f"this broker is given at most {budget} at once: choose a smaller grid"
             )
-    by_size = sorted(cells, key=lambda cell: (-len(cell.plan.subscriptions), cell.key))
+    by_size = sorted(cells, key=lambda cell: (-len(cell.plan.subscriptions), cell.plan.cell, cell.key))
+    variants = [list(of) for _, of in groupby(by_size, key=lambda cell: (len(cell.plan.subscriptions), cell.plan.cell))]
     fewest = max(1, -(-sum(len(cell.plan.subscriptions) for cell in cells) // budget))
     for count in range(fewest, len(cells) + 1):
-        dealt: list[list[BlockCell]] = [[] for _ in range(count)]
-        for index, cell in enumerate(by_size):
-            turn, at = divmod(index, count)
-            dealt[at if turn % 2 == 0 else count - 1 - at].append(cell)
-        if all(sum(len(cell.plan.subscriptions) for cell in block) <= budget for block in dealt):
-            return dealt
+        for units in (variants, [[cell] for cell in by_size]):
+            dealt: list[list[BlockCell]] = [[] for _ in range(count)]
+            for index, unit in enumerate(units):
+                turn, at = divmod(index, count)
+                dealt[at if turn % 2 == 0 else count - 1 - at] += unit
+            if all(dealt) and all(sum(len(cell.plan.subscriptions) for cell in block) <= budget for block in dealt):
+                return dealt
     raise AssertionError("a block for each cell is always within the budget")

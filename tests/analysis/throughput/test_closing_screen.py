@@ -44,14 +44,19 @@ def described(grade, low, high):
     return replace(result, fits=(replace(result.fits[0], description=found),))
 
 
-def imprecise(half_width=0.21, layouts=8, **changes):
+def imprecise(half_width=0.21, layouts=8, of_fit=None, **changes):
     result = study_runs.small(**changes)
     precision = {**result.fits[0].precision, "t_fltr": HalfWidth(half_width, 0.15, holds=False)}
     wide = Finding(
         "the interval of t_fltr is too wide", "+-21%", "+-15%", "measure more layouts", VerdictKind.UNVERIFIED
     )
-    fit = replace(result.fits[0], precision=precision, layouts=layouts, findings=(wide,))
+    fit = replace(result.fits[0], precision=precision, layouts=layouts, findings=(wide,), **(of_fit or {}))
     return replace(result, fits=(fit,))
+
+
+def options(**changes):
+    """A manifest with these options."""
+    return {"options": {"grid": "quick", "starts": 1, **changes}}
 
 
 def lossy():
@@ -241,6 +246,22 @@ def test_remarks_are_counted():
             ),
             "pytest microbench -k replication --grid today --profile paper --starts 3",
         ),
+        (
+            lambda: imprecise(0.2, 8, {"starts": 3}, manifest=options(grid="today", starts=3)),
+            "pytest microbench -k replication --grid today --starts 3 --layouts 15",
+        ),
+        (
+            lambda: imprecise(0.18, 12, {"starts": 5, "scope": Scope.BETWEEN_STARTS}, manifest=options(starts=5)),
+            "pytest microbench -k replication --starts 8",
+        ),
+        (
+            lambda: imprecise(manifest=options(precision=0.05, layouts=5)),
+            "pytest microbench -k replication --precision 5% --max-layouts 16",
+        ),
+        (
+            lambda: study_runs.small(findings=(DOUBT,), manifest=options(rounds=4, slice_seconds=0.4, layouts=8)),
+            "pytest microbench -k replication --rounds 4 --slice-seconds 0.4 --layouts 8",
+        ),
     ],
 )
 def test_what_to_do_next(make, command):
@@ -249,6 +270,18 @@ def test_what_to_do_next(make, command):
     place = next(place for place, line in enumerate(lines) if line.startswith("next: "))
 
     assert lines[place + 1] == f"  {command}"
+
+
+def test_an_interval_that_is_wider_than_asked_is_no_evidence():
+    """A precision of 5 % that was missed by a little leaves the run valid, but nobody says that all are within it."""
+    result = study_runs.small()
+    precision = {name: replace(width, limit=0.05) for name, width in result.fits[0].precision.items()}
+    precision["t_fltr"] = HalfWidth(0.07, 0.05, holds=False)
+    text = screen(replace(result, fits=(replace(result.fits[0], precision=precision),)))
+
+    assert "verdict: valid" in text
+    assert "every interval" not in text
+    assert "every interval is within +-15%" in " ".join(screen(result).split())
 
 
 def test_a_command_may_be_copied():

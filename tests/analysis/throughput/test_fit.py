@@ -688,6 +688,18 @@ def test_what_is_near_0_is_measured_by_the_smallest_cell():
     assert result.verdict == VerdictKind.VALID
 
 
+def test_a_filter_near_0_is_measured_where_there_are_most():
+    """Nothing per filter, known to 15 % of the smallest B, would still be unknown times 2,560: that cell decides."""
+    result = fit(start_of(np.random.default_rng(2), times=(TIMES[0], 0.0, TIMES[2]), noise=0.2, layout_noise=0.02))
+    interval, precision = result.parameters["t_fltr"], result.precision["t_fltr"]
+
+    assert interval.low < 0 < interval.high
+    share = max(point.n_fltr / point.measured_s.estimate for point in result.points)
+    assert precision.half_width == pytest.approx(half_width(interval) * share)
+    assert half_width(interval) / min(point.measured_s.estimate for point in result.points) < 0.001
+    assert precision.half_width > 0.01
+
+
 def test_a_run_of_fixed_precision_has_the_pilot_s_intervals():
     """Scatter and degrees of freedom of the first five layouts of each start; its limit is the precision asked for."""
     cells = several(2, noise=0.05, layout_noise=0.05, layouts=12, pilot=PILOT_LAYOUTS)

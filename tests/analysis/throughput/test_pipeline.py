@@ -138,6 +138,17 @@ def three_layouts():
     return rd.measured_run(layouts=3)
 
 
+def three_layouts_without_a_model():
+    return rd.measured_run([(0, 1), (0, 2), (0, 5), (0, 10)], layouts=3, experiment="body_size", fits_model=False)
+
+
+def loads_of_another_capacity():
+    """In the counted rounds the broker could do a quarter more than in the warm-up."""
+    run = open_loops()
+    rd.stretch(run, 0.8, experiment=CAPACITY)
+    return run
+
+
 def asked_for_a_precision():
     return rd.measured_run(layouts=7, options={"layouts": 5, "precision": 0.05})
 
@@ -173,6 +184,8 @@ RUNS = {
         mostly_disturbed,
         in_blocks,
         three_layouts,
+        three_layouts_without_a_model,
+        loads_of_another_capacity,
         asked_for_a_precision,
     )
 }
@@ -215,6 +228,8 @@ def results(analysis):
         ("mostly_disturbed", "unverified", ["unverified"]),
         ("in_blocks", "valid", ["valid"]),
         ("three_layouts", "unverified", ["unverified"]),
+        ("three_layouts_without_a_model", "unverified", []),
+        ("loads_of_another_capacity", "unverified", ["unverified"]),
         ("asked_for_a_precision", "valid", ["valid"]),
     ],
 )
@@ -244,6 +259,24 @@ def test_intervals_cover_the_truth_of_run_directories(tmp_path):
     assert (row.runs, row.saturated, row.invalid) == (4, 0, 0)
     assert sum(row.covered) * 4 >= 12 * 0.95 - 3 * np.sqrt(12 * 0.95 * 0.05)
     assert max(row.error) < 0.15
+
+
+def test_no_interval_is_said(results):
+    """Cells without a model, each in three layouts: nobody knows how exact they are."""
+    (finding,) = [each for each in results["three_layouts_without_a_model"].findings if "too few layouts" in each.what]
+
+    assert (finding.what, finding.measured) == ("body_size: too few layouts for an interval", "3 layouts")
+    assert (finding.limit, finding.advice) == ("at least 4 in every start", "--layouts 8")
+
+
+def test_a_load_is_what_it_is_called(results):
+    """A rate of 70 % of the capacity in the warm-up is 56 % of one that is a quarter larger, and is not called 70 %."""
+    (finding,) = [each for each in results["loads_of_another_capacity"].findings if "named after" in each.what]
+
+    assert finding.measured.startswith("3 of 3; ")
+    ((named, had),) = re.findall(r"u(\d\d)-poisson.* has (\d+) % of ", finding.measured)
+    assert int(had) == pytest.approx(0.8 * int(named), rel=0.06)  # the capacity varies by 10 %
+    assert not any("named after" in each.what for each in results["open_loops"].findings)
 
 
 def test_runs_stand_side_by_side(results):

@@ -90,6 +90,21 @@ def test_a_coefficient_that_may_be_0_has_an_absolute_limit():
     assert layouts_needed([slices], rows(settings), 0.10) < 60
 
 
+def test_a_filter_that_may_cost_nothing_is_limited_where_there_are_most():
+    """Times the number of filters of each cell, its error is a share of that cell's B."""
+    slices, settings = pilot(1, times=(TIMES[0], 0.0, TIMES[2]))
+    start = estimate(slices)
+    x = np.array([rows(settings)[cell] for cell in start.cells])
+    planes = iterated_wls(np.vstack([start.estimates_s, start.replicates_s]), x).parameters
+    half = t_quantile(4) * np.sqrt(PILOT_LAYOUTS * np.diag(jackknife_covariance(planes[1:])))
+    most = min(b / n for b, (_, n, _) in zip(start.estimates_s, x, strict=True))
+
+    assert abs(planes[0][1]) < half[1] / np.sqrt(PILOT_LAYOUTS)
+    allowed = AIM * 0.02 * np.array([planes[0][0], most, planes[0][2]])
+    number = layouts_needed([slices], rows(settings), 0.02)
+    assert number == max(PILOT_LAYOUTS, np.ceil(((half / allowed) ** 2).max()))
+
+
 def test_what_cannot_be_told():
     """No pilot yet, or cells that do not identify the coefficients."""
     slices, settings = pilot(1)

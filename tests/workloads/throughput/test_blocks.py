@@ -114,10 +114,25 @@ def test_there_are_about_as_few_blocks_as_the_budget_allows(sizes, budget):
     assert max(counts) - min(counts) <= 1
 
 
-def plan_of(name, subscriptions, publishers=2, per_connection=1):
-    topic = Destination(DestinationKind.TOPIC, name)
+def plan_of(name, subscriptions, publishers=2, per_connection=1, experiment="e"):
+    topic = Destination(DestinationKind.TOPIC, f"{experiment}.{name}")
     flow = Flow(topic, publishers, (Template(),), (Subscription(),) * subscriptions, per_connection)
-    return Plan("e", name, TODAY, (flow,))
+    return Plan(experiment, name, TODAY, (flow,))
+
+
+def test_variants_of_a_cell_share_a_block():
+    """What claims compare has the same company, in two blocks as in four; where that is too much, blocks stay few."""
+    sizes = {"large": 12, "middle": 8, "small": 4, "least": 2}
+    cells = [BlockCell(plan_of(name, size, experiment=of)) for name, size in sizes.items() for of in ("one", "other")]
+
+    for budget, count in ((30, 2), (24, 3)):
+        _, parts = laid_out(cells, budget)
+        assert len(parts) == count
+        assert all(
+            Counter(cell.plan.cell for cell in part) == dict.fromkeys({cell.plan.cell for cell in part}, 2)
+            for part in parts
+        )
+    assert max(sum(map(size, part)) for part in laid_out(cells, 20)[1]) <= 20
 
 
 def test_a_cell_that_is_larger_than_the_budget_is_refused():

@@ -367,7 +367,7 @@ def read_run(
     files = {table: tuple(sorted((folder / table).glob("*.parquet"))) for table in tables}
     rows = {table: sum(_footer(file, tables[table], shown) for file in files[table]) for table in tables}
     if manifest.outcome is not None:
-        _check_rows(rows, manifest.rows or {}, shown)
+        _check_rows(rows, manifest.rows or {}, shown, more=partial and manifest.outcome is not RunOutcome.COMPLETE)
     laid_out = _laid_out(files.get("layouts", ()))
     measured = _measured_cells(name, files[_MEASURED[kind]], {layout.key for layout in laid_out}, kind)
     cells = tuple(sorted(key for key, counted in measured.items() if counted))
@@ -636,9 +636,13 @@ def _footer(file: Path, columns: Sequence[Column], shown: Path) -> int:
     return rows
 
 
-def _check_rows(found: Mapping[str, int], stated: Mapping[str, int], shown: Path) -> None:
+def _check_rows(found: Mapping[str, int], stated: Mapping[str, int], shown: Path, *, more: bool) -> None:
+    """Raises DataError where rows are missing, or are more than stated.
+
+    more: there may be more, of what was cut short after its files were written; it is not read
+    """
     for table, rows in found.items():
-        if stated.get(table) != rows:
+        if rows != stated.get(table) and not (more and rows > stated.get(table, 0)):
             raise DataError(
                 f"{shown}: {table}/ holds {rows} rows, the manifest says {stated.get(table, 'nothing')}; files are "
                 "missing or were changed: copy the run directory again, or measure again"

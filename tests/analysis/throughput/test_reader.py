@@ -240,6 +240,16 @@ def test_a_missing_file_is_noticed(run, tmp_path, table):
     assert f"{table}/ holds" in refusal(folder)
 
 
+@pytest.mark.parametrize("outcome", ["interrupted", "failed"])
+def test_files_of_what_was_cut_short_are_not_read(run, tmp_path, outcome):
+    """Workers may have written them when the run ended, so that nobody counted them; --partial reads the rest."""
+    run.manifest["outcome"] = outcome
+    run.manifest["rows"] = {table: len(rows) for table, rows in run.tables.items()}
+    run.manifest["rows"]["deliveries"] -= 1
+
+    assert open_runs([run.write(tmp_path / "one")], partial=True)[0].cells
+
+
 def test_rows_are_counted_even_for_a_partial_reading(run, tmp_path):
     """--partial excuses a run that ended early, not one that lost files afterwards."""
     folder = run.write(tmp_path / "one")

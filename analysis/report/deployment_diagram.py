@@ -47,10 +47,11 @@ def diagram(manifest: Mapping[str, Any], plan: Mapping[str, Any], broker: str) -
             line([(middle, store_top - 26), (middle, store_top)], Tone.INK, width=1.4),
             *_panel(_BROKER, store_top, 32 + _STEP * len(of_store), "Store", of_store),
         ]
-    handlers, drivers = len(plan.get("handlers", ())), len(plan.get("drivers", ()))
+    _, clients = _clients(plan)
+    processes = _hosts(options) * options["workers"] if "workers" in options else "?"
     alt = (
-        f"System under test: {options.get('workers', '?')} load processes with {handlers} event handlers and {drivers} "
-        f"drivers, connected by STOMP to {', '.join(of_broker[:1]) or broker}."
+        f"System under test: {processes} load processes with {clients}, connected by STOMP to "
+        f"{', '.join(of_broker[:1]) or broker}."
     )
     return svg(alt, bottom, elements)
 
@@ -66,8 +67,8 @@ def _host(host: Mapping[str, Any]) -> Iterator[str]:
 
 def _load(options: Mapping[str, Any]) -> tuple[list[str], float]:
     """The boxes of the load's processes, and the y coordinate of their lower end."""
-    workers = int(options.get("workers", 1))
-    cpus = _cpus(options.get("load_cpus"))
+    workers = _hosts(options) * int(options.get("workers", 1))
+    where = f"{_hosts(options)} hosts" if options.get("hosts") else _cpus(options.get("load_cpus"))
     shown = min(workers, _WORKERS)
     boxes: list[str] = []
     y = _TOP + 34
@@ -78,23 +79,37 @@ def _load(options: Mapping[str, Any]) -> tuple[list[str], float]:
         boxes.append(text(_LOAD[0] + 16, y + 12, f"and {workers - shown} more", size=12))
         y += 22
     outer = box(_LOAD[0], _TOP, _LOAD[1] - _LOAD[0], y - _TOP + 4, edge=Tone.FIRST)
-    title = text(_LOAD[0] + 12, _TOP + 22, f"Load, {cpus}", bold=True)
+    title = text(_LOAD[0] + 12, _TOP + 22, f"Load, {where}", bold=True)
     y += 16
     controller = _panel(_LOAD, y, 46, "Controller, any CPU", ("pytest: periods, samples, audit",))
     return [outer, title, *boxes, *controller], y + 46
 
 
+def _hosts(options: Mapping[str, Any]) -> int:
+    return int(options["host_count"]) if options.get("hosts") else 1
+
+
+def _clients(plan: Mapping[str, Any]) -> tuple[int, str]:
+    """The number of connections, and whose they are."""
+    numbers = {
+        "event handlers": len(plan.get("handlers", ())),
+        "drivers": len(plan.get("drivers", ())),
+        "of subscribers": sum(population["connections"] for population in plan.get("populations", ())),
+    }
+    return sum(numbers.values()), ", ".join(f"{number:,} {name}" for name, number in numbers.items() if number)
+
+
 def _connections(plan: Mapping[str, Any], y: float) -> Iterator[str]:
-    handlers, drivers = len(plan.get("handlers", ())), len(plan.get("drivers", ()))
+    connections, clients = _clients(plan)
     destinations: Sequence[Mapping[str, Any]] = plan.get("destinations", ())
     queues = sum(destination["kind"] == "queue" for destination in destinations)
     middle = (_LOAD[1] + _BROKER[0]) / 2
     yield line([(_LOAD[1] + 8, y), (_BROKER[0] - 8, y)], Tone.INK, width=1.6)
     yield head(_LOAD[1] + 4, y, Tone.INK, to_the_left=True)
     yield head(_BROKER[0] - 4, y, Tone.INK)
-    yield text(middle, y - 12, f"STOMP, {handlers + drivers:,} connections", anchor=Anchor.MIDDLE, bold=True)
+    yield text(middle, y - 12, f"STOMP, {connections:,} connections", anchor=Anchor.MIDDLE, bold=True)
     below = (
-        f"{handlers:,} event handlers, {drivers:,} drivers",
+        clients,
         f"{queues:,} queues, {len(destinations) - queues:,} topics",
     )
     yield lines(middle, y + 20, below, anchor=Anchor.MIDDLE)

@@ -22,6 +22,7 @@ from analysis.scenario import claims, tables
 from analysis.scenario.churn_tables import churn_tables
 from analysis.scenario.console import VERDICTS
 from analysis.scenario.disclosure import storage, withheld
+from analysis.scenario.planned_destinations import planned_destinations
 from analysis.scenario.results import Recovery, WorkloadResult, disclaimers
 from analysis.table import Table, TableColumn, TableRow, grouped
 from analysis.text import Alike, alike, counted_verdicts
@@ -171,7 +172,7 @@ def _chapter(anchor: str, result: WorkloadResult) -> CaseChapter:
         title=tuple(_title(result)),
         meaning=VERDICTS[result.verdict],
         figure_name=result.figure_name,
-        figure=f"no figure: {reason}" if reason else str(result.base),
+        figure=f"no figure: {reason}" if reason else str(result.figure),
         findings=tuple(alike(result.findings)),
         warnings=tables.warnings(result.warnings),
         audit=tables.audit(result),
@@ -246,7 +247,7 @@ def _topology(result: WorkloadResult, model: Model) -> Iterator[tuple[str, str]]
     yield from model.facts
     kinds = [destination["kind"] for destination in result.plan["destinations"]]
     yield "destinations", f"{kinds.count('queue'):,} queues, {kinds.count('topic'):,} topics"
-    yield "subscriptions", f"{sum(len(handler['subscriptions']) for handler in result.plan['handlers']):,}"
+    yield "subscriptions", f"{sum(each.subscriptions for each in planned_destinations(result, model)):,}"
     populations = result.plan.get("populations", [])
     drivers = model.connections - model.handlers - sum(population["connections"] for population in populations)
     shared = "".join(f", {of['connections']:,} {of['label']}" for of in populations)

@@ -87,6 +87,8 @@ class Pace:
 class Counts:
     """The aggregates of one cell; a period of None in a key covers the instants outside all periods."""
 
+    #: Whether percentiles are of the times themselves.
+    exact: bool
     #: All starts, by driver.
     drivers: Mapping[int, Starts]
     #: By (period, interaction).
@@ -156,7 +158,8 @@ def in_order(rows: Rows) -> Rows:
 
 def counts(spark: SparkSession, ledger: Ledger, data: Frames) -> Mapping[int, Counts]:
     """The aggregates by cell. Raises DataError if a delivery was made to a handler that is not in the plan."""
-    asked = _Query(spark, ledger, exact=is_exact(ledger.cells))
+    exact = is_exact(ledger.cells)
+    asked = _Query(spark, ledger, exact=exact)
     tables = {
         "amiss": asked.amiss(data),
         "pace": asked.pace(),
@@ -176,7 +179,9 @@ def counts(spark: SparkSession, ledger: Ledger, data: Frames) -> Mapping[int, Co
                 by_cell[row["cell_id"]][name].append(row)
     lost = asked.lost([cell for cell in ledger.cells if _short(cell, by_cell[cell.number])])
     return {
-        cell.number: _of_cell(cell, by_cell[cell.number], lost, _slice_seconds(ledger.spans[cell.number].values()))
+        cell.number: _of_cell(
+            cell, by_cell[cell.number], lost, _slice_seconds(ledger.spans[cell.number].values()), exact=exact
+        )
         for cell in ledger.cells
     }
 
@@ -187,11 +192,12 @@ def is_exact(cells: Sequence[CaseRecord]) -> bool:
     return sum(received.values()) <= EXACT_ROWS
 
 
-def _of_cell(cell: CaseRecord, tables: Mapping[str, Rows], lost: Rows, slice_s: int) -> Counts:
+def _of_cell(cell: CaseRecord, tables: Mapping[str, Rows], lost: Rows, slice_s: int, *, exact: bool) -> Counts:
     sent = [row for row in tables["sent"] if row["address"] is not None]
     took = tables["times"]
     in_period = [row for row in took if row["period"] not in {None, _NO_PERIOD}]
     return Counts(
+        exact=exact,
         drivers=_drivers(tables["pace"]),
         pace=_pace(cell, tables["pace"]),
         lateness={

@@ -47,7 +47,9 @@ def churn_result(
             if row["period"] in material.audit.measured
         ),
         setup=_setup(material),
-        memory=subscription_memory(material.setup, material.audit.counts.samples, measured),
+        memory=subscription_memory(
+            material.setup, material.audit.counts.samples, measured, int((rows.recorded["left_ns"] != NONE).sum())
+        ),
         flows=tuple(_flows(material)),
         seconds=membership.seconds(rows, last),
         slices=membership.slices(rows, material.audit.counts.slice_s),
@@ -187,8 +189,8 @@ def _flow(material: ChurnInput, row: PublishedFlow, span_ns: tuple[int, int], un
         stands += membership.standing(recorded["joined_ns"], recorded["unsubscribe_ns"], span_ns)
         joins = int((between(recorded["subscribe_ns"], span_ns) & (recorded["planned_join_ns"] != NONE)).sum())
         leaves = int((between(recorded["unsubscribe_ns"], span_ns) & (recorded["planned_leave_ns"] != NONE)).sum())
-    places = {producer.sender: producer.place for producer in cell.producers.values()}
-    publishers, publisher_joins = float(len({places.get(sent["sender"]) for sent in mine})), 0
+    places = {driver.sender: driver.place for driver in cell.plan.drivers if driver.step == row.step}
+    publishers, publisher_joins = float(len({places.get(sent["sender"], sent["sender"]) for sent in mine})), 0
     for number, each in enumerate(material.populations):
         if each.outgoing is not None and each.outgoing.step == row.step:
             sessions = _mine(material.sessions, number)
@@ -207,9 +209,11 @@ def _flow(material: ChurnInput, row: PublishedFlow, span_ns: tuple[int, int], un
 
 
 def churn_findings(material: ChurnInput, memory: SubscriptionMemory) -> Iterator[Finding]:
-    """Remarks on members that were announced too late, and on memory that departed subscriptions leave behind."""
+    """Remarks on members that were announced too late, on messages that arrived when the next one was sent already,
+    and on memory that departed subscriptions leave behind."""
     broker = material.cell.key.broker
     yield from _late_announcements(material)
+    yield from _replaced(material)
     slope, each = memory.bytes_per_departed, memory.bytes_per_subscription
     if memory.not_judged or slope is None or slope.low is None or not each:
         return
@@ -222,6 +226,23 @@ def churn_findings(material: ChurnInput, memory: SubscriptionMemory) -> Iterator
             "the broker keeps something for each subscription that has gone: it runs out of memory some time",
             broker=broker,
         )
+
+
+def _replaced(material: ChurnInput) -> Iterator[Finding]:
+    """Messages of which one in ten arrives later than its sender sends the next: what they say is no longer true."""
+    cell = material.cell
+    for step, gap_s in cell.workload.replaced_after_s(cell.model).items():
+        for period in material.audit.measured:
+            row = material.audit.counts.steps.get((period, step))
+            p90_ms = None if row is None else times(row).p90_ms
+            if p90_ms is not None and p90_ms > 1e3 * gap_s:
+                yield Finding(
+                    f"copies of {cell.steps[step].message} arrive when the next one has been sent",
+                    f"90th percentile of the delivery time {p90_ms:,.0f} ms in the {period}",
+                    f"{1e3 * gap_s:,.0f} ms between two messages of the same sender",
+                    "a smaller --compression: it shortens this gap, and not what a delivery takes",
+                    broker=cell.key.broker,
+                )
 
 
 def _late_announcements(material: ChurnInput) -> Iterator[Finding]:

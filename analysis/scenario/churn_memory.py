@@ -30,12 +30,14 @@ def subscription_memory(
     setup: Mapping[str, Any] | None,
     samples: Sequence[Mapping[str, Any] | Row],
     spans: Sequence[tuple[int, int]],
+    departed: int,
 ) -> SubscriptionMemory:
     """The memory of subscriptions.
 
     setup: the row of the table `setup`; None if there is none
     samples: the rows of `samples`, in the order of their instants
     spans: begin and end of the measured periods, which follow each other
+    departed: subscriptions that have left when the last memory of `setup` is read: in the end, all of them
     """
     begin_ns, end_ns = (min((begin for begin, _ in spans), default=0), max((end for _, end in spans), default=0))
     inside = [row for row in samples if begin_ns <= row["at_ns"] < end_ns]
@@ -47,7 +49,6 @@ def subscription_memory(
         None if setup is None else setup[f"{prefix}_{when}_bytes"] for when in ("before", "after", "left")
     )
     subscriptions = 0 if setup is None else setup["subscriptions"]
-    departed = samples[-1]["left"] if samples else 0
     slope, why = envelope_slope([(row["left"], row[column]) for row in inside if row[column] is not None])
     if (end_ns - begin_ns) / 1e9 < TELLING_MEMORY_S:
         why = f"judged in runs of {TELLING_MEMORY_S:g} s and more, measured {(end_ns - begin_ns) / 1e9:.0f} s"

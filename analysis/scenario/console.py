@@ -17,7 +17,7 @@ from workloads.status import VerdictKind
 
 VERDICTS = {
     VerdictKind.VALID: "the whole audit passed: every message was followed, and the limits of the rules are kept",
-    VerdictKind.UNVERIFIED: "no test failed, but some could not be judged",
+    VerdictKind.UNVERIFIED: "no test failed, but not everything could be shown",
     VerdictKind.INVALID: "a test of the audit failed: there is no valid result at this BASE",
 }
 
@@ -67,7 +67,7 @@ def _header(result: WorkloadResult) -> Iterator[str]:
             f"{result.consumption} consumption, transactions {result.transactions}, {result.plan['arrivals']} arrivals",
             f"store: {result.store}; memory for messages: {result.message_memory}",
             periods,
-            f"{result.figure_name}: {f'none, {reason}' if reason else result.base}",
+            f"{result.figure_name}: {f'none, {reason}' if reason else result.figure}",
         ]
     )
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from analysis.atomic import written_whole
 from analysis.errors import DataError
+from analysis.scenario.planned_destinations import planned_destinations
 from analysis.scenario.results import AuditRow, AuditVerdict, PeriodResult, WorkloadResult
 from workloads.messaging import DestinationKind
 from workloads.scenario.limits import BACKLOG, CLOCK, LEVEL
@@ -93,7 +94,7 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
         "schema": SCHEMA,
         "figure": {
             "name": result.figure_name,
-            "value": None if reason else result.base,
+            "value": None if reason else result.figure,
             "withheld": reason or None,
             "spec_metric": False,
         },
@@ -164,19 +165,20 @@ def _broker(result: WorkloadResult) -> Mapping[str, Any]:
 
 
 def _sut(result: WorkloadResult) -> dict[str, Any]:
-    """Section 6.1.1.2. CPUs are those assigned to the server or the clients; chips are those of the host."""
+    """Section 6.1.1.2. CPUs are those assigned to the server or the clients; chips are those of the host. Both are
+    unknown of clients on several hosts."""
     host, options, broker = result.manifest.get("host", {}), result.manifest.get("options", {}), _broker(result)
-    here = result.one_host
+    here, hosts = result.one_host, options.get("host_count") if options.get("hosts") else None
     return {
         "server_nodes": 1,
         "server_cpus": None if broker.get("cpus") is None else len(broker["cpus"]),
         "server_chips": host.get("cpu_sockets") if here else None,
         "server_instances": 1,
         "server_on_the_client_node": True if here else None,
-        "client_nodes": options.get("host_count") if options.get("hosts") else 1,
-        "client_cpus": len(options.get("load_cpus") or ()) or None,
-        "client_chips": host.get("cpu_sockets"),
-        "client_processes": options.get("workers"),
+        "client_nodes": hosts or 1,
+        "client_cpus": None if hosts else len(options.get("load_cpus") or ()) or None,
+        "client_chips": None if hosts else host.get("cpu_sockets"),
+        "client_processes": options.get("workers", 1) * (hosts or 1),
         "database_nodes": 0,
         "others": [],
     }
@@ -255,21 +257,21 @@ def _configuration(result: WorkloadResult) -> dict[str, Any]:
 
 
 def _topology(result: WorkloadResult) -> dict[str, Any]:
-    plan = result.plan
-    destinations = plan["destinations"]
-    topics = {place for place, destination in enumerate(destinations) if destination["kind"] == DestinationKind.TOPIC}
-    subscriptions = [each for handler in plan["handlers"] for each in handler["subscriptions"]]
+    """Numbers of the plan; of subscriptions that come and go those that stand when the load begins."""
+    plan, model = result.plan, result.model
+    destinations = planned_destinations(result, model)
+    topics = [destination for destination in destinations if destination.kind == DestinationKind.TOPIC]
     return {
         **plan["topology"],
         "queues": len(destinations) - len(topics),
         "topics": len(topics),
-        "subscriptions": len(subscriptions),
-        "topic_subscriptions": sum(each["destination"] in topics for each in subscriptions),
-        "filters": sum(each["selector"] is not None for each in subscriptions),
+        "subscriptions": sum(destination.subscriptions for destination in destinations),
+        "topic_subscriptions": sum(destination.subscriptions for destination in topics),
+        "filters": sum(destination.filters for destination in destinations),
         "durable_handlers": sum(bool(handler["durable"]) for handler in plan["handlers"]),
         "event_handlers": len(plan["handlers"]),
         "drivers": len(plan["drivers"]),
-        "connections": len(plan["handlers"]) + len(plan["drivers"]),
+        "connections": model.connections,
     }
 
 

@@ -171,7 +171,7 @@ def departures(rows: MemberRows) -> tuple[int, str]:
             differs &= planned["leaves_ns"][:number] < until_ns
             differs &= ~(sessions & never_made)  # a session without a connection does not come to its leave
         said += [
-            (int(at), f"{name} is {recorded[name][at]}, planned {planned[name][at]}")
+            (int(at), f"{name} is {_words(recorded[name][at])}, planned {_words(planned[name][at])}")
             for at in np.flatnonzero(differs)[:1]
         ]
         wrong |= differs
@@ -183,6 +183,10 @@ def departures(rows: MemberRows) -> tuple[int, str]:
     example = min(said, default=None)
     words = "" if example is None else f"first subscription {example[0]}: {example[1]}"
     return int((wrong | unwritten).sum()) + missing, words
+
+
+def _words(value: int) -> str:
+    return "absent" if value == NONE else str(value)
 
 
 def _session_numbers(populations: Sequence[Population]) -> list[int]:

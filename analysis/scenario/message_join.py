@@ -23,6 +23,7 @@ from analysis.run_directory import STRANGER, Frames, refuse_strangers
 from analysis.scenario import execution_ids, expected
 from analysis.scenario.copy_classes import INSTANTS, MemberCopies, member_copies
 from analysis.scenario.reader import CaseRecord, DriverRecord, SessionRecord
+from workloads.capabilities import Transactions
 from workloads.scenario.execution import NUMBER_BITS, Execution
 from workloads.scenario.periods import Period
 from workloads.schema import PART_POSITIONS
@@ -122,7 +123,9 @@ def _ledger(
         members = _members(spark, data, written, cells, keep)
         received = received.where("subscription is null")
     copies = keep(_copies(spark, received, written, cells))
-    heard = keep(_heard(copies, [cell.number for cell in cells if cell.plan.killed]))
+    killed = [cell for cell in cells if cell.plan.killed]
+    unanswered = [cell.number for cell in killed if cell.plan.transactions is not Transactions.FULL]
+    heard = keep(_heard(copies, [cell.number for cell in killed], unanswered))
     counted, unsettled = (written, None) if settled else _counted(written, heard, members, keep)
     starts = counted.where("is_driver")
     apart = keep(
@@ -327,18 +330,24 @@ def _copies(spark: SparkSession, received: DataFrame, written: DataFrame, cells:
     )
 
 
-def _heard(copies: DataFrame, killed: Sequence[int]) -> DataFrame:
+def _heard(copies: DataFrame, killed: Sequence[int], unanswered: Sequence[int]) -> DataFrame:
     """One row for each (message, handler) where the handler hears the address, over all its subscriptions.
 
     The instants are those of the first delivery. A message that was not settled may be delivered again with the
-    redelivered flag set; after a broker was killed, a missing flag is a separate fault.
+    redelivered flag set; after a broker was killed, a missing flag is a separate fault. Where acknowledgements have no
+    receipt, a killed broker may not have read one that was sent, and then delivers a settled message again, flagged.
+
+    killed: numbers of the cells whose broker was killed
+    unanswered: those of them whose acknowledgements have no receipt
 
     Columns:
         heard: 1 in the row that represents the audience, otherwise 0.
         again: in that row, the number of excess deliveries to the audience; otherwise 0.
     """
     audience = Window.partitionBy(*MESSAGE, "audience")
-    too_often = F.sum("settled").over(audience) - 1
+    once_more = F.when(F.col("cell_id").isin(*unanswered), F.col("settled_again")).otherwise(F.lit(0))
+    first_time, again = F.sum(F.col("settled") - once_more), F.sum(once_more)
+    too_often = F.greatest(first_time.over(audience), again.over(audience)) - 1
     unmarked = F.when(F.col("cell_id").isin(*killed), F.lit(0)).otherwise(F.sum("unmarked").over(audience) - 1)
     first = F.row_number().over(audience.orderBy("received_ns", "handler")) == 1
     return (
@@ -347,6 +356,7 @@ def _heard(copies: DataFrame, killed: Sequence[int]) -> DataFrame:
         .agg(
             F.count("*").alias("deliveries"),
             F.count("settled_ns").alias("settled"),
+            F.count(F.when(F.col("redelivered") == 1, F.col("settled_ns"))).alias("settled_again"),
             F.sum((F.col("redelivered") == 0).cast("int")).alias("unmarked"),
             F.min("arrival").alias("arrival"),
             F.min("sent_ns").alias("sent_ns"),

@@ -297,38 +297,39 @@ def warnings(run: ScenarioRecord, key: CellKey) -> Warnings:
 
 
 def comparable(runs: Sequence[ScenarioRecord]) -> None:
-    """Raises DataError if the runs must not be compared: if they differ in workload, topology or consumption, or in a
-    quantity that keeps the results of the workload apart.
+    """Raises DataError if the runs must not be compared: if they differ in workload, in a quantity that keeps its
+    results apart, in topology or in consumption.
 
     Source: run rules, sections 1.6 and 2.3.
     """
-    for key, what, why in (
-        ("workload", "workloads", "they have no message in common"),
-        ("topology", "topologies", "their results are not comparable (sections 1.6 and 2.3)"),
-        ("consumption", "consumptions", "strict acknowledgement has costs that relaxed acknowledgement does not have"),
-    ):
-        _check_alike(what, why, dict(_values(runs, key)))
+    cells = [
+        (run.plan(cell), run.models[cell.experiment, cell.cell], f"{run.name}, {cell.cell}")
+        for run in runs
+        for cell in run.cells
+    ]
+    _check_alike("workloads", "they have no message in common", {plan.workload: place for plan, _, place in cells})
     apart: dict[str, dict[str, str]] = {}
-    for run in runs:
-        for cell in run.cells:
-            model = run.models[cell.experiment, cell.cell]
-            for name, value in WORKLOADS[run.plan(cell).workload].apart(model).items():
-                apart.setdefault(name, {})[value] = f"{run.name}, {cell.cell}"
+    for plan, model, place in cells:
+        for name, value in WORKLOADS[plan.workload].apart(model).items():
+            apart.setdefault(name, {})[value] = place
     for name, values in apart.items():
         _check_alike(f"values of {name}", "they are different loads", values)
+    _check_alike(
+        "topologies",
+        "their results are not comparable (sections 1.6 and 2.3)",
+        {model.name: place for _, model, place in cells},
+    )
+    _check_alike(
+        "consumptions",
+        "strict acknowledgement has costs that relaxed acknowledgement does not have",
+        {plan.consumption: place for plan, _, place in cells},
+    )
 
 
 def _check_alike(what: str, why: str, values: Mapping[str, str]) -> None:
     if len(values) > 1:
         places = "; ".join(f"{value}: {place}" for value, place in values.items())
         raise DataError(f"different {what} are never put side by side: {why}; {places}: name runs of one of them")
-
-
-def _values(runs: Sequence[ScenarioRecord], key: str) -> Iterator[tuple[str, str]]:
-    for run in runs:
-        for cell in run.cells:
-            value = getattr(run.plan(cell), key)
-            yield (value if isinstance(value, str) else value["name"]), f"{run.name}, {cell.cell}"
 
 
 def _open(folder: Path, shown: Path, name: str, *, partial: bool) -> ScenarioRecord:

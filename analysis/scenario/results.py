@@ -539,6 +539,11 @@ class WorkloadResult:
         return self.workload.figure_name(self.topology)
 
     @property
+    def figure(self) -> int:
+        """Its value, where the audit passed."""
+        return self.workload.figure_value(self.model)
+
+    @property
     def passes(self) -> bool:
         """No test failed; some may not have been judged."""
         return not self.failed

@@ -92,8 +92,8 @@ def audit(result: WorkloadResult, most: int = MOST) -> Table:
 def _audit_rows(of_test: Sequence[AuditRow], rules: str, most: int) -> Iterator[TableRow]:
     """The rows of one test in one period, in the order of the places."""
     failed = [row for row in of_test if row.verdict is AuditVerdict.FAIL]
-    least = sorted(map(_severity, failed), reverse=True)[:most][-1] if failed else 0.0
-    shown = [row for row in failed if _severity(row) >= least][:most]
+    worst_first = sorted(range(len(failed)), key=lambda place: -_severity(failed[place]))
+    shown = [failed[place] for place in sorted(worst_first[:most])]
     yield from (_audit_row(row, row.scope, rules) for row in shown)
     if len(failed) > len(shown):
         more = f"and {len(failed) - len(shown):,} more places; the disclosure has all"

@@ -151,7 +151,8 @@ def _of_run(result: RunResult, question: Question) -> RunPredictions:
             predicted.append(predict(fit, question))
         except DataError as error:
             refused.append(str(error))
-    return RunPredictions(tuple(predicted), tuple(refused), worst(fit.verdict for fit in result.fits))
+    verdict = worst(fit.verdict for fit in result.fits) if result.fits else result.verdict
+    return RunPredictions(tuple(predicted), tuple(refused), verdict)
 
 
 def _far(fit: FitResult, question: Question) -> str:

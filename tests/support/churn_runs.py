@@ -223,7 +223,7 @@ class TrackerModel:
         return (("factor", str(self.factor)),)
 
     def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "factor": self.factor}
+        return {"factor": self.factor}
 
 
 def workload() -> Workload:
@@ -246,6 +246,7 @@ def workload() -> Workload:
             ModelFigure("growth", "Growth", "Of the tests.", "BASE", "subscriptions", (("all", ((1, 18), (2, 36))),)),
         ),
         apart=lambda model: dict(model.facts),
+        replaced_after_s=lambda _: {STATUS: 0.5},
         announced=lambda _: {},
     )
 

@@ -32,3 +32,12 @@ def test_a_workload_is_whole(name):
         assert all(destination.name.startswith(f"{DESTINATION_PREFIX}.") for destination in model.scenario.destinations)
         labels = [f"{model.party(address)} {model.steps[address.step].message}" for address in model.addresses]
         assert [each.label for each in model.scenario.addresses] == labels
+
+
+def test_the_figure_is_what_a_search_changes():
+    """BASE of a supply chain, the compression of logistics: the highest that passed is the result."""
+    for workload in WORKLOADS.values():
+        quantity = workload.searched
+        for case in (case for case in workload.cases.values() if case.files is None):
+            request = quantity.changed(workload.request(2), 30)
+            assert workload.figure_value(case.model(request)) == quantity.value(request) == 30

@@ -9,7 +9,7 @@ and with its contradictions resolved. `dimensions` scales it, `laws` says what h
 from __future__ import annotations
 
 from workloads.logistics.cases import CASES, COMPRESSION, NAME, PRESETS, SETTINGS
-from workloads.logistics.compiled import TRACKING, LogisticsModel, quantities, ramp_s
+from workloads.logistics.compiled import TRACKING, LogisticsModel, compression, quantities, ramp_s, replaced_after_s
 from workloads.logistics.figures import flows, model_figures
 from workloads.logistics.plan_json import digest
 from workloads.logistics.rules import NOT_APPLICABLE
@@ -29,6 +29,7 @@ WORKLOAD = Workload(
     subject="logistics with subscribers that come and go",
     disclaimer=DISCLAIMER,
     figure="logistics compression ({topology})",
+    figure_value=compression,
     rules=SPEC_RULES,
     source="Appel, Sachs, A Logistics Workload for Event Notification Middleware, sections 4.2 to 4.6",
     provenance=(
@@ -50,5 +51,6 @@ WORKLOAD = Workload(
     flows=flows,
     figures=model_figures,
     apart=quantities,
+    replaced_after_s=replaced_after_s,
     announced=lambda _: {TRACKING: CONFIRMATION},
 )

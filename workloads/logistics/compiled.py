@@ -244,6 +244,16 @@ def ramp_s(model: Any) -> float:
     return float(model.size.session_s)
 
 
+def compression(model: Any) -> int:
+    """The minutes of the model in a minute; of a model of this workload."""
+    return int(model.size.compression)
+
+
+def replaced_after_s(model: Any) -> Mapping[int, float]:
+    """The gap between two positions of a vehicle, s; of a model of this workload."""
+    return {POSITION: float(model.size.gap_s)}
+
+
 def quantities(model: Any) -> Mapping[str, str]:
     """What keeps the results of a model of this workload apart from those of another."""
     size: LogisticsSize = model.size

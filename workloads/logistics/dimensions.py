@@ -21,6 +21,7 @@ from workloads.logistics.profiles import (
     PROFILES,
     SHIPMENTS_UNDER_WAY,
     VEHICLES_PER_HUB,
+    Entity,
     Growth,
     Quantity,
     TrafficProfile,
@@ -104,6 +105,12 @@ class LogisticsSize:
     def life_s(self) -> Fraction:
         """From the begin of a shipment's subscriptions to their end."""
         return self.profile.life_minutes * self.minute_s
+
+    @cached_property
+    def gap_s(self) -> Fraction:
+        """Between two positions of a vehicle."""
+        published = self.at(self.profile.drivers["PositionData"].published[Entity.V])
+        return self.minute_s * self.vehicles / published
 
     @property
     def session_s(self) -> Fraction:

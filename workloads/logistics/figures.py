@@ -265,7 +265,6 @@ def _driver_json(row: DriverNumbers) -> dict[str, Any]:
 def _wall_json(size: LogisticsSize, sums: Totals) -> dict[str, Any]:
     """Rates and durations by the clock, connections and destinations."""
     minute_s = size.minute_s
-    positions = drivers(size)["PositionData"].all_published / size.vehicles / minute_s
     sessions = size.at(Quantity(size.profile.sessions_alive, Growth.FLEET))
     always = 1 + size.base + size.vehicles
     return {
@@ -275,7 +274,7 @@ def _wall_json(size: LogisticsSize, sums: Totals) -> dict[str, Any]:
         **_exact("sessions_per_s", size.at(Quantity(size.profile.sessions, Growth.FLEET)) / minute_s),
         **_exact("life_s", size.life_s),
         **_exact("session_s", size.session_s),
-        **_exact("gap_s", 1 / positions),
+        **_exact("gap_s", size.gap_s),
         **_exact("connections", always + size.connections + sessions),
         "tracking_connections": size.connections,
         "load_connections": LogisticsModel(size).connections,

@@ -297,6 +297,10 @@ class Case:
         return f"{self.name}{self.suffix(request)}-b{request.base:04d}"
 
 
+def _base(model: Model) -> int:
+    return model.base
+
+
 def _no_time(_: Model) -> float:
     return 0.0
 
@@ -310,6 +314,10 @@ def _no_figures(_: Model) -> tuple[ModelFigure, ...]:
 
 
 def _no_texts(_: Model) -> Mapping[str, str]:
+    return {}
+
+
+def _no_times(_: Model) -> Mapping[int, float]:
     return {}
 
 
@@ -349,6 +357,8 @@ class Workload:
     not_applicable: tuple[tuple[str, str, str], ...]
     #: What a publication claims of the cases, to be judged where a run has several of them.
     claims: PublishedClaims = NO_CLAIMS
+    #: The value of its figure of merit, for a model that passed the audit.
+    figure_value: Callable[[Model], int] = _base
     #: BASE unless the user names one.
     default_base: int = 5
     #: Its settings beside BASE.
@@ -366,6 +376,8 @@ class Workload:
     figures: Callable[[Model], tuple[ModelFigure, ...]] = _no_figures
     #: Quantities of a model, by name: results that differ in one of them are never compared, nor on one page.
     apart: Callable[[Model], Mapping[str, str]] = _no_texts
+    #: By the number of a message type, the time in s after which its sender replaces a message by the next one.
+    replaced_after_s: Callable[[Model], Mapping[int, float]] = _no_times
     #: By the number of a population, that of a message type: a member joins after the message of this type was received
     #: whose execution has the member's number.
     announced: Callable[[Model], Mapping[int, int]] = _no_numbers

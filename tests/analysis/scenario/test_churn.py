@@ -264,6 +264,17 @@ def test_a_run_is_put_beside_the_published_table(results):
         assert flow.factor == pytest.approx(float(flow.published.factor), rel=0.05)
 
 
+def test_copies_that_are_older_than_the_next_message_are_a_remark(results):
+    """Six seconds late, where each sender sends twice a second: no test of the audit, but nothing to be kept quiet."""
+    what = "copies of status arrive when the next one has been sent"
+    (found,) = [finding for finding in results["late"].findings if finding.what == what]
+
+    assert found.consequence is VerdictKind.VALID
+    assert found.measured.startswith("90th percentile of the delivery time 6,")
+    assert found.limit == "500 ms between two messages of the same sender"
+    assert what not in {finding.what for finding in results["clean"].findings}
+
+
 def test_latencies_are_those_of_the_receipts(results):
     """A receipt is read 3 ms after its frame was written; trackers begin 1 ms late; the bracket contains the effect."""
     (found,) = (of for of in results["clean"].churn.populations if of.label == "trackers")

@@ -157,18 +157,20 @@ SETUP = {
 @pytest.mark.parametrize("kept_bytes", [0, 1024])
 def test_what_departed_subscriptions_leave_behind_is_the_slope_of_the_lower_envelope(kept_bytes):
     """The interval covers it, and excludes 0 where something is kept."""
-    found = subscription_memory(SETUP, list(samples(kept_bytes)), [(0, 720 * SECOND_NS)])
+    setup = SETUP | {"broker_heap_left_bytes": SETUP["broker_heap_before_bytes"] + 4000 * kept_bytes}
+    found = subscription_memory(setup, list(samples(kept_bytes)), [(0, 720 * SECOND_NS)], 4000)
 
     assert found.bytes_per_subscription == 4000
     assert found.bytes_per_departed.low - 1 <= kept_bytes <= found.bytes_per_departed.high + 1
     assert (found.bytes_per_departed.low > 1) is bool(kept_bytes)
+    assert (found.departed, found.left_per_departed) == (4000, kept_bytes)  # also those that left after the drain
     assert found.not_judged == ""
 
 
 def test_a_short_run_does_not_judge_memory():
     """The slope is there, and why nothing follows from it; without a set-up a subscription's memory is unknown."""
-    short = subscription_memory(SETUP, list(samples(1024, 2)), [(0, 120 * SECOND_NS)])
-    without = subscription_memory(None, list(samples(1024)), [(0, 720 * SECOND_NS)])
+    short = subscription_memory(SETUP, list(samples(1024, 2)), [(0, 120 * SECOND_NS)], 480)
+    without = subscription_memory(None, list(samples(1024)), [(0, 720 * SECOND_NS)], 2880)
 
     assert short.bytes_per_departed is not None
     assert short.not_judged == "judged in runs of 600 s and more, measured 120 s"

@@ -46,7 +46,8 @@ PILOT_LAYOUTS = 5
 
 #: Factors by which slices are longer for cells with their own load shape or with connections as a factor, and for open
 #: loops: a synchronous publisher is far from the broker's capacity, and a percentile of an open loop needs messages.
-PACED_SLICE, OPEN_SLICE = 5.0, 25.0
+#: With 25 instead of 15 an open loop would last 5 s, and `latency` alone more than half an hour.
+PACED_SLICE, OPEN_SLICE = 5.0, 15.0
 
 #: Ramp: load before the measured part of a slice, as a share of that part; its least and greatest duration in s.
 RAMP_SHARE, RAMP_S = 0.25, (0.05, 1.0)

@@ -20,6 +20,9 @@ from tests.support.sessions import Config
 from workloads.gate import CORRECTNESS, FEWEST_PAIRS, SCENARIO_FAMILIES, GateRole
 from workloads.registry import WORKLOADS
 
+#: Analyses of six runs, one after the other.
+pytestmark = pytest.mark.brokers
+
 CPU = SCENARIO_FAMILIES[0]
 
 #: A gate of two versions on the command line.

@@ -43,6 +43,7 @@ def test_a_commit_that_promises_less(interaction, capabilities, deviates, tmp_pa
     assert all(text.endswith("(section 4.3)") for text in said)
 
 
+@pytest.mark.brokers  # an analysis for each of two runs
 @pytest.mark.parametrize(("transactions", "fails"), [("send-only", False), ("full", True)])
 @pytest.mark.usefixtures("spark")
 def test_an_acknowledgement_that_a_killed_broker_did_not_read(tmp_path, transactions, fails):

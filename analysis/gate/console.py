@@ -12,7 +12,7 @@ from analysis.gate.results import GateResult
 from analysis.gate.tables import change, changes
 from analysis.gate.verdict import GateVerdict, smallest_margin
 from analysis.table import render_text
-from workloads.gate import LOOKS, Policy, deciding
+from workloads.gate import LOOKS, Policy
 from workloads.status import VerdictKind
 
 #: What each verdict says of the candidate.
@@ -66,8 +66,7 @@ def reason(result: GateResult) -> str:
         return f"{finding.what}: {finding.measured} (limit: {finding.limit})"
     named = [family for family in result.families if family.verdict == result.verdict and family.ratio]
     if result.verdict is GateVerdict.INCONCLUSIVE:
-        names = deciding(family.family for family in result.families)
-        open_ones = [family for family in named if family.family in names] or named
+        open_ones = [family for family in named if family in result.deciding] or named
         return "; ".join(f"{family.family} {changes(family.ratio)}, margin {family.margin:.1%}" for family in open_ones)
     return "; ".join(f"{family.family} {change(family.ratio.estimate)}" for family in named if family.ratio is not None)
 
@@ -77,8 +76,7 @@ def next_step(result: GateResult) -> str:
     if result.rules.calibrate and not result.overriding:
         return ""
     if result.verdict is GateVerdict.INCONCLUSIVE:
-        names = deciding(family.family for family in result.families)
-        if all(family.ratio is None for family in result.families if family.family in names):
+        if all(family.ratio is None for family in result.deciding):
             return "the report has what was measured of each cell"
         if result.pairs < LOOKS[-1]:
             return f"more pairs of lives narrow the intervals: --pairs {2 * result.pairs}"

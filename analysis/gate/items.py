@@ -6,7 +6,7 @@ from analysis.gate.console import MEANING
 from analysis.gate.results import PASSING, GateResult
 from analysis.gate.tables import NO_RATIO, change, changes
 from analysis.gate.verdict import GateVerdict
-from workloads.gate import CORRECTNESS, Policy, deciding
+from workloads.gate import CORRECTNESS, Policy
 
 
 def failure(result: GateResult, item: str, *, strict: bool) -> str:
@@ -25,8 +25,7 @@ def failure(result: GateResult, item: str, *, strict: bool) -> str:
     if result.overriding or result.rules.calibrate or family.verdict in PASSING:
         return ""  # the item of the correctness has failed, or nothing is judged
     strict = strict or result.rules.policy is Policy.NON_INFERIORITY
-    decides = item in deciding(each.family for each in result.families)
-    if family.verdict is GateVerdict.INCONCLUSIVE and not (strict and decides):
+    if family.verdict is GateVerdict.INCONCLUSIVE and not (strict and family in result.deciding):
         return ""
     measured = (
         f"{NO_RATIO}, since it is unknown or not above 0"

@@ -10,7 +10,7 @@ from typing import Any, Self
 from analysis.gate.verdict import FamilyVerdict, GateVerdict, Judgement
 from analysis.intervals import mapped, mean_interval
 from analysis.results import Finding, Interval
-from workloads.gate import GateRole, GateRules
+from workloads.gate import GateRole, GateRules, deciding
 
 #: Raised when a key of the JSON object or its meaning changes.
 GATE_SCHEMA = 1
@@ -84,6 +84,12 @@ class GateResult:
     slice_scatter: float | None = None
     #: By role.
     activity: Mapping[GateRole, RoleActivity] | None = None
+
+    @property
+    def deciding(self) -> tuple[FamilyVerdict, ...]:
+        """The families that decide whether the gate has passed."""
+        names = deciding(family.family for family in self.families)
+        return tuple(family for family in self.families if family.family in names)
 
     @property
     def verdict(self) -> GateVerdict:

@@ -641,14 +641,7 @@ def _findings(result: FitResult, asked: float | None) -> Iterator[Finding]:
             broker=broker,
         )
     if result.scope == Scope.THESE_STARTS and result.covariance is None:
-        yield Finding(
-            what=f"{result.experiment}: too few layouts for an interval",
-            measured=f"{result.layouts} layouts",
-            limit=f"at least {LAYOUTS.limit:.0f} in every start",
-            advice=f"--layouts {2 * LAYOUTS.limit:.0f}",
-            consequence=VerdictKind.UNVERIFIED,
-            broker=broker,
-        )
+        yield too_few_layouts(broker, result.experiment, result.layouts)
     if result.roofline is not None and result.roofline.preferred:
         yield _capped(result, result.roofline)
     if result.description is not None and result.description.grade != Grade.GOOD:
@@ -658,6 +651,21 @@ def _findings(result: FitResult, asked: float | None) -> Iterator[Finding]:
             yield _imprecise(result, name, precision, precision.half_width, asked)
     for name, interval in result.parameters.items():
         yield from _doubtful_parameter(result, name, interval)
+
+
+def too_few_layouts(broker: str, experiment: str, layouts: int) -> Finding:
+    """The finding that an experiment has no interval.
+
+    layouts: of the cell, or the start, with the fewest
+    """
+    return Finding(
+        what=f"{experiment}: too few layouts for an interval",
+        measured=f"{layouts} layouts",
+        limit=f"at least {LAYOUTS.limit:.0f} in every start",
+        advice=f"--layouts {2 * LAYOUTS.limit:.0f}",
+        consequence=VerdictKind.UNVERIFIED,
+        broker=broker,
+    )
 
 
 def _described(result: FitResult, description: Description) -> Finding:

@@ -12,7 +12,6 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from analysis.errors import DataError
-from analysis.formats import count
 from analysis.results import (
     AuditResult,
     CellKey,
@@ -158,14 +157,7 @@ def _few_layouts(cells: Sequence[CellSummary], fits: Sequence[FitResult]) -> Ite
         fewest = min(cell.layouts for cell in of_experiment)
         by_start = len({cell.key.start for cell in of_experiment}) >= fit.STARTS_AS_UNIT
         if (broker, experiment) not in modelled and not by_start and fewest < LAYOUTS.limit:
-            yield Finding(
-                what=f"{experiment}: too few layouts for an interval",
-                measured=count(fewest, "layout"),
-                limit=f"at least {LAYOUTS.limit:.0f} in every start",
-                advice=f"--layouts {2 * LAYOUTS.limit:.0f}",
-                consequence=VerdictKind.UNVERIFIED,
-                broker=broker,
-            )
+            yield fit.too_few_layouts(broker, experiment, fewest)
 
 
 def _judged(result: FitResult, findings: Sequence[Finding]) -> FitResult:

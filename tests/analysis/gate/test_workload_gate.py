@@ -70,8 +70,7 @@ def unknown():
 
 def lossy():
     """The candidate loses an order in the last pair of lives."""
-    run = deepcopy(simulated())
-    run.manifest["options"] |= options()
+    run = gate()
     last = {"broker": GateRole.CANDIDATE.value, "start": FEWEST_PAIRS}
     run.manifest["schedule"] = [slot for slot in run.manifest["schedule"] if not last.items() <= slot.items()]
     for table, rows in run.tables.items():

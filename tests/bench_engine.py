@@ -99,6 +99,7 @@ class Bench:
         self.running, self.workers = running, workers
         self._directory = RunDirectory(folder, "engine", {})
         self._layout = 0
+        self._rates: dict[str, float] = {}  # of a cell in its last slice, as a run knows it from the layout before
 
     def cell(
         self,
@@ -122,15 +123,15 @@ class Bench:
         """The slices of each cell in a block of all of them, behind a round that is not counted."""
         self._layout += 1
         layout_id = replace(FIRST, layout=self._layout)
-        rates: dict[int, float] = {}
         way = Way(CREDIT, slice_s=seconds, client=client)
         with lay_out(self.running, plans, self._directory, self.workers, way, layout_id=layout_id) as laid:
+            laid.rates |= {(0, n): self._rates[plan.cell] for n, plan in enumerate(plans) if plan.cell in self._rates}
             windows: list[list[Window]] = [[] for _ in plans]
             for number in range(rounds + 1):
                 for cell, plan in enumerate(plans):
-                    most = in_flight(plan, CREDIT, rates.get(cell), seconds)
+                    most = in_flight(plan, CREDIT, self._rates.get(plan.cell), seconds)
                     window = laid.slice(cell, seconds if number else SHORT_S, number=number, most=most)
-                    rates[cell] = window.messages_per_s
+                    self._rates[plan.cell] = window.messages_per_s
                     if number:
                         windows[cell].append(window)
                         look()

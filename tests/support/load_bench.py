@@ -96,6 +96,8 @@ class Laid:
     roles: Sequence[str]
     slice_s: float
     windows: list[Window] = field(default_factory=list)
+    #: Messages per second in the last slice, by broker and cell; what is put in is taken as that of an earlier layout.
+    rates: dict[tuple[int, int], float] = field(default_factory=dict)
     _outcomes: dict[tuple[int, int], CellOutcome] = field(default_factory=dict)
 
     def slice(
@@ -104,21 +106,30 @@ class Laid:
         """One cell under load, with at most so many messages in flight, or as many as its rule says."""
         position = sum(window.round == number for window in self.windows)
         wanted = self._wanted(cell, position, side, number, most)
-        self.windows.append(self.run.slice(replace(wanted, measured_s=seconds or self.slice_s)))
-        return self.windows[-1]
+        window = self.run.slice(replace(wanted, measured_s=seconds or self.slice_s))
+        self._note(side, cell, window)
+        return window
 
     def round(self, order: Sequence[int], number: int = 1, *, side: int = 0) -> list[Window]:
         """A slice of each of these cells, in this order, measured as a round."""
         wanted = [self._wanted(cell, position, side, number) for position, cell in enumerate(order)]
         measured = self.run.round(wanted)
-        self.windows += measured
+        for cell, window in zip(order, measured, strict=True):
+            self._note(side, cell, window)
         return measured
+
+    def _note(self, side: int, cell: int, window: Window) -> None:
+        self.windows.append(window)
+        if window.messages:
+            self.rates[side, cell] = window.messages_per_s
 
     def _wanted(self, cell: int, position: int, side: int, number: int, most: int | None = None) -> PlannedSlice:
         rule = self.loads[cell].rule
         credit = (most or rule.in_flight) if isinstance(rule, ClosedLoop) else None
         status = WindowStatus.OK if number else WindowStatus.WARM_UP
-        return PlannedSlice(cell, number, position, self.slice_s, status, credit, side)
+        return PlannedSlice(
+            cell, number, position, self.slice_s, status, credit, self.rates.get((side, cell)), side
+        )
 
     def finish(self, cell: int = 0, side: int = 0) -> CellOutcome:
         """Ends the layout when it is first asked; what came of one of its cells."""

@@ -127,9 +127,7 @@ class Laid:
         rule = self.loads[cell].rule
         credit = (most or rule.in_flight) if isinstance(rule, ClosedLoop) else None
         status = WindowStatus.OK if number else WindowStatus.WARM_UP
-        return PlannedSlice(
-            cell, number, position, self.slice_s, status, credit, self.rates.get((side, cell)), side
-        )
+        return PlannedSlice(cell, number, position, self.slice_s, status, credit, self.rates.get((side, cell)), side)
 
     def finish(self, cell: int = 0, side: int = 0) -> CellOutcome:
         """Ends the layout when it is first asked; what came of one of its cells."""

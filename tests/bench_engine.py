@@ -129,12 +129,12 @@ class Bench:
             windows: list[list[Window]] = [[] for _ in plans]
             for number in range(rounds + 1):
                 for cell, plan in enumerate(plans):
-                    most = in_flight(plan, CREDIT, self._rates.get(plan.cell), seconds)
+                    most = in_flight(plan, CREDIT, laid.rates.get((0, cell)), seconds)
                     window = laid.slice(cell, seconds if number else SHORT_S, number=number, most=most)
-                    self._rates[plan.cell] = window.messages_per_s
                     if number:
                         windows[cell].append(window)
                         look()
+            self._rates |= {plans[cell].cell: rate for (_, cell), rate in laid.rates.items()}
             for outcome in laid.finished():
                 if not outcome.exact:
                     raise SystemExit(outcome.explain())

@@ -111,6 +111,8 @@ class BrokerRecord(OpenRecord):
     cpus: tuple[int, ...] | None
     #: whether its CPU time can be read
     cpu_known: bool
+    #: scheduling policy of its threads, such as normal or batch; None where it is unknown
+    scheduling: str | None = None
 
     @property
     def title(self) -> str:

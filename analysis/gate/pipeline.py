@@ -22,6 +22,7 @@ from analysis.spark import session
 from analysis.structure import OpenRecord, read
 from analysis.throughput import aggregate, audit
 from analysis.throughput.reader import ThroughputRecord, counted, open_runs
+from analysis.throughput.run_checks import scheduled_apart
 from workloads.gate import GateRole, GateRules, Policy
 from workloads.limits import IDLE_BROKER, LEFT_OUT, ROBUST_MEAN
 from workloads.schema import BY_URL, PREPARATION, RunKind, Window
@@ -104,8 +105,13 @@ def _judged(
         *_trimmed(pairs, ratios),
         *(_changed(judgement) if rules.calibrate else ()),
     )
-    remarks = (*incomplete(judgement, len(pairs)), *aggregate.unknown_cpu(summaries), *_unknown_idle(pairs))
     brokers = run.manifest.brokers
+    remarks = (
+        *incomplete(judgement, len(pairs)),
+        *aggregate.unknown_cpu(summaries),
+        *_unknown_idle(pairs),
+        *scheduled_apart(brokers),
+    )
     scatter = [ratio.scatter for ratio in ratios if ratio.scatter is not None]
     return GateResult(
         run=run.name,

@@ -1,4 +1,5 @@
-"""Run-quality checks: idle CPU, warm-up, disturbed rounds, carry-over, compiler, memory, swap, disk and network.
+"""Run-quality checks: idle CPU, warm-up, disturbed rounds, carry-over, compiler, scheduling, memory, swap, disk and
+network.
 
 Nothing here changes a number; each doubt becomes a finding with what was measured, the limit and what to do. A
 disturbed host is reported, and makes intervals wider; the run is unverified only where undisturbed rounds may not be
@@ -17,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 from scipy.special import fdtrc
 
 from analysis.results import CellKey, Finding, HostUse, RoundLevel
-from analysis.run_directory import STRANGER, Frames, reading
+from analysis.run_directory import STRANGER, BrokerRecord, Frames, reading
 from analysis.throughput.reader import Life, StudyStart, ThroughputRecord, counted
 from analysis.throughput.rotation import RoundKey, StartEstimate
 from workloads.limits import CARRY_OVER, DISTURBED, DISTURBED_LEVEL, IDLE_CPU, LAYOUTS, WARM_COMPILER, WARM_CONTRASTS
@@ -68,7 +69,23 @@ def findings(
             yield from _carried(start, estimates[life])
     for broker in run.manifest.brokers:
         yield from _disturbed(broker, {life: of_life for life, of_life in slices.items() if life[0] == broker}, levels)
+    yield from scheduled_apart(run.manifest.brokers)
     yield from _swap(host)
+
+
+def scheduled_apart(brokers: Mapping[str, BrokerRecord]) -> Iterator[Finding]:
+    """Brokers whose threads interrupt each other, beside others whose threads do not: a difference that is not theirs.
+
+    brokers: of a run, by label or role
+    """
+    policies = {name: broker.scheduling for name, broker in brokers.items() if broker.scheduling is not None}
+    if len(set(policies.values())) > 1:
+        yield Finding(
+            what="the threads of the brokers are scheduled by different policies",
+            measured=", ".join(f"{name} {policy}" for name, policy in policies.items()),
+            limit="the same policy, without which the costs of copies and filters may differ",
+            advice="start a broker that is named by its URL with `chrt --batch 0`",
+        )
 
 
 def trend(slices: Mapping[CellKey, Sequence[Window]], levels: Mapping[RoundKey, float]) -> Trend | None:

@@ -258,6 +258,17 @@ def test_an_idle_check_that_was_not_made(tmp_path, run):
     assert doubts(run, tmp_path / "again") == []
 
 
+@pytest.mark.parametrize(("other", "expected"), [("batch", 0), ("normal", 1), (None, 0)])
+def test_brokers_that_are_scheduled_apart(tmp_path, run, other, expected):
+    """The policy is a cost of copies that is not the broker's; one that nobody knows cannot be compared."""
+    first = run.manifest["brokers"]["activemq"]
+    run.manifest["brokers"] |= {"activemq": first | {"scheduling": "batch"}, "other": first | {"scheduling": other}}
+
+    found = doubts(run, tmp_path / "run")
+
+    assert [finding.measured for finding in found] == ["activemq batch, other normal"] * expected
+
+
 def test_swapping_is_a_finding(tmp_path, run):
     """Any growth of swap while the broker was loaded is named with its size."""
     (finding,) = doubts(run, tmp_path / "run", host=[replace(HOST, swap_growth_bytes=3 * 2**20)])

@@ -33,7 +33,7 @@ SMOKE = "smoke"
 
 PRESETS: Mapping[str, Preset] = {
     SMOKE: Preset(layouts=1, rounds=1, slice_s=0.1, warm_up_s=0.0, warm_up_limit_s=0.0),
-    "quick": Preset(layouts=12, rounds=2, slice_s=0.2, warm_up_s=20.0, warm_up_limit_s=40.0),
+    "quick": Preset(layouts=16, rounds=2, slice_s=0.2, warm_up_s=20.0, warm_up_limit_s=40.0),
     "today": Preset(layouts=8, rounds=5, slice_s=0.2, warm_up_s=40.0, warm_up_limit_s=180.0),
     "paper": Preset(layouts=8, rounds=5, slice_s=0.2, warm_up_s=40.0, warm_up_limit_s=180.0),
     # of each pair of lives; an even number of rounds, since every two have a cell in both orders of the brokers

@@ -48,6 +48,8 @@ def _answer(options: argparse.Namespace) -> tuple[str, bool]:
         )
     if options.verb == "gate" or all(is_gate(manifest) for manifest, _ in run_directory.manifests(options.run)):
         verbs = {**verbs, **_gate(options)}
+    elif options.verb == "report" and options.history is not None:
+        raise DataError("--history is of the gates of a broker; name the run of a gate")
     analyse, text, record = verbs[options.verb]
     results = analyse(options.run, master=options.spark_master, partial=options.partial)
     answer = json.dumps(record(results), indent=2, allow_nan=False) if options.json else text(results)
@@ -112,13 +114,15 @@ def _gate(options: argparse.Namespace) -> Verbs:
 
 def _gate_pages(results: Sequence[Any], options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     """Writes the report of each gate; returns the paths as text and as a JSON object. Raises DataError."""
+    from analysis.gate import history  # noqa: PLC0415
     from analysis.report import gate_page  # noqa: PLC0415 - matplotlib
     from analysis.run_directory import manifests  # noqa: PLC0415
 
     if options.output is not None and len(results) > 1:
         raise DataError("--output: each gate has a report of its own; name one run")
     found = zip(results, manifests([Path(result.path) for result in results]), strict=True)
-    paths = [gate_page.write(result, manifest, (), options.output) for result, (manifest, _) in found]
+    past = history.read(options.history) if options.history is not None else ()
+    paths = [gate_page.write(result, manifest, past, options.output) for result, (manifest, _) in found]
     text = "\n".join(f"report: {path}" for path in paths)
     return _with_archives(text, {"reports": list(map(str, paths))}, results, options)
 
@@ -178,7 +182,10 @@ def _parser() -> argparse.ArgumentParser:
             metavar="RUN",
             help="run directory, by default results/latest; several are analysed separately, never pooled",
         )
-        options.add_argument("--json", action="store_true", help="print one JSON object")
+        form = options.add_mutually_exclusive_group()
+        form.add_argument("--json", action="store_true", help="print one JSON object")
+        if verb == "gate":
+            form.add_argument("--markdown", action="store_true", help="print Markdown, for a CI system")
         options.add_argument(
             "--strict",
             action="store_true",
@@ -190,9 +197,11 @@ def _parser() -> argparse.ArgumentParser:
         options.add_argument(
             "--spark-master", default="local[*]", metavar="URL", help="where Spark runs (default: %(default)s)"
         )
-    verbs.choices["gate"].add_argument("--markdown", action="store_true", help="print Markdown, for a CI system")
     verbs.choices["report"].add_argument(
         "--output", type=Path, metavar="FILE", help="the HTML file, by default report.html in the (first) run directory"
+    )
+    verbs.choices["report"].add_argument(
+        "--history", type=Path, metavar="FILE", help="of a gate: draw the ratios of this file, to which gates append"
     )
     verbs.choices["report"].add_argument(
         "--archive", action="store_true", help="pack each run directory, report included, into RUN.tar.gz next to it"

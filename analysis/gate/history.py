@@ -33,9 +33,13 @@ def append(path: Path, result: GateResult) -> None:
 
 
 def read(path: Path) -> tuple[Mapping[str, Any], ...]:
-    """The gates of a history, oldest first. Raises DataError for a line that is not one."""
+    """The gates of a history, oldest first. Raises DataError for a line that is none, and for an unreadable file."""
     found = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise DataError(f"--history {path}: cannot be read: {error.strerror}") from error
+    for number, line in enumerate(lines, start=1):
         try:
             entry = json.loads(line)
             known = entry["schema"] == GATE_SCHEMA and isinstance(entry["families"], dict)

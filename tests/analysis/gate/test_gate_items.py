@@ -451,6 +451,10 @@ def test_the_verb(gates, capsys):
     assert capsys.readouterr().out.startswith("### Gate: ")
     assert main(["gate", str(gates / "no gate")]) == 2
     assert "not a regression gate" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as ended:
+        main(["gate", path, "--json", "--markdown"])
+    assert ended.value.code == 2
+    assert "not allowed with argument" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("spark")
@@ -463,6 +467,28 @@ def test_the_report_of_a_gate(gates, tmp_path, capsys):
     record = json.loads(capsys.readouterr().out)
 
     assert record == {"reports": [f"{folder}/report.html"], "archives": [f"{folder}.tar.gz"]}
-    assert "Gate: " in (folder / "report.html").read_text(encoding="utf-8")
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Gate: " in page
+    assert DRAWN_OVER_TIME not in page
     with tarfile.open(f"{folder}.tar.gz") as packed:
         assert "gate/report.html" in packed.getnames()
+
+
+#: What the picture of a history says.
+DRAWN_OVER_TIME = "Ratios of the families in the gates of the history file"
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_report_of_a_gate_with_its_history(gates, results, tmp_path, capsys):
+    """What --history has collected is drawn again where the file is named; a run that is no gate has none."""
+    past, page = tmp_path / "gates.jsonl", tmp_path / "page.html"
+    for name in ("passing", "regressed"):
+        history.append(past, results[name])
+
+    assert main(["report", str(gates / "regressed"), "--history", str(past), "--output", str(page)]) == 0
+    assert DRAWN_OVER_TIME in page.read_text(encoding="utf-8")
+
+    capsys.readouterr()
+    for run, file, text in (("regressed", "none.jsonl", "cannot be read"), ("no gate", past.name, "name the run of a")):
+        assert main(["report", str(gates / run), "--history", str(tmp_path / file), "--output", str(page)]) == 2
+        assert text in capsys.readouterr().err

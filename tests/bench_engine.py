@@ -24,7 +24,7 @@ from analysis.spark import session
 from analysis.throughput.pipeline import audited
 from fixtures import brokers
 from fixtures.brokers import Running
-from fixtures.host import cpus
+from fixtures.host import cpus, scheduling
 from fixtures.load.group.coordinator import LoadGroup, Workers
 from fixtures.load.group.job import Client
 from fixtures.load.net.opening import ConnectionRequest, close_all, open_connections
@@ -55,7 +55,7 @@ CREDIT = ClosedLoop(1000)
 #: Slices long enough to tell CPU times to the percent, and as a run has them.
 LONG_S, SHORT_S = 4.0, 0.4
 #: Cells of a block in which one is compared with itself alone, and in how many rounds.
-COMPANY, ROUNDS = 16, 6
+COMPANY, ROUNDS = 12, 6
 WARM_UP_S = 45.0
 CPUS = os.sched_getaffinity(0)
 #: Copies that one booking of the loop takes at 100 000 per s: four turns with a pause of 1 ms.
@@ -144,7 +144,7 @@ class Bench:
 @contextmanager
 def bench(folder: Path) -> Iterator[Bench]:
     cpus.require_descriptors(6000)
-    with _broker("activemq", folder) as (running, load_cpu):
+    with _broker("activemq", folder, batch=True) as (running, load_cpu):
         os.sched_setaffinity(0, {load_cpu})
         workers = Workers(1, [load_cpu])
         try:
@@ -232,7 +232,7 @@ def over_channel(folder: Path) -> Iterator[Row]:
     """
     table = []
     for spec in CHANNELS:
-        with _broker(spec, folder) as (running, load_cpu):
+        with _broker(spec, folder, batch=True) as (running, load_cpu):
             os.sched_setaffinity(0, {load_cpu})
             forms: tuple[LoadGroup, ...] = Workers(2, [load_cpu]), hosted(hosts=2, workers=1)
             try:
@@ -314,13 +314,15 @@ def over_topics(folder: Path) -> Iterator[Row]:
 
 
 @contextmanager
-def _broker(text: str, folder: Path) -> Iterator[tuple[Running, int]]:
-    """A broker on a CPU of its own, and the CPU that is left for the load."""
+def _broker(text: str, folder: Path, *, batch: bool = False) -> Iterator[tuple[Running, int]]:
+    """A broker on a CPU of its own, scheduled as for experiments or not, and the CPU that is left for the load."""
     load_cpu, broker_cpu = min(CPUS), max(CPUS)  # this process has been bound to fewer by now
     spec = brokers.parse(text)
     brokers.prepare(spec, print)
     running = brokers.start(spec, Path(tempfile.mkdtemp(prefix=f"{spec.product}-", dir=folder)), [broker_cpu])
     try:
+        if batch and running.account is not None:
+            scheduling.set_batch(running.account.processes())
         yield running, load_cpu
     finally:
         running.stop()

@@ -34,9 +34,11 @@ from workloads.schema import ANCHOR
 from workloads.status import VerdictKind
 from workloads.throughput.presets import DRAIN_S, PRESETS, ramp_s
 
-#: (further filters, replication grade) of the replication experiment, as it has them for a few minutes and for a study.
+#: (further filters, replication grade) of the replication experiment, as it has them for a few minutes and for a study;
+#: `wide` has the filters beside which a cap leaves several replication grades uncapped.
 GRIDS = {
     "quick": tuple((further, r) for further in (0, 160, 640) for r in (1, 2, 5, 10)),
+    "wide": rd.CELLS,
     "today": tuple((further, r) for further in (0, 160, 640, 2560, 4960) for r in (1, 2, 5, 10, 20, 40)),
 }
 
@@ -51,8 +53,10 @@ class Scheme:
     anchors: tuple[tuple[int, int], ...]
 
 
+_MINUTES = Scheme(PRESETS["quick"].layouts, PRESETS["quick"].rounds, blocks=1, anchors=())
 SCHEMES = {
-    "quick": Scheme(PRESETS["quick"].layouts, PRESETS["quick"].rounds, blocks=1, anchors=()),
+    "quick": _MINUTES,
+    "wide": _MINUTES,
     "today": Scheme(PRESETS["today"].layouts, PRESETS["today"].rounds, blocks=4, anchors=((0, 1), (160, 5), (640, 10))),
 }
 
@@ -331,16 +335,17 @@ def capped_cells(grid: str, cap: float) -> list[str]:
 
 def from_directories(folder: Path, starts: int, runs: int, cap: float | None = None) -> Calibration:
     """The whole analysis of run directories, all in one call: Parquet, audit, slices, cells, fit."""
+    grid = "quick" if cap is None else "wide"
     paths = []
     for seed in range(runs):
         run = rd.measured_run(
-            GRIDS["quick"],
+            GRIDS[grid],
             noise=0.05,
             layout_noise=0.04,
             start_noise=LIVES[0] if starts > 1 else 0.0,
             starts=starts,
-            layouts=SCHEMES["quick"].layouts,
-            rounds=SCHEMES["quick"].rounds,
+            layouts=SCHEMES[grid].layouts,
+            rounds=SCHEMES[grid].rounds,
             seed=seed,
             messages=1,
         )
@@ -349,9 +354,9 @@ def from_directories(folder: Path, starts: int, runs: int, cap: float | None = N
         paths.append(run.write(folder / f"run{seed:03d}"))
     results = [result for run in analysed(paths, master="local[*]") for result in run.fits]
     return calibration(
-        "quick, run directories" + ("" if cap is None else f", t_sat = {cap} t_tx"),
+        f"{grid}, run directories" + ("" if cap is None else f", t_sat = {cap} t_tx"),
         [Simulated(result, rd.TIMES, 0.0) for result in results],
-        [] if cap is None else capped_cells("quick", cap),
+        [] if cap is None else capped_cells(grid, cap),
         asked=False,
     )
 
@@ -390,7 +395,7 @@ def main(runs: int | None = None, processes: int | None = None) -> int:
         ]
         capped = [
             pool.submit(with_cap, grid, cap, host, runs or FEW_RUNS)
-            for grid in GRIDS
+            for grid in ("wide", "today")
             for cap in CAPS
             for host in ("quiet", "noisy")
         ]

@@ -473,7 +473,7 @@ def test_leaving_a_cell_out_shows_the_one_that_is_off():
 def test_capped_cells_are_labelled_and_the_run_stays_usable():
     """The cells at the cap are named, left out with the reason and shown beside it."""
     cells = start_of(np.random.default_rng(1), cell_noise=0.01, noise=0.005, t_sat_s=1.5 * TIMES[2])
-    capped = sorted(capped_cells("quick", 1.5))
+    capped = sorted(capped_cells("wide", 1.5))
 
     result = fit(cells)
 
@@ -519,7 +519,7 @@ def test_a_cap_over_several_starts(starts):
     result = fit(several(starts, t_sat_s=2 * TIMES[2]))
 
     factors = [1.0, 1.1, 0.9, 1.05, 0.95][:starts]
-    assert list(result.roofline.capped) == sorted(capped_cells("quick", 2))
+    assert list(result.roofline.capped) == sorted(capped_cells("wide", 2))
     assert result.roofline.t_sat_s.estimate == pytest.approx(2 * TIMES[2] * np.mean(factors))
     if starts == 5:
         expected = mean_interval([factor * 2 * TIMES[2] for factor in factors])
@@ -554,7 +554,7 @@ def test_a_capped_cell_off_the_cap_is_named():
     assert [each.cell for each in result.description.worst] == ["f0160-r020"]
 
 
-@pytest.mark.parametrize(("grid", "cap"), [("quick", 1.5), ("today", 2.0)])
+@pytest.mark.parametrize(("grid", "cap"), [("wide", 1.5), ("today", 2.0)])
 def test_a_cap_is_found_on_a_quiet_host(grid, cap):
     """In 20 runs it is seen, and nine of ten name exactly its cells (3 sigma)."""
     row = with_cap(grid, cap, "quiet", 20)

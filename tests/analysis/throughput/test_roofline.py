@@ -31,7 +31,7 @@ def scatter(b, seed, sigma):
     return b * np.exp(sigma * np.random.default_rng(seed).standard_normal(len(b)))
 
 
-@pytest.mark.parametrize("grid", ["quick", "today"])
+@pytest.mark.parametrize("grid", ["wide", "today"])
 @pytest.mark.parametrize("ratio", [1.5, 2.0, 3.0])
 @pytest.mark.parametrize("unit", [1.0, 1e6])
 def test_without_noise_the_regimes_are_exact(grid, ratio, unit):
@@ -45,7 +45,7 @@ def test_without_noise_the_regimes_are_exact(grid, ratio, unit):
     assert found.delta_aicc > 100
 
 
-@pytest.mark.parametrize(("grid", "ratio"), [("quick", 1.5), ("today", 1.5), ("today", 2.0)])
+@pytest.mark.parametrize(("grid", "ratio"), [("wide", 1.5), ("today", 1.5), ("today", 2.0)])
 def test_with_noise_the_capped_cells_are_labelled_and_the_plane_comes_back(grid, ratio):
     """In 40 runs with 1 % noise: every cap is seen, 9 of 10 name exactly its cells, the typical error is below 5 %."""
     x = design(GRIDS[grid])
@@ -63,7 +63,7 @@ def test_with_noise_the_capped_cells_are_labelled_and_the_plane_comes_back(grid,
     assert np.all(np.quantile(errors, 0.9, axis=0) < 0.05)
 
 
-@pytest.mark.parametrize("grid", ["quick", "today"])
+@pytest.mark.parametrize("grid", ["wide", "today"])
 def test_without_a_cap_it_does_not_cry_saturation(grid):
     """Of 150 runs with 1 to 3 % noise at most two prefer the roofline."""
     x = design(GRIDS[grid])
@@ -74,7 +74,7 @@ def test_without_a_cap_it_does_not_cry_saturation(grid):
 
 def test_a_single_cell_that_lies_off_is_no_cap():
     """A disturbance of one cell, at the largest replication and the fewest filters, does not make a regime."""
-    x = design(GRIDS["quick"])
+    x = design(GRIDS["wide"])
     b = scatter(x @ np.array(TIMES), 1, 0.01)
     b[(x[:, 2] == 10) & (x[:, 1] == 10)] *= 1.4
 
@@ -96,7 +96,7 @@ def test_cells_at_the_bend_do_not_stand_for_the_plane():
 @pytest.mark.parametrize("rows", [slice(0, 6), slice(0, 4)])
 def test_few_cells_have_no_roofline(rows):
     """Without degrees of freedom for one more parameter there is none."""
-    x = design(GRIDS["quick"])[rows]
+    x = design(GRIDS["wide"])[rows]
 
     assert regimes(x @ np.array(TIMES), x) is None
 
@@ -104,7 +104,7 @@ def test_few_cells_have_no_roofline(rows):
 @pytest.mark.parametrize("seed", range(4))
 def test_another_optimiser_finds_nothing_better(seed):
     """Nelder and Mead's simplex, started at the truth, ends at the same difference of AICc."""
-    x = design(GRIDS["quick"])
+    x = design(GRIDS["wide"])
     b = scatter(capped_at(x, 1.5)[0], seed, 0.01)
     scale = np.array([*TIMES, 1.5 * TIMES[2]])
 

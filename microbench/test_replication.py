@@ -14,9 +14,9 @@ PUBLISHERS = 20  # section 4.5
 
 LABEL = "f{further:04d}-r{replication:03d}"
 
-#: Filters have become so cheap that t_fltr is not measurable with the paper's 200: hence up to n_fltr = 5000. From
-#: about 1000 on, what all filters occupy exceeds a cache of some CPUs, and each of them costs more: the minutes of
-#: QUICK are spent below, where one t_fltr holds.
+#: Filters have become so cheap that t_fltr is not measurable with the paper's 200: hence up to n_fltr = 5000. What
+#: thousands of filters occupy exceeds a cache of some CPUs, so that each of them costs more: QUICK stays below that,
+#: where one t_fltr holds.
 QUICK = {"further": (0, 160, 640), "replication": (1, 2, 5, 10)}
 TODAY = {"further": (0, 160, 640, 2560, 4960), "replication": (1, 2, 5, 10, 20, 40)}
 PAPER = {"further": (5, 10, 20, 40, 60, 80, 160), "replication": (1, 2, 5, 10, 20, 40)}

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ from analysis.results import CellKey, CellSummary, FitResult
 from analysis.throughput import rotation
 from analysis.throughput.fit import PARAMETERS, STARTS_AS_UNIT, fit
 from analysis.throughput.pipeline import analysed
+from microbench.test_replication import QUICK, TODAY
 from tests.support import run_directories as rd
 from tests.support.fit_cells import summary
 from workloads.limits import DISTURBED, DISTURBED_LEVEL
@@ -37,9 +39,9 @@ from workloads.throughput.presets import DRAIN_S, PRESETS, ramp_s
 #: (further filters, replication grade) of the replication experiment, as it has them for a few minutes and for a study;
 #: `wide` has the filters beside which a cap leaves several replication grades uncapped.
 GRIDS = {
-    "quick": tuple((further, r) for further in (0, 160, 640) for r in (1, 2, 5, 10)),
+    "quick": tuple(product(*QUICK.values())),
     "wide": rd.CELLS,
-    "today": tuple((further, r) for further in (0, 160, 640, 2560, 4960) for r in (1, 2, 5, 10, 20, 40)),
+    "today": tuple(product(*TODAY.values())),
 }
 
 

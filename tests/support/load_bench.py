@@ -69,7 +69,7 @@ class Way:
     """How a test puts load on its cells: all of them by one rule, in slices of so many seconds."""
 
     rule: SendRule
-    coalesce_us: int = 1000
+    coalesce_us: int = 500
     slice_s: float = 0.1
     events: bool = False
     progress_limit_s: float = 10.0

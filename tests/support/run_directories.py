@@ -152,7 +152,7 @@ def manifest(**changes: Any) -> dict[str, Any]:
         "precision": None,
         "loop": "delivery",
         "in_flight": 1000,
-        "coalesce_us": 1000,
+        "coalesce_us": 500,
         "record": "ranges",
         "client": "bulk",
         "workers": 1,

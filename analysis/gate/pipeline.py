@@ -209,7 +209,8 @@ def _unsuitable(cells: Sequence[CellSummary]) -> Iterator[Finding]:
             measured=f"{found[0].key.experiment} {found[0].key.cell} on the {found[0].key.broker} is "
             f"{found[0].status}: {found[0].reason}",
             limit="every cell saturates the broker, and not the load",
-            advice="more messages in flight (--in-flight), fewer CPUs for the broker, or more for the load",
+            advice="more messages in flight (--in-flight), a shorter pause of the load (--coalesce-us), fewer CPUs for "
+            "the broker, or more for the load",
             consequence=VerdictKind.UNVERIFIED,
         )
 

@@ -178,8 +178,8 @@ def fit(cells: Sequence[CellSummary], precision: float | None = None) -> FitResu
     The estimate is the mean over the starts. With up to 4 starts its interval is over their layouts and holds for
     these starts only, whose differences are reported separately; from 5 on it is a t interval over the starts.
 
-    Where a cap on transmission is clearly the better description (`workloads.limits.ROOFLINE`), the cells at the
-    cap are left out, and everything but `roofline` and the comparison with the paper's least squares refers to the
+    Where a cap on transmission is clearly the better description (`workloads.limits.ROOFLINE`), and not a poor one,
+    the cells at the cap are left out, and everything but `roofline` and the comparison with the paper's least squares refers to the
     other cells; the intervals are then conditional on this selection. Raises DataError where the cells cannot
     identify the model.
 
@@ -444,7 +444,7 @@ class _Seen:
     fitted_replicates: Vector
 
 
-def _seen(starts: Sequence[StartFit]) -> Iterator[_Seen]:
+def _seen(starts: Iterable[StartFit]) -> Iterator[_Seen]:
     for start in starts:
         for index, cell in enumerate(start.cells):
             yield _Seen(
@@ -500,7 +500,9 @@ def _roofline(usable: Sequence[CellSummary], names: Sequence[str], label: str) -
     """The roofline fitted to the cells' means over the starts; None where the cells do not allow one.
 
     Its regimes follow from the means; its parameters are those of the plane fitted to the cells below the cap, and
-    t_sat is the mean of B / r over the cells at the cap.
+    t_sat is the mean of B / r over the cells at the cap. It is preferred only where it also describes every cell at
+    least roughly: of two poor descriptions one always has the smaller AICc, and a cost per filter that grows with the
+    number of filters is no cap.
     """
     means = list(_by(usable, lambda cell: cell.key.cell))
     if not means:
@@ -524,13 +526,15 @@ def _roofline(usable: Sequence[CellSummary], names: Sequence[str], label: str) -
     spread = _spread(len(starts))
     t_sat = [of_start[0].fitted / of_start[0].cell.replication for of_start in at_cap]
     replicates = [of_start[0].fitted_replicates / of_start[0].cell.replication for of_start in at_cap]
+    points = _points((capped_cell for of_start in at_cap for capped_cell in of_start), spread)
+    described = _description([*_points(_seen(starts.values()), spread), *points])
     return Roofline(
         parameters=_over_starts(list(starts.values()), names, spread),
         t_sat_s=spread.interval(t_sat, replicates),
         capped=tuple(sorted(capped)),
         delta_aicc=found.delta_aicc,
-        preferred=found.delta_aicc > ROOFLINE.limit,
-        points=_points((capped_cell for of_start in at_cap for capped_cell in of_start), spread),
+        preferred=found.delta_aicc > ROOFLINE.limit and described.grade != Grade.POOR,
+        points=points,
     )
 
 
@@ -716,7 +720,8 @@ def _capped(result: FitResult, roofline: Roofline) -> Finding:
         what=f"{result.experiment}: transmission is capped in {len(roofline.capped)} cells",
         measured=f"{', '.join(roofline.capped)}: {t_sat_s * 1e6:.4g} us per copy, {1 / t_sat_s:.0f} copies/s at most; "
         f"AICc of the plane {roofline.delta_aicc:.0f} worse",
-        limit=f"AICc worse by more than {ROOFLINE.limit:.0f}, at least {CAPPED_CELLS.limit:.0f} cells at the cap",
+        limit=f"AICc worse by more than {ROOFLINE.limit:.0f}, at least {CAPPED_CELLS.limit:.0f} cells at the cap, with it "
+        f"every cell within {ROUGH.limit:.0%}",
         advice="the parameters are those of the other cells; the capped cells are not limited by the costs of message, "
         "filter and copy: look for a saturated link, a lock or a single thread",
         broker=result.broker,

@@ -72,6 +72,7 @@ def test_a_gate_reads_what_a_calibration_wrote(tmp_path):
         ({**GATE, "profile": "paper"}, CELLS),
         ({**GATE, "client": "stomp.py"}, CELLS),
         ({**GATE, "in_flight": 50}, CELLS),
+        ({**GATE, "coalesce_us": 1000}, CELLS),
         ({**GATE, "broker_cpus": str(CPUS[0]), "load_cpus": str(CPUS[-1])}, CELLS),
     ],
 )

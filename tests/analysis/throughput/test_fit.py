@@ -14,7 +14,7 @@ from analysis.throughput.linear_model import iterated_wls
 from tests.bench_fit import GRIDS, capped_cells, coverage, often_disturbed, simulated, with_cap
 from tests.support.fit_cells import cell, start_of, summaries
 from tests.support.run_directories import CELLS, TIMES
-from workloads.limits import GOOD, PRECISION, ROUGH
+from workloads.limits import GOOD, PRECISION, ROOFLINE, ROUGH
 from workloads.status import CellStatus, VerdictKind
 from workloads.throughput.presets import PILOT_LAYOUTS
 
@@ -536,6 +536,30 @@ def test_without_a_cap_nothing_is_left_out():
         assert result.roofline is None or not result.roofline.preferred
         assert result.cells_excluded == ()
         assert not [finding for finding in result.findings if "capped" in finding.what]
+
+
+def test_a_bend_is_not_a_cap():
+    """Filters beyond the 640th cost five times as much, as filters outside a CPU's cache do: the roofline has the
+    smaller AICc, but it is not preferred, since it describes the cells as poorly as the plane does."""
+    t_rcv, t_fltr, t_tx = times = (4e-6, 8e-8, 7e-6)
+    cells = [
+        off(
+            each,
+            1
+            + 4
+            * t_fltr
+            * max(each.n_fltr - 640, 0)
+            / processing_time_s(dict(zip(PARAMETERS, times)), each.n_fltr, each.replication),
+        )
+        for each in start_of(np.random.default_rng(4), cells=GRIDS["today"], times=times, cell_noise=0.02, noise=0.02)
+    ]
+
+    result = fit(cells)
+
+    assert result.roofline.delta_aicc > ROOFLINE.limit
+    assert not result.roofline.preferred
+    assert result.cells_excluded == ()
+    assert (result.verdict, result.description.grade) == (VerdictKind.VALID, Grade.POOR)
 
 
 def test_a_capped_cell_off_the_cap_is_named():

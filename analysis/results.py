@@ -317,7 +317,7 @@ class Roofline:
     capped: tuple[str, ...]
     #: AICc of the plane less that of the roofline
     delta_aicc: float
-    #: delta_aicc exceeds `workloads.limits.ROOFLINE` and no cell makes the roofline's grade poor: the better description
+    #: the better description: delta_aicc exceeds `workloads.limits.ROOFLINE`, and the grade with a cap is not poor
     preferred: bool
     #: the capped cells with measured B and r t_sat
     points: tuple[FittedCell, ...] = ()

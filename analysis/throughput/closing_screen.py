@@ -69,8 +69,8 @@ def _entries(shown: Glance, *, single: bool) -> Iterator[list[str]]:
 
 
 def _judged(model: ModelGlance) -> list[str]:
-    """How well the model describes the cells, and the cell with the largest deviation."""
-    return [*_wrapped(model.description, lines=1), *_wrapped(model.worst, lines=1, indent="  ")]
+    """How well the model describes the cells, the cell with the largest deviation, and a bend."""
+    return [*_wrapped(model.description, lines=1), *_wrapped(model.worst, lines=2, indent="  ")]
 
 
 def _continued(command: str) -> list[str]:

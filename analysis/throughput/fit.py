@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -179,9 +179,9 @@ def fit(cells: Sequence[CellSummary], precision: float | None = None) -> FitResu
     these starts only, whose differences are reported separately; from 5 on it is a t interval over the starts.
 
     Where a cap on transmission is clearly the better description (`workloads.limits.ROOFLINE`), and not a poor one,
-    the cells at the cap are left out, and everything but `roofline` and the comparison with the paper's least squares refers to the
-    other cells; the intervals are then conditional on this selection. Raises DataError where the cells cannot
-    identify the model.
+    the cells at the cap are left out, and everything but `roofline` and the comparison with the paper's least squares
+    refers to the other cells; the intervals are then conditional on this selection. Raises DataError where the cells
+    cannot identify the model.
 
     precision: relative half-width asked for, where a pilot determined the number of layouts; the scatter and the
         degrees of freedom of the intervals are then those of the pilot (Stein, Ann. Math. Stat. 16, 1945)
@@ -672,6 +672,25 @@ def too_few_layouts(broker: str, experiment: str, layouts: int) -> Finding:
     )
 
 
+def bend(points: Sequence[FittedCell]) -> str:
+    """What a filter costs with few and with many of them, at the smallest replication grade; empty where the cost does
+    not grow by the factor BENT, or where fewer than three numbers of filters were measured there."""
+    smallest = min(point.replication for point in points)
+    line = sorted((point.n_fltr, point.measured_s.estimate) for point in points if point.replication == smallest)
+    costs = [(b - a) / (more - less) for (less, a), (more, b) in pairwise(line) if more > less]
+    if len(costs) < 2 or costs[0] <= 0 or costs[-1] < BENT * costs[0]:
+        return ""
+    return (
+        f"a filter costs {costs[0] * 1e6:.3g} us up to {line[1][0]:,} filters, {costs[-1] * 1e6:.3g} us beyond "
+        f"{line[-2][0]:,}"
+    )
+
+
+#: Growth of the cost of a filter from which it is named: far more than the cells' errors, and what the caches of a CPU
+#: do to it (measured: 3 and 6).
+BENT = 2
+
+
 def _described(result: FitResult, description: Description) -> Finding:
     shown = ", ".join(f"{cell.cell} {cell.deviation.estimate:+.0%}" for cell in description.worst[:NAMED])
     more = len(description.worst) - NAMED
@@ -679,7 +698,8 @@ def _described(result: FitResult, description: Description) -> Finding:
     return Finding(
         what=f"{result.experiment}: the plane describes the cells {ADVERB[description.grade]}",
         measured=f"{shown}{f' and {more} more' if more > 0 else ''}; rms {description.rms:.1%}"
-        + (f"; F {lack.f:.1f}, p {lack.p:.2g}" if lack.f is not None and lack.p is not None else ""),
+        + (f"; F {lack.f:.1f}, p {lack.p:.2g}" if lack.f is not None and lack.p is not None else "")
+        + (f"; {bent}" if (bent := bend(result.points)) else ""),
         limit=f"every cell within {GOOD.limit:.0%}, at the end of its interval nearer to 0; "
         f"{ROUGH.limit:.0%} is rough, beyond it poor",
         advice="a result about the model, not about the measurement: use the cells, not the coefficients"
@@ -720,8 +740,8 @@ def _capped(result: FitResult, roofline: Roofline) -> Finding:
         what=f"{result.experiment}: transmission is capped in {len(roofline.capped)} cells",
         measured=f"{', '.join(roofline.capped)}: {t_sat_s * 1e6:.4g} us per copy, {1 / t_sat_s:.0f} copies/s at most; "
         f"AICc of the plane {roofline.delta_aicc:.0f} worse",
-        limit=f"AICc worse by more than {ROOFLINE.limit:.0f}, at least {CAPPED_CELLS.limit:.0f} cells at the cap, with it "
-        f"every cell within {ROUGH.limit:.0%}",
+        limit=f"AICc worse by more than {ROOFLINE.limit:.0f}, at least {CAPPED_CELLS.limit:.0f} cells at the cap, "
+        f"with it every cell within {ROUGH.limit:.0%}",
         advice="the parameters are those of the other cells; the capped cells are not limited by the costs of message, "
         "filter and copy: look for a saturated link, a lock or a single thread",
         broker=result.broker,

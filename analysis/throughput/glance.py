@@ -28,7 +28,7 @@ from analysis.results import (
 )
 from analysis.table import Table, TableColumn, TableRow, grouped
 from analysis.throughput.console import AUDIT_VERDICTS, VERDICTS, nowhere
-from analysis.throughput.fit import PAPER, STARTS_AS_UNIT, processing_time_s
+from analysis.throughput.fit import PAPER, STARTS_AS_UNIT, bend, processing_time_s
 from analysis.throughput.tables import GRADES, MEANING, SCOPES, deviation, relative_half_width, unit
 from workloads.limits import EXTRAPOLATION, LAYOUTS
 from workloads.status import CellStatus, ClaimVerdict, VerdictKind
@@ -223,7 +223,9 @@ def _worst(fit: FitResult) -> str:
     if fit.description is None or not fit.description.worst:
         return ""
     first = fit.description.worst[0]
-    return f"largest deviation {first.cell} {deviation(first.deviation)}"
+    said = f"largest deviation {first.cell} {deviation(first.deviation)}"
+    bent = "" if fit.description.grade == Grade.GOOD else bend(fit.points)
+    return said + (f"; {bent}" if bent else "")
 
 
 def _cpus(result: RunResult, broker: str) -> int | None:

@@ -32,7 +32,7 @@ from analysis.results import (
 )
 from analysis.table import Table, TableColumn, TableRow, grouped
 from analysis.throughput.fit import PAPER, PARAMETERS
-from workloads.limits import DISTURBED_LEVEL, GOOD, ROUGH
+from workloads.limits import DISTURBED_LEVEL, GOOD, ROOFLINE, ROUGH
 from workloads.schema import PREPARATION
 from workloads.status import CellStatus, VerdictKind
 from workloads.throughput.lanes import LaneAudit
@@ -347,7 +347,9 @@ def model_facts(fit: FitResult) -> Iterator[tuple[str, str]]:
         yield "t_rcv, not below 0", f"at most {us(fit.constrained.t_rcv_at_most_s)} µs (one-sided 95 % bound)"
     if cap := fit.roofline:
         yield "with a cap, B = max(plane, r t_sat)", f"t_sat {ranged(cap.t_sat_s, us)} µs per copy"
-        better = "the better description" if cap.preferred else "not preferred"
+        better = "the better description"
+        if not cap.preferred:
+            better = "not preferred" + (", being poor itself" if cap.delta_aicc > ROOFLINE.limit else "")
         yield "AICc of the plane less that of the cap", f"{cap.delta_aicc:+.1f}: the cap is {better}"
         yield "capped cells", ", ".join(cap.capped) or "none"
     for index, name in enumerate(fit.parameters if fit.starts > 1 else ()):

@@ -1,5 +1,6 @@
 """The fit against the paper's arithmetic, its own written out by hand, and the truth of simulated runs."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy import stats
 from analysis.errors import DataError
 from analysis.intervals import jackknife, jackknife_covariance, mean_interval
 from analysis.results import Grade, Interval, Scope
-from analysis.throughput.fit import PAPER, PARAMETERS, fit, fits, ols_as_in_paper, processing_time_s, variation
+from analysis.throughput.fit import PAPER, PARAMETERS, bend, fit, fits, ols_as_in_paper, processing_time_s, variation
 from analysis.throughput.linear_model import iterated_wls
 from tests.bench_fit import GRIDS, capped_cells, coverage, often_disturbed, simulated, with_cap
 from tests.support.fit_cells import cell, start_of, summaries
@@ -541,18 +542,13 @@ def test_without_a_cap_nothing_is_left_out():
 def test_a_bend_is_not_a_cap():
     """Filters beyond the 640th cost five times as much, as filters outside a CPU's cache do: the roofline has the
     smaller AICc, but it is not preferred, since it describes the cells as poorly as the plane does."""
-    t_rcv, t_fltr, t_tx = times = (4e-6, 8e-8, 7e-6)
-    cells = [
-        off(
-            each,
-            1
-            + 4
-            * t_fltr
-            * max(each.n_fltr - 640, 0)
-            / processing_time_s(dict(zip(PARAMETERS, times)), each.n_fltr, each.replication),
-        )
-        for each in start_of(np.random.default_rng(4), cells=GRIDS["today"], times=times, cell_noise=0.02, noise=0.02)
-    ]
+    times = dict(zip(PARAMETERS, (4e-6, 8e-8, 7e-6), strict=True))
+    cells = []
+    for each in start_of(
+        np.random.default_rng(4), cells=GRIDS["today"], times=tuple(times.values()), cell_noise=0.02, noise=0.02
+    ):
+        more_s = 4 * times["t_fltr"] * max(each.n_fltr - 640, 0)
+        cells.append(off(each, 1 + more_s / processing_time_s(times, each.n_fltr, each.replication)))
 
     result = fit(cells)
 
@@ -560,6 +556,17 @@ def test_a_bend_is_not_a_cap():
     assert not result.roofline.preferred
     assert result.cells_excluded == ()
     assert (result.verdict, result.description.grade) == (VerdictKind.VALID, Grade.POOR)
+    (finding,) = [finding for finding in result.findings if "poorly" in finding.what]
+    assert re.search(r"a filter costs 0\.0[789]\d* us up to 161 filters, 0\.[34]\d* us beyond 2,561", finding.measured)
+
+
+def test_a_plane_has_no_bend():
+    """Neither a constant cost per filter, nor one that falls, nor two numbers of filters are a bend."""
+    plane = fit(start_of(np.random.default_rng(5), cell_noise=0.02, noise=0.02)).points
+
+    assert bend(plane) == ""
+    assert bend([replace(each, measured_s=Interval(2e-5 + 1e-6 * np.sqrt(each.n_fltr))) for each in plane]) == ""
+    assert bend([each for each in plane if each.n_fltr < 200]) == ""
 
 
 def test_a_capped_cell_off_the_cap_is_named():

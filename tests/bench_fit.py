@@ -336,7 +336,11 @@ def capped_cells(grid: str, cap: float) -> list[str]:
 
 
 def from_directories(folder: Path, starts: int, runs: int, cap: float | None = None) -> Calibration:
-    """The whole analysis of run directories, all in one call: Parquet, audit, slices, cells, fit."""
+    """The whole analysis of run directories, all in one call: Parquet, audit, slices, cells, fit.
+
+    Starts do not differ here, since intervals over their layouts are for the mean of these starts, which a run
+    directory does not tell.
+    """
     grid = "quick" if cap is None else "wide"
     paths = []
     for seed in range(runs):
@@ -344,7 +348,6 @@ def from_directories(folder: Path, starts: int, runs: int, cap: float | None = N
             GRIDS[grid],
             noise=0.05,
             layout_noise=0.04,
-            start_noise=LIVES[0] if starts > 1 else 0.0,
             starts=starts,
             layouts=SCHEMES[grid].layouts,
             rounds=SCHEMES[grid].rounds,

@@ -677,13 +677,13 @@ def bend(points: Sequence[FittedCell]) -> str:
     not grow by the factor BENT, or where fewer than three numbers of filters were measured there."""
     smallest = min(point.replication for point in points)
     line = sorted((point.n_fltr, point.measured_s.estimate) for point in points if point.replication == smallest)
-    costs = [(b - a) / (more - less) for (less, a), (more, b) in pairwise(line) if more > less]
-    if len(costs) < 2 or costs[0] <= 0 or costs[-1] < BENT * costs[0]:
+    steps = [(less, more, (b - a) / (more - less)) for (less, a), (more, b) in pairwise(line) if more > less]
+    if len(steps) < 2:
         return ""
-    return (
-        f"a filter costs {costs[0] * 1e6:.3g} us up to {line[1][0]:,} filters, {costs[-1] * 1e6:.3g} us beyond "
-        f"{line[-2][0]:,}"
-    )
+    (_, few, first_s), (many, _, last_s) = steps[0], steps[-1]
+    if first_s <= 0 or last_s < BENT * first_s:
+        return ""
+    return f"a filter costs {first_s * 1e6:.3g} us up to {few:,} filters, {last_s * 1e6:.3g} us beyond {many:,}"
 
 
 #: Growth of the cost of a filter from which it is named: far more than the cells' errors, and what the caches of a CPU

@@ -83,6 +83,15 @@ def test_a_calibration_of_something_else_does_not_count(tmp_path, given, cells):
     assert smallest_margins(tmp_path, options(given), cells) == {}
 
 
+def test_a_loop_closed_by_receipts_does_not_count_for_one_closed_by_deliveries(tmp_path):
+    """The same profile, so that nothing but the loop differs."""
+    paper = {"profile": "paper"}
+    store(tmp_path, given={**CALIBRATE, **paper})
+
+    assert smallest_margins(tmp_path, options({**GATE, **paper}), CELLS)
+    assert smallest_margins(tmp_path, options({**GATE, **paper, "loop": "receipt"}), CELLS) == {}
+
+
 def test_the_last_calibration_counts(tmp_path):
     """A second one is added behind the first; the same run analysed again replaces itself."""
     store(tmp_path, "first", 0.01)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -51,11 +52,11 @@ _GATE = pytest.StashKey[Any]()
 class Planner:
     """Says how much must be measured; called by the measuring half. What computes it is imported on the first call."""
 
-    def layouts_needed(self, *args: Any, **kwargs: Any) -> int:
-        """The number of layouts for `--precision`, as in `analysis.throughput.planner`."""
+    def look(self, *args: Any, **kwargs: Any) -> tuple[bool, str]:
+        """Whether a start needs more layouts, as in `analysis.throughput.planner`."""
         from analysis.throughput import planner  # noqa: PLC0415 - numpy and scipy, in no other session
 
-        return planner.layouts_needed(*args, **kwargs)
+        return planner.look(*args, **kwargs)
 
     def pairs_needed(self, *args: Any, **kwargs: Any) -> tuple[int, str]:
         """The number of further pairs of lives of a gate, as in `analysis.gate.planner`."""
@@ -199,13 +200,32 @@ def _flag(config: pytest.Config, name: str) -> bool:
 
 def _judged(folder: Path, stash: pytest.Stash) -> RunVerdict:
     """Analyses the run. The text is put into the stash before the report is written, and once more with its path."""
-    # The suite turns warnings into errors; deprecation warnings of the libraries below do not concern the run.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
+    with _library_warnings():
         # Spark and matplotlib: imported only after all measurements.
         from analysis.run_directory import kind_of  # noqa: PLC0415
 
         return _KINDS[kind_of([folder])](folder, stash)
+
+
+@contextmanager
+def _library_warnings() -> Iterator[None]:
+    """Warnings of libraries are shown by pytest, whatever the filters of the session, and never fail an analysis;
+    deprecations do not concern the run."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
+
+
+def _page(name: str, write: Callable[[], Path | tuple[Path, ...]]) -> str:
+    """A line of the screen for each page written, or with the reason why none was: the result does not depend on it."""
+    try:
+        written = write()
+    except Exception as error:  # noqa: BLE001 - a page that fails must not cost the verdict
+        reason = error if isinstance(error, DataError) else f"{type(error).__name__}: {error}"
+        return f"\n{name}: not written: {reason}"
+    paths = written if isinstance(written, tuple) else (written,)
+    return "".join(f"\n{name}: {_near(path)}" for path in paths)
 
 
 def _gate(folder: Path, config: pytest.Config) -> None:
@@ -213,8 +233,7 @@ def _gate(folder: Path, config: pytest.Config) -> None:
 
     The result comes first, so that a file that cannot be written fails one item, and nothing is judged twice.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
+    with _library_warnings():
         from analysis import spark  # noqa: PLC0415
         from analysis.gate import calibration, console, history, pipeline  # noqa: PLC0415
         from analysis.report import gate_page  # noqa: PLC0415
@@ -229,8 +248,8 @@ def _gate(folder: Path, config: pytest.Config) -> None:
         if result.rules.calibrate and not result.overriding:
             calibration.calibrated(result, manifest, folder.parent)
         past = history.read(file) if file is not None else ()
-        report = gate_page.write(result, manifest, past)
-        config.stash[_TEXT] += f"\nreport: {_near(report)}\nrun directory: {_near(folder)}"
+        written = _page("report", lambda: gate_page.write(result, manifest, past))
+        config.stash[_TEXT] += f"{written}\nrun directory: {_near(folder)}"
         if summary := os.environ.get(STEP_SUMMARY):
             with Path(summary).open("a", encoding="utf-8") as page:
                 page.write(console.markdown([result]) + "\n")
@@ -247,7 +266,8 @@ def _throughput(folder: Path, stash: pytest.Stash) -> RunVerdict:
     shown, run = _near(folder), "" if LATEST.resolve() == folder.resolve() else _near(folder)
     screen = partial(closing_screen.text, glance(result), folder=shown, run=run, prefix=_programs())
     stash[_TEXT] = screen(report=None)
-    stash[_TEXT] = screen(report=_near(throughput_page.write([result])))
+    page = _page("report", lambda: throughput_page.write([result]))
+    stash[_TEXT] = screen(report=page.removeprefix("\nreport: "))
     return RunVerdict(result.verdict, tuple(result.every_finding))
 
 
@@ -258,8 +278,8 @@ def _workload(folder: Path, stash: pytest.Stash) -> RunVerdict:
 
     results = pipeline.analysed([folder], master=spark.DEFAULT_MASTER)
     stash[_TEXT] = console.summary(results)
-    for name, paths in (("report", scenario_page.write(results)), ("disclosure", disclosure.write(results))):
-        stash[_TEXT] += "".join(f"\n{name}: {path}" for path in paths)
+    stash[_TEXT] += _page("report", lambda: scenario_page.write(results))
+    stash[_TEXT] += _page("disclosure", lambda: disclosure.write(results))
     if results[0].manifest["options"].get("archive"):
         stash[_PACKED] = folder
     findings = tuple(finding for result in results for finding in result.findings)

@@ -57,6 +57,8 @@ class Finding:
     consequence: VerdictKind = VerdictKind.VALID
     #: the only broker of the run that is affected; None where all are
     broker: str | None = None
+    #: what further layouts may mend, in a few words; empty where they cannot
+    open_point: str = ""
 
 
 def worst(kinds: Iterable[VerdictKind]) -> VerdictKind:
@@ -130,9 +132,6 @@ class CellSummary:
     status: CellStatus
     #: why the status is not `ok`, or a remark
     reason: str = ""
-    #: as `replicates_s`, of the estimate from the pilot's layouts only; empty where no pilot determined the number of
-    #: layouts
-    pilot_s: tuple[float, ...] = ()
 
     @property
     def planned_per_s(self) -> float | None:
@@ -208,6 +207,8 @@ class RoundLevel:
     round: int
     #: seconds since the begin of the start's first counted slice
     begin_s: float
+    #: number of its slices, without those of open loops
+    slices: int
     #: ratio to the median undisturbed round, less 1
     level: float
     #: whether the level exceeds `workloads.limits.DISTURBED_LEVEL`
@@ -216,6 +217,9 @@ class RoundLevel:
     gc_share: float | None
     #: as in CellSummary, over the round's slices
     compiler_share: float | None
+    #: share of the time of the broker's CPUs that the hypervisor gave to other machines, of the layout; None where
+    #: unknown
+    stolen_share: float | None
 
 
 class Scope(StrEnum):
@@ -377,12 +381,12 @@ class FitResult:
     parameters: Mapping[str, Interval]
     #: by start: estimates in s, in the order of `parameters`
     per_start: Mapping[int, tuple[float, ...]]
-    #: least squares on r in {1, 2, 5, 10} as in the paper, in s; None where the cells do not allow it
-    ols_as_in_paper: Mapping[str, float] | None
     cells_used: tuple[str, ...]
     cells_excluded: tuple[Excluded, ...]
     lack_of_fit: LackOfFit
     findings: tuple[Finding, ...]
+    #: least squares on r in {1, 2, 5, 10} as in the paper, in s; None where the cells do not allow it
+    ols_as_in_paper: Mapping[str, float] | None = None
     points: tuple[FittedCell, ...] = ()
     #: of the parameters, in s^2, in the order of `parameters`, for predictions; None where the scope gives none
     covariance: tuple[tuple[float, ...], ...] | None = None
@@ -616,6 +620,7 @@ def summary_json(results: Sequence[RunResult]) -> dict[str, Any]:
             for record in (*map(_cell, result.cells), *map(_not_applicable, result.not_applicable))
         ],
         "layouts": [record for result in results for record in _layouts(result.rounds)],
+        "looks": [{"run": result.run, **look} for result in results for look in result.manifest.get("looks", [])],
         "latency": [_latency(cell) for result in results for cell in result.latency],
         "claims": [asdict(claim) for result in results for claim in result.claims],
         "ratios": [record for result in results for comparison in result.comparisons for record in _ratios(comparison)],
@@ -697,6 +702,7 @@ def _layouts(rounds: Iterable[RoundLevel]) -> Iterator[dict[str, Any]]:
             "broker": broker,
             "start": start,
             "layout": layout,
+            "stolen_share": of_layout[0].stolen_share,
             "rounds": [{name: getattr(level, name) for name in _OF_ROUND} for level in of_layout],
         }
 

@@ -1,28 +1,21 @@
-"""Reading of run directories, common to all kinds: checks of their content, and their tables as data frames.
+"""Reading of run directories, common to all kinds: what they hold, and checks of it. Needs no Spark.
 
 Decides what may be read, and computes nothing. All checks that need only the JSON files, the footers of the Parquet
-files and the small tables are made before Spark starts.
+files and the small tables are made here, before Spark starts; `analysis.frames` has the tables as data frames.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
-from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, StructField, StructType
 
 from analysis.errors import DataError
 from analysis.results import CellKey, Finding, NotApplicable
@@ -49,29 +42,19 @@ from workloads.status import VerdictKind, WindowStatus
 #: The run that is read when none is named.
 LATEST = Path("results/latest")
 
-#: The `cell_id` of a row that matches no planned cell.
-STRANGER = -1
-
 KEY_NAMES = [column.name for column in KEYS]
 
 #: The columns that identify a layout within a run, in this order.
-_LAYOUT = (*KEYS[:2], *LAYOUT_KEYS)
-LAYOUT_NAMES = [column.name for column in _LAYOUT]
+LAYOUT_COLUMNS = (*KEYS[:2], *LAYOUT_KEYS)
+LAYOUT_NAMES = [column.name for column in LAYOUT_COLUMNS]
 
-_ARROW = {
+#: Types of the Parquet files.
+ARROW = {
     ColumnType.INT64: pa.int64(),
     ColumnType.INT32: pa.int32(),
     ColumnType.FLOAT64: pa.float64(),
     ColumnType.STRING: pa.string(),
 }
-_SPARK = {
-    ColumnType.INT64: LongType(),
-    ColumnType.INT32: IntegerType(),
-    ColumnType.FLOAT64: DoubleType(),
-    ColumnType.STRING: StringType(),
-}
-
-
 #: Broker, start, layout, block.
 LayoutKey: TypeAlias = tuple[str, int, int, int]
 
@@ -295,15 +278,6 @@ class RunRecord(Generic[ManifestT, PlanT]):
 AnyRun: TypeAlias = RunRecord[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Frames:
-    """The tables of all runs whose rows belong to cells."""
-
-    keys: tuple[CellKey, ...]
-    #: by name; the column `cell_id` is an index of `keys`, or STRANGER
-    tables: Mapping[str, DataFrame]
-
-
 def resolve_runs(paths: Sequence[Path]) -> tuple[tuple[Path, Path, str], ...]:
     """(folder, path as given by the user, name of the run) of the named run directories, or of the newest.
 
@@ -336,6 +310,33 @@ def manifests(paths: Sequence[Path]) -> tuple[tuple[Mapping[str, Any], Path], ..
     return tuple((_manifest(folder, path)[0], path) for folder, path, _ in resolve_runs(paths))
 
 
+@dataclass(frozen=True, slots=True)
+class Described(Generic[ManifestT, PlanT]):
+    """The JSON files of a run directory; fields as in RunRecord."""
+
+    manifest: ManifestT
+    plans: Mapping[tuple[str, str], PlanT]
+    facts: Mapping[str, Any]
+    entries: Mapping[tuple[str, str], Mapping[str, Any]]
+
+
+def describe(
+    folder: Path, shown: Path, kind: RunKind, records: tuple[type[ManifestT], type[PlanT]]
+) -> Described[ManifestT, PlanT]:
+    """Reads the JSON files of a run directory, which has them from its first start on; arguments as of `read_run`."""
+    facts, found = _manifest(folder, shown)
+    if found is not kind:
+        raise DataError(
+            f"{shown}: a run of {_WHAT[found]}, expected one of {_WHAT[kind]}; `python -m analysis summary {shown}` "
+            "shows its results"
+        )
+    manifest = read(records[0], facts, f"{shown}/manifest.json")
+    entries = _entries(folder, shown)
+    plans = [read(records[1], entry, f"{shown}/plan.json: cells[{at}]") for at, entry in enumerate(entries)]
+    cells = [(plan.experiment, plan.cell) for plan in plans]
+    return Described(manifest, dict(zip(cells, plans, strict=True)), facts, dict(zip(cells, entries, strict=True)))
+
+
 def read_run(
     folder: Path,
     shown: Path,
@@ -354,18 +355,11 @@ def read_run(
     records: what its manifest and an entry of its plan.json have to be
     partial: read an interrupted run as far as its layouts (of a workload: its cells) are complete, with a finding
     """
-    facts, found = _manifest(folder, shown)
-    if found is not kind:
-        raise DataError(
-            f"{shown}: a run of {_WHAT[found]}, expected one of {_WHAT[kind]}; `python -m analysis summary {shown}` "
-            "shows its results"
-        )
-    manifest = read(records[0], facts, f"{shown}/manifest.json")
+    described = describe(folder, shown, kind, records)
+    facts, manifest, plans = described.facts, described.manifest, described.plans
     if not partial:
         _check_outcome(manifest, shown)
     tables = TABLES_OF[kind]
-    entries = _entries(folder, shown)
-    plans = [read(records[1], entry, f"{shown}/plan.json: cells[{at}]") for at, entry in enumerate(entries)]
     files = {table: tuple(sorted((folder / table).glob("*.parquet"))) for table in tables}
     rows = {table: sum(_footer(file, tables[table], shown) for file in files[table]) for table in tables}
     if manifest.outcome is not None:
@@ -382,8 +376,7 @@ def read_run(
     )
     if not cells and not not_applicable:
         raise DataError(f"{shown}: no {_COMPLETED[kind]} is complete, there is nothing to read; measure again")
-    by_cell = {(plan.experiment, plan.cell): plan for plan in plans}
-    _check_cells(sorted(measured), manifest, by_cell, shown, partial=partial)
+    _check_cells(sorted(measured), manifest, plans, shown, partial=partial)
     _check_not_applicable(not_applicable, cells, shown)
     scheduled = tuple(CellKey(name, slot.broker, slot.start, slot.experiment, slot.cell) for slot in manifest.schedule)
     missing = [key for key in scheduled if key not in measured or not measured[key]]
@@ -402,44 +395,20 @@ def read_run(
         path=folder,
         partial=partial,
         manifest=manifest,
-        plans=by_cell,
+        plans=plans,
         cells=cells,
         laid_out=laid_out,
         files=files,
         findings=_partial_finding(manifest, cells, missing, passes) if partial else (),
         not_applicable=not_applicable,
         facts=facts,
-        entries={(plan.experiment, plan.cell): entry for plan, entry in zip(plans, entries, strict=True)},
+        entries=described.entries,
     )
 
 
 def files_of(runs: Sequence[AnyRun]) -> tuple[Path, ...]:
     """The Parquet files of these runs."""
     return tuple(file for run in runs for of_table in run.files.values() for file in of_table)
-
-
-def frames(spark: SparkSession, runs: Sequence[AnyRun]) -> Frames:
-    """All tables of all runs, which must be of the same kind, every row with the number of its cell.
-
-    A cell's number is looked up by the full key, so that rows of different runs, brokers or starts are never mixed. Of
-    a partial run the rows of incomplete layouts (of a workload: cells) are left out; otherwise a row that matches no
-    planned cell has the number STRANGER.
-    """
-    keys = tuple(key for run in runs for key in _known(run))
-    numbered = _small(
-        spark,
-        [(key.run, key.broker, key.start, key.experiment, key.cell, number) for number, key in enumerate(keys)],
-        pa.schema([("run", pa.string()), *_arrow(KEYS), ("cell_id", pa.int32())]),
-    )
-    with reading(runs):
-        return Frames(
-            keys,
-            {
-                table: _table(spark, runs, table, numbered)
-                for table, columns in TABLES_OF[runs[0].manifest.kind].items()
-                if set(KEYS) <= set(columns)
-            },
-        )
 
 
 def certificates(run: AnyRun) -> Iterator[Finding]:
@@ -453,85 +422,6 @@ def certificates(run: AnyRun) -> Iterator[Finding]:
                 consequence=VerdictKind.UNVERIFIED,
                 broker=label,
             )
-
-
-def refuse_strangers(table: DataFrame, name: str) -> None:
-    """Raises DataError that names the cells of rows without a plan; called where there are such rows."""
-    rows = table.where(F.col("cell_id") == STRANGER).select("run", *KEY_NAMES).distinct().limit(3).collect()
-    cells = ", ".join(str(CellKey(*row)) for row in rows)
-    raise DataError(
-        f"{name}: rows of {cells} match no planned cell and no recorded start; the run directory was changed after it "
-        "was written, or combined from two runs: measure again"
-    )
-
-
-@contextmanager
-def reading(runs: Sequence[AnyRun]) -> Iterator[None]:
-    """Turns Spark's errors about unreadable data into a DataError."""
-    try:
-        yield
-    except (PySparkException, Py4JError) as error:
-        where = ", ".join(str(run.path) for run in runs)
-        cause = next((line for line in str(error).splitlines() if "Error" in line or "Exception" in line), str(error))
-        raise DataError(
-            f"{where}: cannot be read: {cause.strip()[:500]}; copy the run directory again, or measure again"
-        ) from error
-
-
-def _arrow(columns: Sequence[Column]) -> list[tuple[str, pa.DataType]]:
-    return [(column.name, _ARROW[column.type]) for column in columns]
-
-
-def _field(column: Column) -> StructField:
-    return StructField(column.name, _SPARK[column.type], column.nullable)
-
-
-def _known(run: AnyRun) -> tuple[CellKey, ...]:
-    """The cells that a row may belong to: every planned cell of every start; of a partial workload its complete cells.
-
-    The manifest of a killed run may lack the last start, which is then taken from its layouts.
-    """
-    if run.partial and run.manifest.kind is RunKind.WORKLOAD:
-        return run.cells
-    starts = [(start.broker, start.start) for start in run.manifest.starts]
-    if run.partial:
-        starts += [(layout.broker, layout.start) for layout in run.laid_out]
-    return tuple(
-        CellKey(run.name, broker, start, experiment, cell)
-        for broker, start in dict.fromkeys(starts)
-        for experiment, cell in run.plans
-    )
-
-
-def _small(spark: SparkSession, rows: Sequence[Sequence[Any]], schema: pa.Schema) -> DataFrame:
-    """The rows as a data frame, marked to be sent to every executor where it is joined with another.
-
-    Spark gets it as one batch of columns, which its plans contain; rows that are Python objects would be read by a job
-    of their own in every query.
-    """
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return F.broadcast(spark.createDataFrame(pa.Table.from_arrays(arrays, schema=schema)))
-
-
-def _address(file: Path) -> str:
-    """The address of a file for Spark, which interprets it as a glob pattern: special characters are escaped."""
-    return "file://" + re.sub(r"([\\{}\[\]*?])", r"\\\1", str(file))
-
-
-def _table(spark: SparkSession, runs: Sequence[AnyRun], table: str, numbered: DataFrame) -> DataFrame:
-    schema = StructType([_field(column) for column in TABLES_OF[runs[0].manifest.kind][table]])
-    parts: list[DataFrame] = []
-    for run in runs:
-        files = [_address(file) for file in run.files[table]]
-        rows = spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
-        if run.partial and run.laid_out:
-            layouts = _small(spark, [layout.key for layout in run.laid_out], pa.schema(_arrow(_LAYOUT)))
-            rows = rows.join(layouts, LAYOUT_NAMES, "leftsemi")
-        parts.append(rows.withColumn("run", F.lit(run.name)))
-    how = "inner" if runs[0].partial and runs[0].manifest.kind is RunKind.WORKLOAD else "left"
-    found = reduce(DataFrame.unionByName, parts).join(numbered, ["run", *KEY_NAMES], how)
-    return found.withColumn("cell_id", F.coalesce("cell_id", F.lit(STRANGER)))
 
 
 def _manifest(folder: Path, shown: Path) -> tuple[Mapping[str, Any], RunKind]:
@@ -630,7 +520,7 @@ def _footer(file: Path, columns: Sequence[Column], shown: Path) -> int:
     for column in columns:
         at = schema.get_field_index(column.name)
         found = schema.field(at).type if at >= 0 else "missing"
-        if found != _ARROW[column.type]:
+        if found != ARROW[column.type]:
             raise DataError(
                 f"{shown}: {file.parent.name}/{file.name}: column {column.name} is {found}, expected {column.type}; "
                 "it was not written by this version of the suite"

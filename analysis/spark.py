@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Thread
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
@@ -34,6 +35,9 @@ logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error
 """
 
+
+#: A line that the JVM prints since Spark asks it for a module that is not final; it says nothing to a user.
+REMARK = b"WARNING: Using incubator modules"
 
 #: A record that is not larger takes less CPU uncompiled, as most of it went into compiling what runs once or twice:
 #: half with 3 MB (a quick study), 70 % with 16 MB (1 million deliveries), 90 % with 49 MB.
@@ -111,6 +115,28 @@ def session(master: str = DEFAULT_MASTER, files: Iterable[Path] = ()) -> Iterato
         spark.stop()
 
 
+@contextmanager
+def _without_remark() -> Iterator[None]:
+    """A JVM that is started meanwhile writes its standard error here without REMARK, as long as it lives."""
+    reader, writer = os.pipe()
+    own = os.dup(2)
+    Thread(target=_copied, args=(reader, own), daemon=True).start()
+    os.dup2(writer, 2)
+    os.close(writer)
+    try:
+        yield
+    finally:
+        os.dup2(own, 2)
+
+
+def _copied(reader: int, writer: int) -> None:
+    """Copies lines until the other end is closed."""
+    with open(reader, "rb") as lines, open(writer, "wb", buffering=0) as copy:
+        for line in lines:
+            if not line.startswith(REMARK):
+                copy.write(line)
+
+
 def _start(master: str, folder: Path, files: Iterable[Path]) -> SparkSession:
     cluster.check_master(master)
     if cluster.is_cluster(master):
@@ -121,7 +147,8 @@ def _start(master: str, folder: Path, files: Iterable[Path]) -> SparkSession:
     for name, value in settings.items():
         builder = builder.config(name, value)
     try:
-        return builder.getOrCreate()
+        with _without_remark():
+            return builder.getOrCreate()
     except Py4JError as error:  # of the JVM, which therefore runs: a master that it cannot use
         raise DataError(cluster.no_answer(master, folder, str(error))) from error
     except (PySparkException, OSError) as error:

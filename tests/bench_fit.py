@@ -1,7 +1,8 @@
 """`make bench-fit`: how well the fit knows its own errors, on slices and run directories whose parameters are known.
 
 Slices lie one after the other on a time axis, on hosts that scatter as measured ones did, and that slow down in spells:
-coverage of the 95 % intervals over the layouts of one start and of several and over starts, what the estimates miss the
+coverage of the 95 % intervals over the layouts of one start and of several and over starts, of runs that ended at
+one of several looks, also on a host that was recorded, what the estimates miss the
 truth by, coverage of runs that were disturbed for more than a third of their slices, what a host does that is disturbed
 for half of the time, false alarms of the roofline where nothing is capped, and what it finds where transmission is.
 Nothing is timed, so that another load does no harm. The last line is one JSON object. The tests run the same
@@ -14,7 +15,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -31,6 +32,7 @@ from analysis.throughput.pipeline import analysed
 from microbench.test_replication import QUICK, TODAY
 from tests.support import run_directories as rd
 from tests.support.fit_cells import summary
+from tests.support.recorded_host import recorded_host
 from workloads.limits import DISTURBED, DISTURBED_LEVEL
 from workloads.schema import ANCHOR
 from workloads.status import VerdictKind
@@ -49,17 +51,22 @@ GRIDS = {
 class Scheme:
     """How a grid is measured: the cells in so many blocks, each with these anchors as well."""
 
-    layouts: int
+    looks: tuple[int, ...]
     rounds: int
     blocks: int
     anchors: tuple[tuple[int, int], ...]
 
+    @property
+    def layouts(self) -> int:
+        """Until the first look."""
+        return self.looks[0]
 
-_MINUTES = Scheme(PRESETS["quick"].layouts, PRESETS["quick"].rounds, blocks=1, anchors=())
+
+_MINUTES = Scheme(PRESETS["quick"].looks, PRESETS["quick"].rounds, blocks=1, anchors=())
 SCHEMES = {
     "quick": _MINUTES,
     "wide": _MINUTES,
-    "today": Scheme(PRESETS["today"].layouts, PRESETS["today"].rounds, blocks=4, anchors=((0, 1), (160, 5), (640, 10))),
+    "today": Scheme(PRESETS["today"].looks, PRESETS["today"].rounds, blocks=4, anchors=((0, 1), (160, 5), (640, 10))),
 }
 
 
@@ -101,6 +108,9 @@ HOSTS = {
     "spells": Host((0.04, 0.06), (0.03, 0.08), 0.02, Spells(0.30, 7, 28)),
     "half disturbed": Host((0.04, 0.06), (0.03, 0.08), 0.02, Spells(0.30, 14, 14)),
 }
+
+#: The name of the host that was recorded: its noise, drawn in stretches, is added to known cells.
+RECORDED = "recorded"
 
 #: Of the measured part of a slice, of the whole slice, and of connecting and warming a block, in s.
 MEASURED_S = PRESETS["quick"].slice_s
@@ -172,6 +182,8 @@ class Simulated:
     result: FitResult
     truth: tuple[float, ...]
     disturbed: float
+    #: at which the run ended, from 1
+    look: int = 1
 
 
 @lru_cache(maxsize=64)  # the first of the same runs, asked different questions
@@ -202,13 +214,54 @@ def one_start(
     t_sat_s: float = 0.0,
 ) -> tuple[list[CellSummary], float]:
     """The cells of a start, and the share of its slices in disturbed rounds."""
-    slices, settings = start_slices(rng, GRIDS[grid], SCHEMES[grid], start, times, host, scatter, t_sat_s)
-    estimated = rotation.estimate(slices)
+    scheme = SCHEMES[grid]
+    slices, settings = start_slices(rng, GRIDS[grid], scheme, start, times, host, scatter, t_sat_s)
+    return _cells(slices, settings)
+
+
+def _cells(
+    slices: Sequence[rotation.MeasuredSlice], settings: Mapping[CellKey, tuple[int, int]], widening: float = 1.0
+) -> tuple[list[CellSummary], float]:
+    """The cells of slices, and the share of the slices in disturbed rounds."""
+    estimated = rotation.estimate(slices, widening)
     beyond = {key for key, level in estimated.levels.items() if level > DISTURBED_LEVEL.limit}
     return (
         [summary(key, settings[key], estimated) for key in estimated.cells if key.experiment != ANCHOR],
         sum((each.layout, each.block, each.round) in beyond for each in slices) / len(slices),
     )
+
+
+def stopped(seed: int, grid: str, host: str, widening: float | None = None) -> Simulated:
+    """A run of one start that ends at the first look at which it may be believed, or at the last.
+
+    host: of HOSTS, or RECORDED
+    widening: of the intervals; None for that of the grid
+    """
+    rng = np.random.default_rng([seed, 77])
+    scheme, most = SCHEMES[grid], SCHEMES[grid].looks[-1]
+    factor = PRESETS[grid].widening if widening is None else widening
+    if host == RECORDED:
+        settings = {CellKey("run", "activemq", 1, "replication", rd.cell_name(*each)): each for each in GRIDS[grid]}
+        keys = sorted(settings)
+        x = np.array([(1, sum(settings[key]), settings[key][1]) for key in keys], dtype=float)
+        slices = recorded_host().slices(rng, keys, list(x @ rd.TIMES), most)
+    else:
+        scatter = rng.uniform(*HOSTS[host].slices)
+        slices, settings = start_slices(rng, GRIDS[grid], scheme, 1, rd.TIMES, HOSTS[host], scatter, layouts=most)
+    for number, layouts in enumerate(scheme.looks, 1):
+        cells, disturbed = _cells([each for each in slices if each.layout <= layouts], settings, factor)
+        result = fit(cells)
+        more = disturbed > DISTURBED.limit or any(finding.open_point for finding in result.findings)
+        if not more or number == len(scheme.looks):
+            return Simulated(result, rd.TIMES, disturbed, number)
+    raise ValueError(f"grid {grid} has no look")
+
+
+def stopped_runs(grid: str, host: str, runs: int, *, asked: bool = True) -> Calibration:
+    """Runs that ended at one of their looks, over all of which the intervals must cover."""
+    results = [stopped(seed, grid, host) for seed in range(runs)]
+    ended = "/".join(str(sum(run.look == look for run in results)) for look in range(1, 1 + len(SCHEMES[grid].looks)))
+    return calibration(f"{grid}, {host}, ended at look {ended}", results, asked=asked)
 
 
 def start_slices(
@@ -220,11 +273,14 @@ def start_slices(
     host: Host,
     scatter: float,
     t_sat_s: float = 0.0,
+    layouts: int | None = None,
 ) -> tuple[list[rotation.MeasuredSlice], dict[CellKey, tuple[int, int]]]:
     """The slices of a start on a time axis of its own, and the setting of each cell.
 
     t_sat_s: what a copy takes at least.
+    layouts: how many; None for those until the first look
     """
+    layouts = scheme.layouts if layouts is None else layouts
     settings: dict[CellKey, tuple[int, int]] = {}
     blocks: list[list[CellKey]] = []
     for of_block in np.array_split(np.arange(len(grid)), scheme.blocks):
@@ -234,12 +290,12 @@ def start_slices(
         blocks.append(keys)
     most = max(further + r for further, r in grid)
     per_layout_s = sum(LAYING_OUT_S + scheme.rounds * len(keys) * SLICE_S for keys in blocks)
-    drawn = list(host.spells.drawn(rng, scheme.layouts * per_layout_s)) if host.spells else []
+    drawn = list(host.spells.drawn(rng, layouts * per_layout_s)) if host.spells else []
     spells = np.array(drawn, dtype=float).reshape(-1, 2)
     slower = host.spells.slower if host.spells else 0.0
     made: list[rotation.MeasuredSlice] = []
     clock_s = 0.0
-    for layout in range(1, 1 + scheme.layouts):
+    for layout in range(1, 1 + layouts):
         for block, keys in enumerate(blocks):
             clock_s += LAYING_OUT_S
             further, r = np.array([settings[key] for key in keys], dtype=float).T
@@ -387,6 +443,13 @@ ROWS = (
 )
 
 
+#: Grids and hosts of the runs that end at one of several looks.
+STOPPED = (
+    *(("quick", host) for host in ("quiet", "noisy", "spells", RECORDED)),
+    ("today", "spells"),
+)
+
+
 def main(runs: int | None = None, processes: int | None = None) -> int:
     """Prints the tables; 1 where a coverage or a mean is off, or where the roofline sees too often what is not there.
 
@@ -394,7 +457,9 @@ def main(runs: int | None = None, processes: int | None = None) -> int:
     """
     with ProcessPoolExecutor(processes or len(os.sched_getaffinity(0))) as pool:
         free = [pool.submit(coverage, grid, starts, host, runs or number) for grid, starts, host, number in ROWS]
+        at_looks = [pool.submit(stopped_runs, grid, host, runs or RUNS) for grid, host in STOPPED]
         disturbed = [
+            pool.submit(stopped_runs, "quick", "half disturbed", runs or FEW_RUNS, asked=False),
             pool.submit(coverage, "quick", 1, "half disturbed", runs or FEW_RUNS, asked=False),
             pool.submit(often_disturbed, runs or 2 * RUNS),
         ]
@@ -404,7 +469,7 @@ def main(runs: int | None = None, processes: int | None = None) -> int:
             for cap in CAPS
             for host in ("quiet", "noisy")
         ]
-        rows = [each.result() for each in (*reversed(free), *disturbed, *capped)]
+        rows = [each.result() for each in (*reversed(free), *at_looks, *disturbed, *capped)]
     with tempfile.TemporaryDirectory() as folder:
         rows += [
             from_directories(Path(folder) / name, starts, DIRECTORIES // starts, cap)
@@ -415,6 +480,9 @@ def main(runs: int | None = None, processes: int | None = None) -> int:
         "95 % of the runs stay below"
     )
     print(tabulate([_shown(row) for row in rows], _HEADERS))
+    for what, without_stolen in (("as recorded", False), ("without the time stolen in their layouts", True)):
+        scatter, most = recorded_host().scatter(without_stolen=without_stolen)
+        print(f"slices of the recorded host, {what}: scatter {scatter:.1%}, 99th percentile {most:+.0%}")
     asked = [row for row in rows if row.asked]
     alarms = sum(row.saturated for row in asked) / sum(row.runs for row in asked)
     good = all(row.calibrated for row in asked) and alarms <= FALSE_ALARMS

@@ -114,6 +114,7 @@ def _window(layout: int, round_number: int, position: int, begin_s: float, b: fl
         gc_pause_ns=None,
         gc_pauses=None,
         full_gc_pause_ns=None,
+        stolen_ns=None,
         load_cpu_ns=0,
         idle_broker_cpu_ns=None,
         owed=0,

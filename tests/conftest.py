@@ -49,7 +49,7 @@ LONGEST = (
     "test_load.py",
     "test_wrong_brokers.py",
     "test_broken_runs.py",
-    "test_precision_run.py",
+    "test_looks_run.py",
     "test_blocks_load.py",
     "test_hosts.py",
     "test_lifecycle.py",
@@ -77,8 +77,10 @@ settings.load_profile("quick")
 FURTHER = {"workers": 3, "client": Client.STOMP_PY}
 
 
-def pytest_configure() -> None:
-    """Sessions that tests interrupt must not inherit that SIGINT is ignored, as a shell's background jobs do."""
+def pytest_configure(config: pytest.Config) -> None:
+    """In tests a warning is an error, unlike in a user's session. Sessions that tests interrupt must not inherit that
+    SIGINT is ignored, as a shell's background jobs do."""
+    config.addinivalue_line("filterwarnings", "error")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

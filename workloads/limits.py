@@ -65,6 +65,20 @@ PRECISION = Rule(
     "half-width of a coefficient's 95 % interval, relative to the estimate, at most",
     "a coefficient with an error of at most one sixth counts as known; a wider interval needs more layouts",
 )
+CELL_PRECISION = Rule(
+    "precision of a cell",
+    0.10,
+    "half-width of the 95 % interval of a cell's B, relative to it, at most, in an experiment without a model",
+    "what its table is read for is the ratio of two cells, which two cells known to 10 % give to the 15 % of a "
+    "coefficient: the root of 2 times as much",
+)
+STOLEN = Rule(
+    "stolen time",
+    0.05,
+    "of the time of the broker's CPUs, given to other machines by the hypervisor, from it on",
+    "B is corrected by it, layout by layout; from one part in twenty on the host is not the one that was paid for, and "
+    "what it does to caches is not corrected",
+)
 DISTURBED = Rule(
     "disturbed host",
     0.6,

@@ -42,7 +42,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 #: Raised when a column, a key or the meaning of one changes; the analysis refuses other versions.
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 #: Offset of the positions of a cell's second part, after its broker was killed, from those of the first.
 PART_POSITIONS = 10**9
@@ -173,6 +173,13 @@ WINDOWS = (
     ),
     Column("gc_pauses", ColumnType.INT64, "how many such pauses began in between; null without a log", nullable=True),
     Column("full_gc_pause_ns", ColumnType.INT64, "pauses for full collections; null without a log", nullable=True),
+    Column(
+        "stolen_ns",
+        ColumnType.INT64,
+        "time in which a CPU of the broker was given to other machines by the hypervisor, the mean of its CPUs: the "
+        "slice's share by time of all slices of the layout, since the kernel counts ticks of 10 ms; null where unknown",
+        nullable=True,
+    ),
     Column("load_cpu_ns", ColumnType.INT64, "CPU time of all workers"),
     Column(
         "idle_broker_cpu_ns", ColumnType.INT64, "CPU time of other live brokers meanwhile; null without", nullable=True
@@ -448,6 +455,7 @@ class Window:
     gc_pause_ns: int | None
     gc_pauses: int | None
     full_gc_pause_ns: int | None
+    stolen_ns: int | None
     load_cpu_ns: int
     idle_broker_cpu_ns: int | None
     owed: int
@@ -456,6 +464,16 @@ class Window:
     @property
     def elapsed_s(self) -> float:
         return (self.end_ns - self.begin_ns) / 1e9
+
+    @property
+    def taken_s(self) -> float:
+        """Seconds in which the broker had its CPUs.
+
+        Closed loop: without the time stolen from them, which is no cost of the broker. Open loop: all, since the plan
+        gives the rate.
+        """
+        stolen_s = 0.0 if self.stolen_ns is None or self.planned_per_s is not None else self.stolen_ns / 1e9
+        return self.elapsed_s - stolen_s
 
     @property
     def messages(self) -> float:
@@ -475,4 +493,4 @@ class Window:
     @property
     def processing_s(self) -> float:
         """B of the slice, pauses included: seconds per message. Only where there are `messages`."""
-        return self.elapsed_s / self.messages
+        return self.taken_s / self.messages

@@ -161,8 +161,8 @@ def _both_orders(slices: Sequence[AdjacentSlices]) -> bool:
 
 
 def _running_s(window: Window) -> float:
-    """Time outside pauses, s."""
-    return window.elapsed_s - ((window.gc_pause_ns or 0) + (window.full_gc_pause_ns or 0)) / 1e9
+    """Time outside pauses, s, in which the broker had its CPUs."""
+    return window.taken_s - ((window.gc_pause_ns or 0) + (window.full_gc_pause_ns or 0)) / 1e9
 
 
 def _log_ratio(slices: AdjacentSlices) -> float:

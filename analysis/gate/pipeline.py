@@ -10,6 +10,7 @@ from statistics import fmean, median
 from typing import Any
 
 from analysis.errors import DataError
+from analysis.frames import frames
 from analysis.gate import scenario
 from analysis.gate.paired import CellRatio, Key
 from analysis.gate.planner import PairWindows, ratios_of, rows_of
@@ -17,12 +18,13 @@ from analysis.gate.results import CellComparison, GateResult, RoleActivity, inco
 from analysis.gate.verdict import GateVerdict, Judgement, judge
 from analysis.intervals import mapped, mean_interval
 from analysis.results import CellKey, CellSummary, Finding, Interval
-from analysis.run_directory import LATEST, files_of, frames, kind_of, manifests
+from analysis.run_directory import LATEST, files_of, kind_of, manifests
 from analysis.spark import session
 from analysis.structure import OpenRecord, read
 from analysis.throughput import aggregate, audit
 from analysis.throughput.reader import ThroughputRecord, counted, open_runs
-from analysis.throughput.run_checks import scheduled_apart
+from analysis.throughput.run_checks import scheduled_apart, stolen_time
+from analysis.throughput.slices import windows_by_cell
 from workloads.gate import GateRole, GateRules, Policy
 from workloads.limits import IDLE_BROKER, LEFT_OUT, ROBUST_MEAN
 from workloads.schema import BY_URL, PREPARATION, RunKind, Window
@@ -42,7 +44,7 @@ def judged(paths: Sequence[Path], *, master: str, partial: bool = False) -> tupl
     with session(master, files_of(runs)) as spark:
         data = frames(spark, runs)
         audits = audit.audit(spark, data, runs)
-        windows = aggregate.windows_by_cell(data, runs)
+        windows = windows_by_cell(data, runs)
     return tuple(
         _judged(run, of_run, {key: windows[key] for key in run.cells}, found.findings)
         for run, of_run, found in zip(runs, asked, audits, strict=True)
@@ -111,6 +113,7 @@ def _judged(
         *aggregate.unknown_cpu(summaries),
         *_unknown_idle(pairs),
         *scheduled_apart(brokers),
+        *(remark for role in GateRole for remark in stolen_time(role, (_stolen_share(pair[role]) for pair in pairs))),
     )
     scatter = [ratio.scatter for ratio in ratios if ratio.scatter is not None]
     return GateResult(
@@ -248,7 +251,7 @@ def _within(low: float, high: float, limit: float) -> bool:
 
 def _log_of_means(pair: PairWindows, key: Key) -> float:
     before, after = (
-        sum(window.elapsed_s for window in pair[role][key]) / sum(window.messages for window in pair[role][key])
+        sum(window.taken_s for window in pair[role][key]) / sum(window.messages for window in pair[role][key])
         for role in GateRole
     )
     return math.log(after / before)
@@ -282,6 +285,10 @@ def _unknown_idle(pairs: Sequence[PairWindows]) -> Iterator[Finding]:
                 limit=f"{IDLE_BROKER.limit:.0%} {IDLE_BROKER.unit}",
                 advice="let the suite start it",
             )
+
+
+def _stolen_share(of_role: Mapping[Key, Sequence[Window]]) -> float | None:
+    return aggregate.stolen_share([window for of_cell in of_role.values() for window in of_cell])
 
 
 def _activity(pairs: Iterable[Mapping[Key, Sequence[Window]]]) -> RoleActivity:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from math import ceil
 
 from analysis.results import (
     BrokerComparison,
@@ -30,6 +31,9 @@ STEPS = 60
 
 #: Largest number of rows that are drawn at full height.
 MOST_TALL = 16
+
+#: Largest number of layouts that are named along an axis, and from which on only these have a line.
+MOST_NAMED, MOST_BORDERS = 8, 48
 
 #: Ratio of largest to smallest value from which an axis is logarithmic.
 WIDE = 30.0
@@ -221,11 +225,20 @@ def levels(rounds: Sequence[RoundLevel]) -> Iterable[Picture]:
     """A picture per start: the level of each round over time, and the shares of garbage collection and compiler."""
     for (broker, start), of_start in by_start(rounds).items():
         layouts = [r for index, r in enumerate(of_start) if not index or r.layout != of_start[index - 1].layout]
-        borders = tuple((first.begin_s, str(first.layout)) for first in layouts)
+        named = ceil(len(layouts) / MOST_NAMED)
+        borders = tuple(
+            (first.begin_s, "" if index % named else str(first.layout))
+            for index, first in enumerate(layouts)
+            if not index % named or len(layouts) <= MOST_BORDERS
+        )
         points = tuple(PlotPoint(r.begin_s, Interval(r.level * 100), r.layout, hollow=r.disturbed) for r in of_start)
         shares = tuple(
             Series(label, tuple(PlotPoint(r.begin_s, Interval(share * 100)) for r, share in found), joined=True)
-            for label, field in (("garbage collection", "gc_share"), ("compiler", "compiler_share"))
+            for label, field in (
+                ("garbage collection", "gc_share"),
+                ("compiler", "compiler_share"),
+                ("stolen", "stolen_share"),
+            )
             if (found := [(r, share) for r in of_start if (share := getattr(r, field)) is not None])
         )
         time = "s from the first counted slice; dotted: a layout begins"
@@ -233,13 +246,14 @@ def levels(rounds: Sequence[RoundLevel]) -> Iterable[Picture]:
             "level of each round", time, "slower than the median undisturbed round, in %",
             (Series("", points, joined=True),), levels=(0.0, DISTURBED_LEVEL.limit * 100), even=True, borders=borders,
         )  # fmt: skip
-        share = Panel("share of the broker's JVM", time, "%", shares, even=True, level=True, borders=borders)
+        share = Panel("pauses, compiler, stolen time", time, "%", shares, even=True, level=True, borders=borders)
         yield Picture(
             f"levels-{broker}-{start}",
             f"Rounds on {broker}, start {start}",
             f"{levels_said(of_start)}. Every cell is measured once in a round, so that a level is common to all cells; "
             "it is removed from their times. Hollow: disturbed. Garbage collection: share of the time for which the "
-            "JVM paused; compiler: share of the broker's CPU time.",
+            "JVM paused; compiler: share of the broker's CPU time; stolen: share of the time of its CPUs that the "
+            "hypervisor gave to other machines, of each layout.",
             f"Level of {len(of_start)} rounds over time: from {min(r.level for r in of_start):+.1%} to "
             f"{max(r.level for r in of_start):+.1%}; the table below has each.",
             (level, *([share] if shares else [])),

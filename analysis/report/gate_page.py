@@ -11,8 +11,9 @@ from analysis.gate import console, tables
 from analysis.gate.results import PASSING, GateResult
 from analysis.gate.verdict import GateVerdict
 from analysis.report import manifest_facts
+from analysis.report.drawings import Drawings, Figure
 from analysis.report.figures import Panel, Picture, PlotPoint, Series
-from analysis.report.throughput_page import NAME, Figure, figure, template, write_text
+from analysis.report.throughput_page import NAME, template, write_text
 from analysis.results import Interval
 from analysis.table import Table
 from analysis.text import Alike, alike
@@ -69,6 +70,9 @@ def write(
 
 def html(result: GateResult, manifest: Mapping[str, Any], history: Sequence[Mapping[str, Any]] = ()) -> str:
     """The page."""
+    drawings = Drawings()
+    ratios, pairs = (drawings.figure(_ANCHOR, picture) for picture in (_ratios(result), _pairs(result)))
+    past = drawings.figure(_ANCHOR, _history(history)) if history else None
     chapter = GateChapter(
         anchor=_ANCHOR,
         heading=result.run,
@@ -81,13 +85,13 @@ def html(result: GateResult, manifest: Mapping[str, Any], history: Sequence[Mapp
         meaning=console.meaning(result),
         reason=console.reason(result),
         step=console.next_step(result),
-        findings=tuple(alike(result.findings)),
+        findings=tuple(alike([*result.findings, *drawings.findings])),
         families=tables.families(result),
         cells=tables.cells(result),
         conditions=tables.conditions(result),
-        ratios=figure(_ANCHOR, _ratios(result)),
-        pairs=figure(_ANCHOR, _pairs(result)),
-        history=figure(_ANCHOR, _history(history)) if history else None,
+        ratios=ratios,
+        pairs=pairs,
+        history=past,
         brokers=manifest_facts.brokers(manifest),
         setup=tuple(manifest_facts.setup(manifest)),
     )

@@ -57,6 +57,9 @@ _SETTINGS: Mapping[Any, Any] = {
     "legend.labelspacing": 0.3,
 }
 
+#: Number of points of a series from which on its markers are small, and their size.
+_MANY, _SMALL = 150, 2.5
+
 _WIDTH_INCHES = 9.6
 
 #: Share of an axis that the name of a border needs.
@@ -167,6 +170,7 @@ def _draw_points(
         **{"xerr" if sideways else "yerr": reach},  # type: ignore[arg-type]
         linestyle="none",
         marker=marker,
+        markersize=_SMALL if len(points) > _MANY else None,
         color=colour,
         markerfacecolor=PAGE if hollow else colour,
         markeredgewidth=1.0,

@@ -2,14 +2,14 @@
 
 A slice is shaded by its deviation from its cell's B at the median undisturbed round; shades are the same in every
 figure. A disturbance of the host colours whole columns, a change of the broker a row. The tooltip of a slice has its
-numbers.
+numbers. Of more rounds than there is room for, neighbours share a column, which shows the slowest of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from math import inf
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, inf
 
 from analysis.report.svg import WIDTH, Anchor, Tone, cell, line, svg, text
 from analysis.results import CellSummary
@@ -30,8 +30,17 @@ _TONES = (
 
 _LEFT, _TOP, _ROW = 215.0, 50.0, 13.0
 
-#: Gap between two layouts, in px.
-_GAP = 4.0
+#: Largest number of columns: those of a long run are still wide enough to be seen.
+MOST_COLUMNS = 240
+
+#: Gap between two layouts, in px; the share of the width that all gaps take at most.
+_GAP, _GAPS = 4.0, 0.25
+
+#: Room that the number of a layout needs, and from which on each layout has a line, in px.
+_NAME, _APART = 24.0, 8.0
+
+#: Layout, block, round.
+_Round = tuple[int, int, int]
 
 
 def heat(cells: Sequence[CellSummary]) -> tuple[str, str]:
@@ -44,24 +53,30 @@ def heat(cells: Sequence[CellSummary]) -> tuple[str, str]:
     chosen = sorted(range(len(rows)), key=lambda row: -_scatter(rows[row][1]))[:MOST_ROWS]
     shown = [rows[row] for row in sorted(chosen)]
     begin_ns = min(window.begin_ns for _, found in rows for window, _ in found)
-    columns = _columns([window for _, found in rows for window, _ in found])
-    widths = (WIDTH - _LEFT - 8 - _GAP * len({layout for layout, *_ in columns})) / len(columns)
+    columns = _Columns.of([window for _, found in rows for window, _ in found])
     alone = len({of_row.key.experiment for of_row, _ in shown}) == 1
-    elements = [*_legend(), *_layouts(columns, widths, _TOP + _ROW * len(shown))]
+    elements = [*_legend(), *_layouts(columns, _TOP + _ROW * len(shown))]
     for number, (of_row, found) in enumerate(shown):
         y = _TOP + _ROW * number
         name = of_row.key.cell if alone else f"{of_row.key.experiment} {of_row.key.cell}"
         elements.append(text(_LEFT - 8, y + _ROW - 3, name, size=10.5, anchor=Anchor.END))
+        slowest_of: dict[int, tuple[Window, float]] = {}
+        for window, deviation in found:
+            column = columns.at[window.layout, window.block, window.round]
+            if column not in slowest_of or deviation > slowest_of[column][1]:
+                slowest_of[column] = window, deviation
         elements += (
-            _slice_cell(of_row, window, deviation, _x(columns, window, widths), y, widths, begin_ns)
-            for window, deviation in found
+            _slice_cell(of_row, window, deviation, columns.x[column], y, columns.width, begin_ns)
+            for column, (window, deviation) in slowest_of.items()
         )
     slowest = max(((deviation, of_row) for of_row, found in rows for _, deviation in found), key=lambda each: each[0])
     alt = (
-        f"Grid of {len(shown)} cells by {len(columns)} rounds: how much slower each slice was than its cell; the "
+        f"Grid of {len(shown)} cells by {len(columns.at)} rounds: how much slower each slice was than its cell; the "
         f"slowest is one of {slowest[1].key.cell} with {slowest[0]:+.0%}."
     )
     left_out = f"Of {len(rows)} cells the {len(shown)} that scatter most." if len(rows) > len(shown) else ""
+    if columns.merged > 1:
+        left_out = f"{left_out} Each column is the slowest of {columns.merged} rounds in a row.".strip()
     return svg(alt, _TOP + _ROW * len(shown) + 6, elements), left_out
 
 
@@ -77,18 +92,40 @@ def _scatter(found: Sequence[tuple[Window, float]]) -> float:
     return max(abs(deviation) for _, deviation in found)
 
 
-def _columns(windows: Sequence[Window]) -> dict[tuple[int, int, int], int]:
-    """(layout, block, round) -> its index on the axis, in the order in which they were measured."""
-    begins: dict[tuple[int, int, int], int] = {}
-    for window in windows:
-        key = window.layout, window.block, window.round
-        begins[key] = min(window.begin_ns, begins.get(key, window.begin_ns))
-    return {key: index for index, key in enumerate(sorted(begins, key=lambda key: begins[key]))}
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Where the rounds are on the axis, in the order in which they were measured."""
 
+    #: round -> index of its column
+    at: Mapping[_Round, int]
+    #: left edge of each column, in px
+    x: tuple[float, ...]
+    width: float
+    #: number of rounds that share a column
+    merged: int
+    #: number of each layout, and index of the column at which it begins
+    layouts: tuple[tuple[int, int], ...]
 
-def _x(columns: dict[tuple[int, int, int], int], window: Window, width: float) -> float:
-    index = columns[window.layout, window.block, window.round]
-    return _LEFT + index * width + _GAP * len({layout for layout, *_ in list(columns)[:index]} - {window.layout})
+    @classmethod
+    def of(cls, windows: Sequence[Window]) -> _Columns:
+        begins: dict[_Round, int] = {}
+        for window in windows:
+            key = window.layout, window.block, window.round
+            begins[key] = min(window.begin_ns, begins.get(key, window.begin_ns))
+        ordered = sorted(begins, key=lambda key: begins[key])
+        merged = ceil(len(ordered) / MOST_COLUMNS)
+        at = {key: index // merged for index, key in enumerate(ordered)}
+        layouts = tuple(
+            (key[0], at[key]) for index, key in enumerate(ordered) if not index or ordered[index - 1][0] != key[0]
+        )
+        room = WIDTH - _LEFT - 8
+        gap = min(_GAP, _GAPS * room / len(layouts)) if merged == 1 else 0.0
+        count = 1 + at[ordered[-1]]
+        width = (room - gap * len(layouts)) / count
+        before = [sum(1 for _, begin in layouts if 0 < begin <= column) for column in range(count)]
+        return cls(
+            at, tuple(_LEFT + column * width + gap * before[column] for column in range(count)), width, merged, layouts
+        )
 
 
 def _legend() -> Iterator[str]:
@@ -106,16 +143,17 @@ def _legend() -> Iterator[str]:
         low = limit
 
 
-def _layouts(columns: dict[tuple[int, int, int], int], width: float, bottom: float) -> Iterator[str]:
-    """A line at the begin of each layout, and its number where there is room for it."""
-    order = list(columns)
-    begins = [order[0], *(after for before, after in pairwise(order) if after[0] != before[0])]
-    room = (WIDTH - _LEFT) / len(begins)
-    for number, key in enumerate(begins):
-        x = _LEFT + columns[key] * width + _GAP * (number - 0.5)
+def _layouts(columns: _Columns, bottom: float) -> Iterator[str]:
+    """A line at the begin of layouts, and their numbers, as far as there is room for them."""
+    room = (WIDTH - _LEFT) / len(columns.layouts)
+    every = max(1, ceil(_NAME / room))
+    for index, (number, column) in enumerate(columns.layouts):
+        if index % every and room < _APART:
+            continue
+        x = columns.x[column] - _GAP / 2
         yield line([(x, _TOP - 14), (x, bottom)], Tone.SOFT, dashed=True)
-        if room > 16:
-            yield text(x + 3, _TOP - 5, f"layout {key[0]}" if room > 64 else str(key[0]), size=11, tone=Tone.SOFT)
+        if not index % every:
+            yield text(x + 3, _TOP - 5, f"layout {number}" if room > 64 else str(number), size=11, tone=Tone.SOFT)
 
 
 def _slice_cell(

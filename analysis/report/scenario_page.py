@@ -7,16 +7,17 @@ results are refused if they belong to several runs, and get separate pages if th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from analysis.errors import DataError
 from analysis.report import manifest_facts, scenario_figures
 from analysis.report.deployment_diagram import diagram
+from analysis.report.drawings import Drawings, Figure, slug
 from analysis.report.heatmap import grid
 from analysis.report.sequence_diagram import flow
-from analysis.report.throughput_page import NAME, Figure, figure, slug, template, write_text
+from analysis.report.throughput_page import NAME, template, write_text
 from analysis.results import JSON_SCHEMA, worst
 from analysis.scenario import claims, tables
 from analysis.scenario.churn_tables import churn_tables
@@ -120,7 +121,8 @@ def html(results: Sequence[WorkloadResult]) -> str:
     if len(_kinds(results)) > 1:
         raise DataError(_refusal(results))
     several = len(results) > 1
-    chapters = [_chapter(f"result-{number}", result) for number, result in enumerate(results, 1)]
+    drawings = Drawings()
+    chapters = [_chapter(f"result-{number}", result, drawings) for number, result in enumerate(results, 1)]
     runs = list(dict.fromkeys(result.run for result in results))
     picture = scenario_figures.capacity(results)
     verdict = worst(result.verdict for result in results)
@@ -135,7 +137,7 @@ def html(results: Sequence[WorkloadResult]) -> str:
         overview=tables.several(results),
         configurations=tuple(tables.configurations(results)),
         claims=tuple(claims.tables(results)),
-        capacity=picture and figure("all", picture),
+        capacity=picture and drawings.figure("all", picture),
         not_applicable=_not_applicable(results[0]),
     )
 
@@ -160,12 +162,12 @@ def _refusal(results: Sequence[WorkloadResult]) -> str:
     )
 
 
-def _chapter(anchor: str, result: WorkloadResult) -> CaseChapter:
+def _chapter(anchor: str, result: WorkloadResult, drawings: Drawings) -> CaseChapter:
     model = result.model
     reason = withheld(result)
     rates = scenario_figures.rates(result)
     courses = (scenario_figures.backlog(result), scenario_figures.course(result))
-    return CaseChapter(
+    chapter = CaseChapter(
         anchor=anchor,
         heading=f"{result.key.cell} on {result.key.broker}",
         result=result,
@@ -173,34 +175,35 @@ def _chapter(anchor: str, result: WorkloadResult) -> CaseChapter:
         meaning=VERDICTS[result.verdict],
         figure_name=result.figure_name,
         figure=f"no figure: {reason}" if reason else str(result.figure),
-        findings=tuple(alike(result.findings)),
+        findings=(),
         warnings=tables.warnings(result.warnings),
         audit=tables.audit(result),
         recovery=tuple(_recovery(result.recovery)) if result.recovery else (),
         phases=tuple(_phases(result)),
         periods=tables.periods(result),
-        courses=tuple(figure(anchor, picture) for picture in courses if picture is not None),
+        courses=tuple(drawings.figure(anchor, picture) for picture in courses if picture is not None),
         backlog=tables.backlog(result),
-        rates=None if rates is None else figure(anchor, rates),
+        rates=None if rates is None else drawings.figure(anchor, rates),
         rate_tables=tuple(sheet for period in result.periods for sheet in tables.interactions(period)),
-        interactions=tuple(_interaction(anchor, result, model, number) for number in model.interactions),
+        interactions=tuple(_interaction(anchor, result, model, number, drawings) for number in model.interactions),
         handlers=tuple(tables.handlers(period) for period in result.periods if period.handlers),
         destinations=tables.destinations(result, model),
         subscriptions=() if result.churn is None else tuple(churn_tables(result.churn, result.workload.flows(model))),
-        subscription_figures=tuple(_subscription_figures(anchor, result, model)),
+        subscription_figures=tuple(_subscription_figures(anchor, result, model, drawings)),
         storage=tables.storage(storage(result)),
         diagram=diagram(result.manifest, result.plan, result.key.broker),
         brokers=manifest_facts.brokers(_of_broker(result)),
         setup=(*manifest_facts.setup(result.manifest), ("Topology", tuple(_topology(result, model)))),
     )
+    return replace(chapter, findings=tuple(alike([*result.findings, *drawings.findings])))
 
 
-def _subscription_figures(anchor: str, result: WorkloadResult, model: Model) -> Iterator[Figure]:
+def _subscription_figures(anchor: str, result: WorkloadResult, model: Model, drawings: Drawings) -> Iterator[Figure]:
     """The subscriptions over time, then the figures of the model."""
     if picture := scenario_figures.subscriptions(result):
-        yield figure(anchor, picture)
+        yield drawings.figure(anchor, picture)
         for found in result.workload.figures(model):
-            yield figure(anchor, scenario_figures.of_model(found))
+            yield drawings.figure(anchor, scenario_figures.of_model(found))
 
 
 def _title(result: WorkloadResult) -> Iterator[str]:
@@ -229,7 +232,9 @@ def _phases(result: WorkloadResult) -> Iterator[tuple[str, str]]:
         yield str(span.period), f"from {span.begin_s:,.1f} s on, {span.seconds:,.1f} s"
 
 
-def _interaction(anchor: str, result: WorkloadResult, model: Model, number: int) -> InteractionShown:
+def _interaction(
+    anchor: str, result: WorkloadResult, model: Model, number: int, drawings: Drawings
+) -> InteractionShown:
     messages = [step.message for step in model.steps if step.interaction == number]
     picture = scenario_figures.delivery(result, number, messages)
     return InteractionShown(
@@ -237,7 +242,7 @@ def _interaction(anchor: str, result: WorkloadResult, model: Model, number: int)
         number,
         model.interactions[number].title,
         flow(model.topology, number) if isinstance(model, SupplyChain) else "",
-        None if picture is None else figure(anchor, picture),
+        None if picture is None else drawings.figure(anchor, picture),
         *grid(result, messages),
         tables.steps(result.periods, number),
     )

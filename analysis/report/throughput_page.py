@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from analysis.atomic import written_whole
 from analysis.errors import DataError
-from analysis.report import figures, manifest_facts, plot_svg
+from analysis.report import figures, manifest_facts
+from analysis.report.drawings import Drawings, Figure, slug
 from analysis.report.figures import Picture, PlotGroup
 from analysis.report.rounds_figure import heat
 from analysis.results import JSON_SCHEMA, BrokerComparison, FitResult, RunResult, worst
@@ -27,15 +27,6 @@ from analysis.throughput.tables import by_start, unit
 NAME = "report.html"
 
 _TEMPLATE = "page.html.j2"
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A picture with its drawing and its anchor on the page."""
-
-    anchor: str
-    picture: Picture
-    svg: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +120,8 @@ def record(results: Sequence[RunResult], path: Path) -> dict[str, Any]:
 
 def html(results: Sequence[RunResult]) -> str:
     several = len(results) > 1
-    chapters = [_chapter(f"run-{number}", result) for number, result in enumerate(results, 1)]
+    drawings = Drawings()
+    chapters = [_chapter(f"run-{number}", result, drawings) for number, result in enumerate(results, 1)]
     picture = figures.coefficients(results)
     return template(_TEMPLATE).render(
         title=f"{len(results)} runs" if several else f"Run {results[0].run}",
@@ -142,7 +134,7 @@ def html(results: Sequence[RunResult]) -> str:
         overview_lines=[
             f"{number}: {result.run}: {'; '.join(result.title)}" for number, result in enumerate(results, 1)
         ],
-        side_by_side=picture and (tables.side_by_side(results), figure("all", picture)),
+        side_by_side=picture and (tables.side_by_side(results), drawings.figure("all", picture)),
     )
 
 
@@ -159,30 +151,31 @@ def template(name: str) -> Template:
     return environment.get_template(name)
 
 
-def _chapter(anchor: str, result: RunResult) -> BrokerChapter:
+def _chapter(anchor: str, result: RunResult, drawings: Drawings) -> BrokerChapter:
     groups = figures.groups(result)
-    return BrokerChapter(
+    chapter = BrokerChapter(
         anchor=anchor,
         heading=result.run,
         result=result,
         title=(*result.title, *manifest_facts.title_lines(result.manifest)),
         glance=glance(result),
-        findings=tuple(alike(result.every_finding)),
+        findings=(),
         brokers=manifest_facts.brokers(result.manifest),
         setup=tuple(manifest_facts.setup(result.manifest)),
-        models=tuple(_model(anchor, fit, groups) for fit in result.fits),
-        ratios=tuple(_compared(anchor, comparison) for comparison in result.comparisons),
+        models=tuple(_model(anchor, fit, groups, drawings) for fit in result.fits),
+        ratios=tuple(_compared(anchor, comparison, drawings) for comparison in result.comparisons),
         claims=tuple(tables.claims(result.claims)),
-        rounds=tuple(_rounds(anchor, result)) if result.measures else (),
-        experiments=tuple(_experiment(anchor, group, result) for group in groups),
+        rounds=tuple(_rounds(anchor, result, drawings)) if result.measures else (),
+        experiments=tuple(_experiment(anchor, group, result, drawings) for group in groups),
         not_applicable=tuple(nowhere(result.cells, result.not_applicable)),
         audit=tables.audit(result.audit),
-        latency=tuple(_latency(anchor, result)),
+        latency=tuple(_latency(anchor, result, drawings)),
         host=tables.host(result.host) if result.host else None,
     )
+    return replace(chapter, findings=tuple(alike([*result.every_finding, *drawings.findings])))
 
 
-def _model(anchor: str, fit: FitResult, groups: Sequence[PlotGroup]) -> ModelSection:
+def _model(anchor: str, fit: FitResult, groups: Sequence[PlotGroup], drawings: Drawings) -> ModelSection:
     of_fit = (fit.experiment, fit.broker, fit.profile)
     cells = [cell for group in groups for cell in group.cells if unit(cell) == of_fit]
     title = f"{fit.experiment} on {fit.broker}, profile {fit.profile}"
@@ -194,27 +187,27 @@ def _model(anchor: str, fit: FitResult, groups: Sequence[PlotGroup]) -> ModelSec
         parameters=tables.parameters(fit),
         facts=tuple(tables.model_facts(fit)),
         cells=tables.fitted_cells(fit),
-        figures=tuple(figure(anchor, picture) for picture in drawn) if fit.points else (),
+        figures=tuple(drawings.figure(anchor, picture) for picture in drawn) if fit.points else (),
     )
 
 
-def _compared(anchor: str, comparison: BrokerComparison) -> Compared:
+def _compared(anchor: str, comparison: BrokerComparison, drawings: Drawings) -> Compared:
     picture = figures.ratios(comparison)
     return Compared(
         f"{comparison.experiment}, profile {comparison.profile}",
-        None if picture is None else figure(anchor, picture),
+        None if picture is None else drawings.figure(anchor, picture),
         tuple(filter(None, (tables.compared_coefficients(comparison), tables.compared_cells(comparison)))),
     )
 
 
-def _rounds(anchor: str, result: RunResult) -> Iterator[Rounds]:
+def _rounds(anchor: str, result: RunResult, drawings: Drawings) -> Iterator[Rounds]:
     """The rounds of every start that has a slice to show."""
     starts = grouped(result.cells, lambda cell: (cell.key.broker, cell.key.start))
     levels = by_start(result.rounds)
     drawn = dict(zip(levels, figures.levels(result.rounds), strict=True))
     for key in sorted(starts.keys() | levels.keys()):
         title = f"{key[0]}, start {key[1]}"
-        shown = [figure(anchor, drawn[key])] if key in drawn else []
+        shown = [drawings.figure(anchor, drawn[key])] if key in drawn else []
         grid, left_out = heat(starts.get(key, []))
         if grid:
             shown.append(_heat(slug(f"{anchor}-slices-{title}"), title, grid, left_out))
@@ -231,28 +224,19 @@ def _heat(anchor: str, title: str, grid: str, left_out: str) -> Figure:
     return Figure(anchor, Picture(anchor, f"Every slice on {title}", caption.strip(), "", ()), grid)
 
 
-def _experiment(anchor: str, group: PlotGroup, result: RunResult) -> ExperimentSection:
+def _experiment(anchor: str, group: PlotGroup, result: RunResult, drawings: Drawings) -> ExperimentSection:
     """The section of an experiment; a smoke grid has no figures, since its numbers mean nothing."""
     return ExperimentSection(
         anchor=slug(f"{anchor}-cells-{group.title}"),
         title=group.title,
-        figures=tuple(figure(anchor, picture) for picture in figures.of_group(group)) if result.measures else (),
+        figures=tuple(drawings.figure(anchor, picture) for picture in figures.of_group(group))
+        if result.measures
+        else (),
         cells=tables.cells(group.cells, result.not_applicable),
     )
 
 
-def _latency(anchor: str, result: RunResult) -> Iterator[tuple[Table, Figure]]:
+def _latency(anchor: str, result: RunResult, drawings: Drawings) -> Iterator[tuple[Table, Figure]]:
     by_broker = grouped(result.latency, lambda cell: (cell.key.broker, cell.profile))
     for (broker, profile), chosen in by_broker.items():
-        yield tables.latency(chosen), figure(anchor, figures.latency(chosen, broker, profile))
-
-
-def figure(anchor: str, picture: Picture) -> Figure:
-    """A picture as SVG; `anchor` is that of the section it belongs to."""
-    name = slug(f"{anchor}-{picture.name}")
-    return Figure(name, picture, plot_svg.svg(picture, name))
-
-
-def slug(text: str) -> str:
-    """A unique anchor for every text, also for labels that differ in punctuation only."""
-    return re.sub(r"[^A-Za-z0-9 -]", lambda sign: f".{ord(sign[0]):x}.", text).replace(" ", "_")
+        yield tables.latency(chosen), drawings.figure(anchor, figures.latency(chosen, broker, profile))

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
 from analysis.errors import DataError
-from analysis.run_directory import STRANGER, Frames, refuse_strangers
+from analysis.frames import STRANGER, Frames, refuse_strangers
 from analysis.scenario.execution_ids import INTERACTION_AT
 from analysis.scenario.grouped_times import grouped_times
 from analysis.scenario.message_join import MESSAGE, Ledger, frame, within

@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
 from analysis.errors import DataError
-from analysis.run_directory import STRANGER, Frames, refuse_strangers
+from analysis.frames import STRANGER, Frames, refuse_strangers
 from analysis.scenario import execution_ids, expected
 from analysis.scenario.copy_classes import INSTANTS, MemberCopies, member_copies
 from analysis.scenario.reader import CaseRecord, DriverRecord, SessionRecord

@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from analysis.errors import DataError
+from analysis.frames import Frames, frames, reading
 from analysis.results import Finding, reasons, verdict
-from analysis.run_directory import Frames, certificates, files_of, frames, reading
+from analysis.run_directory import certificates, files_of
 from analysis.scenario import audit, deviations, recovery, timeline
 from analysis.scenario.aggregates import Counts, counts, instants, percentiles_ms, times
 from analysis.scenario.audit import AuditInput, InteractionCounts

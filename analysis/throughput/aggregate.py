@@ -1,28 +1,27 @@
 """Slices -> cells: B with its interval, rates, CPU, and the status that tells whether a cell's numbers are usable.
 
-Spark groups the slices by cell; the rest is arithmetic on a few thousand rows. B is estimated from all slices of a
-start jointly (`analysis.throughput.rotation`), so that effects common to all cells of a round are not attributed to a
-cell; everything else is a total over a cell's counted slices. The rules are in a table, in the order of precedence. A
-run may have both closed and open loops: a cell is an open loop where its slices have a planned rate, and CPU limits
-apply to closed loops only.
+Arithmetic on a few thousand rows, without Spark, since a look uses it beside a live broker. B is estimated from all
+slices of a start jointly (`analysis.throughput.rotation`), so that effects common to all cells of a round are not
+attributed to a cell; everything else is a total over a cell's counted slices. The rules are in a table, in the order
+of precedence. A run may have both closed and open loops: a cell is an open loop where its slices have a planned rate,
+and CPU limits apply to closed loops only.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import groupby
 from statistics import median
 from typing import Any, TypeAlias
 
 import numpy as np
-from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
 from analysis.errors import DataError
 from analysis.intervals import jackknife
-from analysis.results import CellAudit, CellKey, CellSummary, Finding, Interval, RoundLevel
-from analysis.run_directory import Frames, reading
+from analysis.results import CellKey, CellSummary, Finding, Interval, RoundLevel
 from analysis.throughput import rotation
 from analysis.throughput.reader import Life, ThroughputRecord, counted
 from workloads.limits import (
@@ -37,9 +36,9 @@ from workloads.limits import (
     OPEN_LOOP,
     ROBUST_MEAN,
 )
-from workloads.schema import CAPACITY, KEYS, PREPARATION, WINDOWS, Window
+from workloads.schema import CAPACITY, PREPARATION, Window
 from workloads.status import CellStatus, VerdictKind, WindowStatus
-from workloads.throughput.presets import PILOT_LAYOUTS, SMOKE
+from workloads.throughput.presets import SMOKE
 
 #: Deviations up to this number of standard deviations of a Poisson count are attributed to scatter.
 SCATTER = 3
@@ -49,20 +48,6 @@ MANY = 0.1
 
 #: Layout, block, round.
 Round: TypeAlias = tuple[int, int, int]
-
-_FIELDS = [column.name for column in WINDOWS if column not in KEYS]
-
-
-def windows_by_cell(data: Frames, runs: Sequence[ThroughputRecord]) -> dict[CellKey, tuple[Window, ...]]:
-    """All slices of all cells, ordered by layout, block and round, with any status."""
-    with reading(runs):
-        rows = (
-            data.tables["windows"]
-            .groupBy("cell_id")
-            .agg(F.sort_array(F.collect_list(F.struct(*_FIELDS))).alias("windows"))
-            .collect()
-        )
-    return {data.keys[row["cell_id"]]: tuple(Window(*window) for window in row["windows"]) for row in rows}
 
 
 def estimated(run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]]) -> dict[Life, rotation.StartEstimate]:
@@ -77,23 +62,21 @@ def estimated(run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]]
             rotation.MeasuredSlice.of(key, window) for window in counted(windows[key]) if window.planned_per_s is None
         ]
         lives.setdefault((key.broker, key.start), []).extend(slices)
-    pilot = None if run.manifest.options.precision is None else PILOT_LAYOUTS
-    return {life: rotation.estimate(slices, pilot) for life, slices in lives.items() if slices}
+    widening = run.manifest.options.widening
+    return {life: rotation.estimate(slices, widening) for life, slices in lives.items() if slices}
 
 
 def summarise(
     run: ThroughputRecord,
     windows: Mapping[CellKey, Sequence[Window]],
-    audit: Sequence[CellAudit],
-    estimates: Mapping[Life, rotation.StartEstimate] | None = None,
+    exact: AbstractSet[CellKey],
+    estimates: Mapping[Life, rotation.StartEstimate],
 ) -> tuple[CellSummary, ...]:
     """The cells of a run, without anchors and capacities.
 
-    estimates: result of `estimated`, where the caller has it already
+    exact: the cells of which every copy arrived once and in order
+    estimates: result of `estimated`
     """
-    if estimates is None:
-        estimates = estimated(run, windows)
-    exact = {cell.key: cell.copies.exact for cell in audit}
     capacities = _below_capacity(windows)
     return tuple(
         _summary(
@@ -102,7 +85,7 @@ def summarise(
             windows[key],
             estimates.get((key.broker, key.start)),
             capacities.get((key.broker, key.start), frozenset()),
-            exact=exact.get(key, False),
+            exact=key in exact,
         )
         for key in run.cells
         if key.experiment not in PREPARATION
@@ -127,9 +110,13 @@ def round_levels(
 ) -> tuple[RoundLevel, ...]:
     """The level of every counted round, by start and in the order of time, with the JVM's activity in that round."""
     rounds: dict[tuple[Life, Round], list[Window]] = {}
+    layouts: dict[tuple[Life, tuple[int, int]], list[Window]] = {}
     for key in run.cells:
         for window in counted(windows[key]):
-            rounds.setdefault(((key.broker, key.start), _round(window)), []).append(window)
+            life = key.broker, key.start
+            rounds.setdefault((life, _round(window)), []).append(window)
+            layouts.setdefault((life, (window.layout, window.block)), []).append(window)
+    stolen = {layout: stolen_share(of_layout) for layout, of_layout in layouts.items()}
     levels: list[RoundLevel] = []
     for life, estimate in estimates.items():
         begin_ns = min(window.begin_ns for (of, _), slices in rounds.items() if of == life for window in slices)
@@ -144,10 +131,12 @@ def round_levels(
                     block=block,
                     round=number,
                     begin_s=(min(window.begin_ns for window in slices) - begin_ns) / 1e9,
+                    slices=sum(window.planned_per_s is None for window in slices),
                     level=level,
                     disturbed=level >= DISTURBED_LEVEL.limit,
                     gc_share=gc_share(slices),
                     compiler_share=compiler_share(slices),
+                    stolen_share=stolen[life, (layout, block)],
                 )
             )
     return tuple(sorted(levels, key=lambda level: (level.broker, level.start, level.begin_s)))
@@ -264,20 +253,18 @@ def _below_capacity(windows: Mapping[CellKey, Sequence[Window]]) -> dict[Life, f
 
 def _times(key: CellKey, windows: Sequence[Window], estimate: rotation.StartEstimate | None) -> dict[str, Any]:
     """B with its replicates, and the rates that follow from it."""
-    elapsed_s = sum(window.elapsed_s for window in windows)
+    taken_s = sum(window.taken_s for window in windows)
     messages = sum(window.messages for window in windows)
     times: dict[str, Any] = dict.fromkeys(
         ("received_per_s", "dispatched_per_s", "overall_per_s", "processing_s", "mean_processing_s")
     )
     if not messages:
         return times | {"replicates_s": ()}
-    pilot: tuple[float, ...] = ()
     if estimate is not None and key in estimate.cells:
         column = estimate.cells.index(key)
-        pilot = tuple(map(float, estimate.pilot_s[:, column]))
         value, replicates = float(estimate.estimates_s[column]), tuple(map(float, estimate.replicates_s[:, column]))
     else:
-        value, replicates = elapsed_s / messages, _without_each_layout(windows)
+        value, replicates = taken_s / messages, _without_each_layout(windows)
     if not np.isfinite(value):
         return times | {"replicates_s": ()}
     replicates = replicates if np.isfinite(replicates).all() else ()
@@ -286,8 +273,7 @@ def _times(key: CellKey, windows: Sequence[Window], estimate: rotation.StartEsti
     return {
         "processing_s": processing_s,
         "replicates_s": replicates,
-        "pilot_s": pilot,
-        "mean_processing_s": elapsed_s / messages,
+        "mean_processing_s": taken_s / messages,
         "received_per_s": _rate(1.0, processing_s),
         "dispatched_per_s": _rate(copies, processing_s),
         "overall_per_s": _rate(1 + copies, processing_s),
@@ -304,7 +290,7 @@ def _without_each_layout(windows: Sequence[Window]) -> tuple[float, ...]:
     if not all(messages):
         return ()
     return tuple(
-        sum(window.elapsed_s for window in of_rest) / number for of_rest, number in zip(rest, messages, strict=True)
+        sum(window.taken_s for window in of_rest) / number for of_rest, number in zip(rest, messages, strict=True)
     )
 
 
@@ -323,8 +309,9 @@ def _numbers(windows: Sequence[Window], cpus: int | None, workers: int) -> dict[
         return dict.fromkeys(("broker_cpu", "gc_share", "compiler_share", "load_cpu", "load_us_per_delivery"))
     broker_cpu_ns = _total(window.broker_cpu_ns for window in windows)
     load_cpu_s = sum(window.load_cpu_ns for window in windows) / 1e9
+    taken_s = sum(window.taken_s for window in windows)
     return {
-        "broker_cpu": broker_cpu_ns / 1e9 / elapsed_s / cpus if cpus and broker_cpu_ns is not None else None,
+        "broker_cpu": broker_cpu_ns / 1e9 / taken_s / cpus if cpus and broker_cpu_ns is not None else None,
         "gc_share": gc_share(windows),
         "compiler_share": compiler_share(windows),
         "load_cpu": load_cpu_s / elapsed_s / workers,
@@ -346,6 +333,12 @@ def gc_share(windows: Sequence[Window]) -> float | None:
     if young is None or full is None:
         return None
     return (young + full) / sum(window.end_ns - window.begin_ns for window in windows)
+
+
+def stolen_share(windows: Sequence[Window]) -> float | None:
+    """Share of the time of the broker's CPUs that the hypervisor gave to other machines; None where it is unknown."""
+    stolen = _total(window.stolen_ns for window in windows)
+    return None if stolen is None else stolen / sum(window.end_ns - window.begin_ns for window in windows)
 
 
 def compiler_share(windows: Sequence[Window]) -> float | None:

@@ -24,8 +24,8 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
 from analysis.errors import DataError
+from analysis.frames import STRANGER, Frames, reading, refuse_strangers
 from analysis.results import AuditResult, CellAudit, CellKey, Finding
-from analysis.run_directory import STRANGER, Frames, reading, refuse_strangers
 from analysis.throughput.reader import ThroughputRecord
 from workloads.status import VerdictKind
 from workloads.throughput.lanes import LaneAudit, audit_lane, audit_shared_lane

@@ -260,7 +260,7 @@ def dispatched_share(cell: CellSummary) -> OfStart:
 
 def broker_cpu(cell: CellSummary) -> OfStart:
     """The broker's share of its CPU set. Raises DataError where it is unknown."""
-    used = [(s.layout, s.broker_cpu_ns, s.elapsed_s * 1e9) for s in cell.windows if s.broker_cpu_ns is not None]
+    used = [(s.layout, s.broker_cpu_ns, s.taken_s * 1e9) for s in cell.windows if s.broker_cpu_ns is not None]
     if cell.broker_cpu is None or len(used) < len(cell.windows):
         raise DataError(f"{cell.key}: the broker's CPU is not known")
     cores = over_layouts(used)

@@ -332,7 +332,7 @@ def _trend(evidence: CellSet) -> _Trend:
         together = len({len(time.replicates) for time in times}) == 1
         b = np.array([(time.estimate, *(time.replicates if together else ())) for time in times])
         starts[start] = tuple(np.linalg.lstsq(x, b, rcond=None)[0].T)
-    if model.ols_as_in_paper is None or not starts:
+    if not starts:
         raise DataError("no least squares on r in {1, 2, 5, 10}: its cells are missing or in doubt")
     return _Trend(names, starts)
 

@@ -13,14 +13,12 @@ parameters follows from the cells, and everything else is the same.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import TypeAlias, TypeVar
 
 import numpy as np
-from statsmodels.regression.linear_model import WLS
 
 from analysis.errors import DataError
 from analysis.intervals import Matrix, Vector, around, jackknife_covariance, mean_interval
@@ -183,8 +181,7 @@ def fit(cells: Sequence[CellSummary], precision: float | None = None) -> FitResu
     refers to the other cells; the intervals are then conditional on this selection. Raises DataError where the cells
     cannot identify the model.
 
-    precision: relative half-width asked for, where a pilot determined the number of layouts; the scatter and the
-        degrees of freedom of the intervals are then those of the pilot (Stein, Ann. Math. Stat. 16, 1945)
+    precision: largest relative half-width asked for (--precision); None for that of `workloads.limits.PRECISION`
     """
     units = {_unit(cell) for cell in cells}
     if len(units) != 1:
@@ -196,11 +193,7 @@ def fit(cells: Sequence[CellSummary], precision: float | None = None) -> FitResu
     label = f"{experiment} on {broker} ({run})"
     measured = sorted(cells, key=lambda cell: cell.key)
     names = parameters_of(measured)
-    excluded = {cell.key: reason for cell in measured if (reason := _unusable(cell))}
-    if precision is not None:
-        measured = [_as_the_pilot_has_it(cell) for cell in measured]
-    excluded |= _without_interval([cell for cell in measured if cell.key not in excluded])
-    usable = [cell for cell in measured if cell.key not in excluded]
+    usable, excluded = usable_cells(measured)
     roofline = _roofline(usable, names, label)
     capped = frozenset(roofline.capped) if roofline is not None and roofline.preferred else frozenset[str]()
     starts, without = _per_start(measured, [cell for cell in usable if cell.key.cell not in capped], names, label)
@@ -222,7 +215,6 @@ def fit(cells: Sequence[CellSummary], precision: float | None = None) -> FitResu
         scope=spread.scope,
         parameters=parameters,
         per_start={number: tuple(map(float, start.parameters)) for number, start in starts.items()},
-        ols_as_in_paper=ols_as_in_paper(usable, names),
         cells_used=tuple(point.cell for point in points),
         cells_excluded=(
             *(Excluded(key.cell, key.start, reason) for key, reason in sorted(excluded.items())),
@@ -239,12 +231,19 @@ def fit(cells: Sequence[CellSummary], precision: float | None = None) -> FitResu
         roofline=roofline,
         constrained=_constrained(points, parameters, float(np.sqrt(covariance[0, 0])), degrees),
         leave_one_out=_leave_one_out(points, names),
-        variation=variation([cell for cell in cells if cell.key not in excluded]),
+        variation=variation(usable),
         description=_description([*points, *(roofline.points if roofline is not None and capped else ())]),
         precision=_precision(parameters, points, precision),
         layouts=min(cell.layouts for start in fitted for cell in start.cells),
     )
-    return result.also((*without, *_findings(result, precision)))
+    return result.also((*without, *_findings(result)))
+
+
+def usable_cells(cells: Sequence[CellSummary]) -> tuple[list[CellSummary], dict[CellKey, str]]:
+    """The cells that a fit may use, capped ones included, and why the others are left out."""
+    excluded = {cell.key: reason for cell in cells if (reason := _unusable(cell))}
+    excluded |= _without_interval([cell for cell in cells if cell.key not in excluded])
+    return [cell for cell in cells if cell.key not in excluded], excluded
 
 
 def within_start(cells: Sequence[CellSummary], names: Sequence[str], label: str) -> StartFit:
@@ -255,9 +254,9 @@ def within_start(cells: Sequence[CellSummary], names: Sequence[str], label: str)
             f"{label}: {len(used)} usable cells, a fit needs {fewest}; `python -m analysis summary` shows why "
             "cells are left out, a larger --grid has more cells"
         )
-    x = _design(used, names)
+    x = design(used, names)
     _check_identifiable(x, label)
-    measured = np.vstack([_processing(used), np.array([cell.replicates_s for cell in used]).T])
+    measured = np.vstack([processing(used), np.array([cell.replicates_s for cell in used]).T])
     plane = iterated_wls(measured, x)
     return StartFit(
         used,
@@ -291,31 +290,13 @@ def variation(cells: Sequence[CellSummary]) -> Variation:
         return Variation(
             slices, layouts, None, "too few layouts: their scatter cannot be separated from that of the starts"
         )
-    deviations = [_processing(of_cell) / _processing(of_cell).mean() - 1 for of_cell in repeated]
+    deviations = [processing(of_cell) / processing(of_cell).mean() - 1 for of_cell in repeated]
     degrees = sum(len(of_cell) - 1 for of_cell in repeated)
     of_layouts = np.mean([_relative_variance(cell) for of_cell in repeated for cell in of_cell])
     between = sum(float(of_cell @ of_cell) for of_cell in deviations) / degrees - of_layouts
     if between < 0:
         return Variation(slices, layouts, None, "the starts differ by less than the scatter of their layouts explains")
     return Variation(slices, layouts, float(np.sqrt(between)))
-
-
-def ols_as_in_paper(cells: Sequence[CellSummary], names: Sequence[str] = PARAMETERS) -> dict[str, float] | None:
-    """Ordinary least squares on B over the cells with r in {1, 2, 5, 10}, each the mean of its starts; in s.
-
-    The method of the paper, for comparison; it gives large cells more weight, and the paper has no interval. None
-    where these cells do not identify the model.
-    """
-    chosen = [cell for cell in cells if cell.replication in PAPER_REPLICATION]
-    if len({cell.key.cell for cell in chosen}) < fewest_cells(names):
-        return None
-    x, b = _design(chosen, names), _processing(chosen)
-    if not identifiable(x):
-        return None
-    share = Counter(cell.key.cell for cell in chosen)
-    weights = np.array([1 / share[cell.key.cell] for cell in chosen])
-    estimates = WLS(b, x, weights=weights).fit().params
-    return {name: float(estimate) for name, estimate in zip(names, estimates, strict=True)}
 
 
 def _unit(cell: CellSummary) -> Unit:
@@ -329,7 +310,7 @@ def _unusable(cell: CellSummary) -> str:
     return "" if cell.pace is None else f"paced: {cell.pace}"
 
 
-def _design(cells: Sequence[CellSummary | FittedCell], names: Sequence[str]) -> Matrix:
+def design(cells: Sequence[CellSummary | FittedCell], names: Sequence[str]) -> Matrix:
     return np.array([regressors(names, cell.n_fltr, cell.replication) for cell in cells], dtype=float)
 
 
@@ -343,12 +324,12 @@ def _without_interval(cells: Sequence[CellSummary]) -> dict[CellKey, str]:
     }
 
 
-def _processing(cells: Sequence[CellSummary]) -> Vector:
+def processing(cells: Sequence[CellSummary]) -> Vector:
     return np.array([cell.processing_s.estimate for cell in cells if cell.processing_s])
 
 
 def _relative_variance(cell: CellSummary) -> float:
-    estimate = _processing([cell])[0]
+    estimate = processing([cell])[0]
     return float(jackknife_covariance(np.array(cell.replicates_s)[:, None] / estimate)[0, 0])
 
 
@@ -364,15 +345,6 @@ def _pooled(deviations: Sequence[float | None]) -> float | None:
 
 def _spread(starts: int) -> Spread:
     return Spread(Scope.BETWEEN_STARTS if starts >= STARTS_AS_UNIT else Scope.THESE_STARTS)
-
-
-def _as_the_pilot_has_it(cell: CellSummary) -> CellSummary:
-    """The cell with the pilot's replicates, centred on its estimate and scaled to the number of all layouts."""
-    if cell.processing_s is None or not cell.pilot_s or not np.isfinite(cell.pilot_s).all():
-        return replace(cell, replicates_s=())
-    pilot = np.array(cell.pilot_s)
-    closer = np.sqrt(len(pilot) / cell.layouts) * (pilot - pilot.mean())
-    return replace(cell, replicates_s=tuple(map(float, cell.processing_s.estimate + closer)))
 
 
 def _check_identifiable(x: Matrix, label: str) -> None:
@@ -507,8 +479,8 @@ def _roofline(usable: Sequence[CellSummary], names: Sequence[str], label: str) -
     means = list(_by(usable, lambda cell: cell.key.cell))
     if not means:
         return None
-    x = _design([of_cell[0] for of_cell in means], names)
-    found = regimes(np.array([_processing(of_cell).mean() for of_cell in means]), x)
+    x = design([of_cell[0] for of_cell in means], names)
+    found = regimes(np.array([processing(of_cell).mean() for of_cell in means]), x)
     if found is None:
         return None
     capped = {of_cell[0].key.cell for of_cell, at_cap in zip(means, found.capped, strict=True) if at_cap}
@@ -541,7 +513,7 @@ def _roofline(usable: Sequence[CellSummary], names: Sequence[str], label: str) -
 def _at_cap(cells: Sequence[CellSummary]) -> list[_Seen]:
     """The capped cells of one start; the fitted value is r t_sat, where t_sat is the mean of B / r over them."""
     replication = np.array([cell.replication for cell in cells])
-    measured = np.vstack([_processing(cells), np.array([cell.replicates_s for cell in cells]).T])
+    measured = np.vstack([processing(cells), np.array([cell.replicates_s for cell in cells]).T])
     fitted = (measured / replication).mean(axis=1)[:, None] * replication
     return [
         _Seen(cell, float(measured[0, index]), float(fitted[0, index]), measured[1:, index], fitted[1:, index])
@@ -560,7 +532,7 @@ def _constrained(
     if t_rcv.low is None or t_rcv.high is None or not t_rcv.low <= 0 <= t_rcv.high:
         return None
     measured, fitted = _measured(points), np.array([point.fitted_s for point in points])
-    estimates = non_negative(measured, _design(points, tuple(parameters)), np.where(fitted > 0, fitted, measured))
+    estimates = non_negative(measured, design(points, tuple(parameters)), np.where(fitted > 0, fitted, measured))
     return Constrained(
         {name: float(estimate) for name, estimate in zip(parameters, estimates, strict=True)},
         at_most(t_rcv.estimate, standard_error, degrees),
@@ -568,7 +540,7 @@ def _constrained(
 
 
 def _leave_one_out(points: Sequence[FittedCell], names: Sequence[str]) -> LeaveOneOut:
-    errors = np.abs(left_out_errors(_measured(points), _design(points, names)))
+    errors = np.abs(left_out_errors(_measured(points), design(points, names)))
     worst = int(errors.argmax())
     return LeaveOneOut(float(np.median(errors)), float(errors[worst]), points[worst].cell)
 
@@ -585,7 +557,7 @@ def _lack(starts: Sequence[StartFit], names: Sequence[str], points: Sequence[Fit
         np.mean(deviations, axis=0),
         spread.covariance(deviations, replicates),
         spread.degrees([len(of_start) for of_start in replicates]),
-        _design(starts[0].cells, names) / fitted[:, None],
+        design(starts[0].cells, names) / fitted[:, None],
     )
     f, p = test or (None, None)
     return LackOfFit(f, p, largest)
@@ -634,7 +606,7 @@ def _largest_share(name: str, points: Sequence[FittedCell]) -> float:
     return max(regressors([name], point.n_fltr, point.replication)[0] / point.measured_s.estimate for point in points)
 
 
-def _findings(result: FitResult, asked: float | None) -> Iterator[Finding]:
+def _findings(result: FitResult) -> Iterator[Finding]:
     broker = result.broker
     if result.starts == 1:
         yield Finding(
@@ -652,7 +624,7 @@ def _findings(result: FitResult, asked: float | None) -> Iterator[Finding]:
         yield _described(result, result.description)
     for name, precision in result.precision.items():
         if precision.half_width is not None and not precision.holds:
-            yield _imprecise(result, name, precision, precision.half_width, asked)
+            yield _imprecise(result, name, precision, precision.half_width)
     for name, interval in result.parameters.items():
         yield from _doubtful_parameter(result, name, interval)
 
@@ -669,6 +641,7 @@ def too_few_layouts(broker: str, experiment: str, layouts: int) -> Finding:
         advice=f"--layouts {2 * LAYOUTS.limit:.0f}",
         consequence=VerdictKind.UNVERIFIED,
         broker=broker,
+        open_point=f"{layouts} layouts give no interval",
     )
 
 
@@ -715,23 +688,29 @@ NAMED = 3
 ADVERB = {Grade.ROUGH: "roughly", Grade.POOR: "poorly"}
 
 
-def _imprecise(result: FitResult, name: str, precision: HalfWidth, half_width: float, asked: float | None) -> Finding:
+def _imprecise(result: FitResult, name: str, precision: HalfWidth, half_width: float) -> Finding:
     interval = result.parameters[name]
     covers_0 = interval.low is not None and interval.low <= 0
     times = (half_width / precision.limit) ** 2
     if result.scope == Scope.BETWEEN_STARTS:
         advice = f"--starts {int(np.ceil(times * result.starts))}"
     else:
-        option = "--layouts" if asked is None else "--max-layouts"
+        option = "--layouts" if precision.limit == PRECISION.limit else "--max-layouts"
         advice = f"{option} {int(np.ceil(times * result.layouts))}, or more --starts"
     return Finding(
         what=f"{result.experiment}: the interval of {name} is too wide",
         measured=f"+-{half_width:.0%} of " + ("B, in the cell where it matters most" if covers_0 else "the estimate"),
-        limit=f"+-{precision.limit:.0%}, 95 % interval",
+        limit=f"+-{_percent(precision.limit)}, 95 % interval",
         advice=advice,
         consequence=VerdictKind.UNVERIFIED if half_width > PRECISION.limit else VerdictKind.VALID,
         broker=result.broker,
+        open_point=f"{name} +-{_percent(half_width)} (limit {_percent(precision.limit)})",
     )
+
+
+def _percent(share: float) -> str:
+    """In whole per cent, below 10 % with two digits."""
+    return f"{share:.0%}" if share >= 1 / 10 else f"{100 * share:.2g}%"
 
 
 def _capped(result: FitResult, roofline: Roofline) -> Finding:

@@ -41,7 +41,7 @@ COPIES_PER_S, SUBSCRIBERS = 100_000, 10
 MOST_CELLS = 8
 
 #: Beyond this number of layouts, further starts of the broker narrow the intervals more.
-MOST_LAYOUTS = 40
+MOST_LAYOUTS = 2 * PRESETS["quick"].looks[-1]
 
 #: Layouts to ask for where there were too few for an interval.
 ENOUGH_LAYOUTS = 2 * round(LAYOUTS.limit)
@@ -143,7 +143,7 @@ def _measured(result: RunResult) -> Iterator[str]:
     cells = {(cell.key.experiment, cell.key.cell) for cell in result.cells}
     experiments = {experiment for experiment, _ in cells}
     named = " ".join(experiments) if len(experiments) == 1 else count(len(experiments), "experiment")
-    rounds = _layouts_said(result.rounds)
+    rounds = _layouts_said(result.rounds) + _looks_said(result.manifest)
     said = f"{named}, {count(len(cells), 'cell')}{rounds and f' in {rounds}'}" if cells else "nothing was measured"
     yield f"{said}; {options}"
 
@@ -155,6 +155,13 @@ def _layouts_said(rounds: Sequence[RoundLevel]) -> str:
     layouts = Counter((broker, start) for broker, start, _ in {(r.broker, r.start, r.layout) for r in rounds})
     of_block = Counter((r.broker, r.start, r.layout, r.block) for r in rounds)
     return f"{_span(layouts.values())} layouts x {_span(of_block.values())} rounds"
+
+
+def _looks_said(manifest: Mapping[str, Any]) -> str:
+    """` (2 of 4 looks)`: how many each start needed; empty where nothing was decided."""
+    taken = Counter((look["broker"], look["start"]) for look in manifest.get("looks", []))
+    planned = len(manifest.get("options", {}).get("looks", []))
+    return f" ({_span(taken.values())} of {planned} looks)" if taken else ""
 
 
 def _span(numbers: Iterable[int]) -> str:
@@ -436,10 +443,11 @@ def _own_level(options: Mapping[str, Any]) -> dict[str, str]:
     if level is None:
         return {}
     usual = {"rounds": level.rounds, "slice-seconds": level.slice_s, "warmup-seconds": level.warm_up_s}
-    if not precision:  # which decides the number of layouts itself
-        usual["layouts"] = level.layouts
     given = {name: options.get(name.replace("-", "_"), value) for name, value in usual.items()}
     own = {name: f"{value:g}" for name, value in given.items() if value != usual[name]}
+    looks = tuple(options.get("looks", level.looks))
+    if looks not in {level.looks, level.looks[: 1 if options.get("starts", 1) > 1 else None]}:
+        own["layouts" if len(looks) == 1 else "max-layouts"] = f"{looks[-1]}"
     return own | ({"precision": f"{100 * precision:g}%"} if precision else {})
 
 

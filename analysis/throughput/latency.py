@@ -22,9 +22,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 from scipy import stats
 
 from analysis.errors import DataError
+from analysis.frames import STRANGER, Frames, reading, refuse_strangers
 from analysis.intervals import CONFIDENCE, t_quantile
 from analysis.results import CellKey, CellSummary, Finding, FitResult, Interval, LatencyResult, Percentile
-from analysis.run_directory import STRANGER, Frames, reading, refuse_strangers
 from analysis.throughput.cell_ratios import over_layouts, over_starts
 from analysis.throughput.fit import processing_time_s
 from analysis.throughput.queueing import mean_waiting_s

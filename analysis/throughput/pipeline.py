@@ -7,11 +7,13 @@ that broker in that run.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from analysis.errors import DataError
+from analysis.frames import frames
 from analysis.results import (
     AuditResult,
     CellKey,
@@ -20,16 +22,24 @@ from analysis.results import (
     FitResult,
     HostUse,
     LatencyResult,
-    RoundLevel,
     RunResult,
 )
-from analysis.run_directory import certificates, files_of, frames
+from analysis.run_directory import certificates, files_of
 from analysis.spark import session
-from analysis.throughput import aggregate, audit, broker_comparison, claims, fit, latency, run_checks
+from analysis.throughput import (
+    aggregate,
+    audit,
+    broker_comparison,
+    claims,
+    fit,
+    judgement,
+    latency,
+    paper_fit,
+    slices,
+)
 from analysis.throughput.reader import ThroughputRecord, open_runs
-from workloads.limits import LAYOUTS
 from workloads.schema import Window
-from workloads.status import CellStatus, VerdictKind
+from workloads.status import VerdictKind
 from workloads.throughput.presets import SMOKE
 
 #: The suite's own client, which the title does not mention.
@@ -68,9 +78,9 @@ def with_models(results: tuple[RunResult, ...]) -> tuple[RunResult, ...]:
 def _analysed(spark: SparkSession, runs: Sequence[ThroughputRecord]) -> tuple[RunResult, ...]:
     data = frames(spark, runs)
     audits = audit.audit(spark, data, runs)
-    windows = aggregate.windows_by_cell(data, runs)
+    windows = slices.windows_by_cell(data, runs)
     times = latency.histograms(data, runs)
-    host = run_checks.host_use(data, runs)
+    host = slices.host_use(data, runs)
     return tuple(
         _result(
             run,
@@ -91,48 +101,51 @@ def _result(
     host: tuple[HostUse, ...],
 ) -> RunResult:
     """The analysis of a run; of a smoke grid, the audit only."""
-    estimates = aggregate.estimated(run, windows)
-    cells = aggregate.summarise(run, windows, audited_run.cells, estimates)
-    rounds: tuple[RoundLevel, ...] = ()
-    findings = [*audited_run.findings, *certificates(run), *_nothing(run, cells)]
-    fits: tuple[FitResult, ...] = ()
+    exact = {cell.key for cell in audited_run.cells if cell.copies.exact}
+    found = judgement.estimated(run, windows, exact)
+    findings = [*audited_run.findings, *certificates(run), *_nothing(run, found.cells)]
     latencies: tuple[LatencyResult, ...] = ()
-    refused: tuple[str, ...] = ()
     measures = run.manifest.options.grid != SMOKE
     if measures:
-        rounds = aggregate.round_levels(run, windows, estimates)
-        fits, errors = fit.fits(cells, run.manifest.options.precision)
-        refused = tuple(str(error) for error in errors.values())
-        latencies = latency.latency(run, cells, times, fits)
-        cells = latency.marked(cells, latencies)
-    findings += aggregate.findings(run, cells)
-    if measures:
-        findings += latency.findings(cells, latencies, run.manifest.clock_bound_ns / 1e9)
+        latencies = latency.latency(run, found.cells, times, found.fits)
+        found = replace(found, cells=latency.marked(found.cells, latencies))
+        findings += judgement.doubts(run, windows, found, host)
+        findings += latency.findings(found.cells, latencies, run.manifest.clock_bound_ns / 1e9)
         findings += latency.load_findings(latencies, windows)
-        findings += run_checks.findings(run, windows, estimates, rounds, host)
-        findings += [_refusal(broker, error, cells) for (_, broker, *_), error in errors.items()]
-        findings += _few_layouts(cells, fits)
-    fits = tuple(_judged(result, findings) for result in fits)
+    else:
+        found = replace(found, fits=(), rounds=(), refused=())
+        findings += aggregate.findings(run, found.cells)
+    fits = tuple(_judged(result, findings) for result in _as_in_paper(found.fits, found.cells))
     return RunResult(
         run=run.name,
         path=str(run.path),
         title=_title(run),
         measures=measures,
         audit=audited_run,
-        cells=cells,
+        cells=found.cells,
         fits=fits,
         host=host,
         findings=tuple(findings),
-        rounds=rounds,
-        refused=refused,
-        claims=claims.claims(run.name, cells, fits, run.not_applicable) if measures else (),
+        rounds=found.rounds,
+        refused=tuple(str(error) for _, error in found.refused),
+        claims=claims.claims(run.name, found.cells, fits, run.not_applicable) if measures else (),
         latency=latencies,
         not_applicable=run.not_applicable,
-        comparisons=broker_comparison.compare(list(run.manifest.brokers), cells, fits, run.not_applicable)
+        comparisons=broker_comparison.compare(list(run.manifest.brokers), found.cells, fits, run.not_applicable)
         if measures
         else (),
         manifest=run.facts,
     )
+
+
+def _as_in_paper(fits: Sequence[FitResult], cells: Sequence[CellSummary]) -> Iterator[FitResult]:
+    """The fits with the least squares of the paper beside them."""
+    for result in fits:
+        of_fit = result.broker, result.experiment, result.profile
+        usable, _ = fit.usable_cells(
+            [cell for cell in cells if (cell.key.broker, cell.key.experiment, cell.profile) == of_fit]
+        )
+        yield replace(result, ols_as_in_paper=paper_fit.ols_as_in_paper(usable, tuple(result.parameters)))
 
 
 def _nothing(run: ThroughputRecord, cells: Sequence[CellSummary]) -> Iterator[Finding]:
@@ -146,39 +159,12 @@ def _nothing(run: ThroughputRecord, cells: Sequence[CellSummary]) -> Iterator[Fi
         )
 
 
-def _few_layouts(cells: Sequence[CellSummary], fits: Sequence[FitResult]) -> Iterator[Finding]:
-    """Experiments without a model whose cells have no interval; a fit has a finding of its own."""
-    modelled = {(result.broker, result.experiment) for result in fits}
-    found: dict[tuple[str, str], list[CellSummary]] = {}
-    for cell in cells:
-        if cell.status == CellStatus.OK:
-            found.setdefault((cell.key.broker, cell.key.experiment), []).append(cell)
-    for (broker, experiment), of_experiment in found.items():
-        fewest = min(cell.layouts for cell in of_experiment)
-        by_start = len({cell.key.start for cell in of_experiment}) >= fit.STARTS_AS_UNIT
-        if (broker, experiment) not in modelled and not by_start and fewest < LAYOUTS.limit:
-            yield fit.too_few_layouts(broker, experiment, fewest)
-
-
 def _judged(result: FitResult, findings: Sequence[Finding]) -> FitResult:
     """The fit with the run's findings: the verdict of a model is never better than that of its run."""
     return result.also(
         finding
         for finding in findings
         if finding.consequence != VerdictKind.VALID and finding.broker in {None, result.broker}
-    )
-
-
-def _refusal(broker: str, error: DataError, cells: Sequence[CellSummary]) -> Finding:
-    """A missing model makes the run invalid if cells were left out, but not if too few cells were asked for."""
-    left_out = any(cell.status != CellStatus.OK for cell in cells if cell.key.broker == broker and cell.fits_model)
-    return Finding(
-        what="no model",
-        measured=str(error),
-        limit="usable cells that identify the parameters, and one more",
-        advice="use the cells without a model",
-        consequence=VerdictKind.INVALID if left_out else VerdictKind.VALID,
-        broker=broker,
     )
 
 

@@ -1,54 +1,69 @@
-"""The number of layouts for `--precision`: called by the measuring half between two layouts, with its own types.
+"""A look at a start: called by the measuring half after a planned number of layouts, while the broker is live.
 
-It imports neither Spark nor statsmodels, since a broker is live while it runs.
+What decides is what will decide the verdict (`analysis.throughput.judgement`), so that a start that ends early is one
+whose numbers may be believed. Only doubts that further layouts can remove let it go on; a doubt that no layout removes,
+such as a lost copy, ends it. Imports neither Spark nor statsmodels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from analysis.errors import DataError
-from analysis.throughput import precision, rotation
-from analysis.throughput.linear_model import REGRESSORS, regressors
+from analysis.results import CellKey, RoundLevel
+from analysis.throughput import judgement
+from analysis.throughput.reader import open_start
 from workloads.errors import WorkloadError
+from workloads.limits import DISTURBED
 from workloads.schema import Window
+from workloads.status import VerdictKind
 
 #: (experiment, cell)
 Key = tuple[str, str]
 
+#: Most open points that are named; the others are counted.
+NAMED = 3
 
-def layouts_needed(
-    windows: Mapping[Key, Sequence[Window]], plans: Mapping[Key, Mapping[str, Any]], half_width: float, starts: int
-) -> int:
-    """Layouts per start with which the half-width of no coefficient in the run exceeds `half_width`.
+#: Share of the rounds in which a host has to be disturbed to be called restless: half of what a run may have.
+RESTLESS = DISTURBED.limit / 2
 
-    Raises WorkloadError where the cells do not identify a model.
 
-    windows: the counted slices of all cells of a start, anchors included
-    plans: the plan.json entries of its cells, without anchors
-    half_width: relative half-width of the 95 % intervals
-    starts: number of starts of the run
+def look(
+    folder: Path, broker: str, start: int, windows: Mapping[Key, Sequence[Window]], exact: Collection[Key]
+) -> tuple[bool, str]:
+    """Whether further layouts may mend what stands against the numbers of a start, and what that is in a few words.
+
+    Raises WorkloadError where the slices cannot be judged.
+
+    folder: the run directory, whose manifest has the start
+    broker, start: which start it is
+    windows: its counted slices, by cell, anchors included
+    exact: the cells of which every copy arrived once and in order
     """
-    slices = [
-        rotation.MeasuredSlice.of(key, window)
-        for key, of_cell in windows.items()
-        for window in of_cell
-        if window.planned_per_s is None
-    ]
-    modelled = sorted(key for key, plan in plans.items() if plan["fits_model"] and plan["pace"] is None)
+    keyed = {CellKey(folder.name, broker, start, *key): tuple(of_cell) for key, of_cell in windows.items()}
     try:
-        return max(
-            precision.layouts_needed([slices], _rows([(key, plans[key]) for key in group]), half_width, starts)
-            for _, group in groupby(modelled, key=lambda key: (key[0], plans[key]["profile"]))
-        )
+        run = open_start(folder, broker, start, sorted(keyed))
+        found = judgement.estimated(run, keyed, {key for key in keyed if (key.experiment, key.cell) in exact})
     except DataError as error:
-        raise WorkloadError(f"--precision: {error}") from error
+        raise WorkloadError(f"a look at start {start} of {broker}: {error}") from error
+    of_run = list(judgement.doubts(run, keyed, found))
+    findings = [*of_run, *(finding for model in found.fits for finding in model.findings)]
+    if inexact := [key for key in keyed if (key.experiment, key.cell) not in exact]:
+        return (
+            False,
+            f"copies of {inexact[0].experiment} {inexact[0].cell} were not delivered exactly: no layout mends that",
+        )
+    # The one doubt about a model that makes it invalid is a negative cost, which may be a matter of chance.
+    if final := [finding for finding in of_run if finding.consequence == VerdictKind.INVALID]:
+        return False, f"{final[0].what}: more layouts do not mend that"
+    points = list(dict.fromkeys(finding.open_point for finding in findings if finding.open_point))
+    if not points:
+        return False, "enough, every interval is within its limit"
+    named = [*points[:NAMED], *([f"{len(points) - NAMED} more"] if len(points) > NAMED else [])]
+    return True, ", ".join([*named, *_restless(found.rounds)])
 
 
-def _rows(cells: Sequence[tuple[Key, Mapping[str, Any]]]) -> dict[Key, list[float]]:
-    """The design matrix of a model, by cell; without a filter in any cell it has no column for filters."""
-    filters = any(plan["n_fltr"] for _, plan in cells)
-    names = [name for name in REGRESSORS if filters or name != "t_fltr"]
-    return {key: regressors(names, plan["n_fltr"], plan["replication"]) for key, plan in cells}
+def _restless(rounds: Sequence[RoundLevel]) -> Iterator[str]:
+    if rounds and sum(level.disturbed for level in rounds) > RESTLESS * len(rounds):
+        yield "the host is restless"

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from analysis.results import CellKey
 from analysis.run_directory import (
     ManifestRecord,
     OptionsRecord,
     PlanRecord,
     RunRecord,
     StartRecord,
+    describe,
     read_run,
     resolve_runs,
 )
@@ -31,8 +33,11 @@ class StudyOptions(OptionsRecord):
     profile: str
     loop: str
     client: str
+    #: layouts of a start until its first look
     layouts: int
-    #: relative half-width for which layouts were added; None where their number was fixed
+    #: factor by which intervals are wider than those of a fixed number of layouts
+    widening: float
+    #: largest relative half-width asked for; None for that of `workloads.limits.PRECISION`
     precision: float | None
 
 
@@ -98,6 +103,29 @@ def open_runs(paths: Sequence[Path], *, partial: bool = False) -> tuple[Throughp
     return tuple(
         read_run(*found, RunKind.THROUGHPUT, (StudyManifest, StudyPlan), partial=partial)
         for found in resolve_runs(paths)
+    )
+
+
+def open_start(folder: Path, broker: str, start: int, cells: Sequence[CellKey]) -> ThroughputRecord:
+    """The run directory of a session that still measures, as if it had this start only. Reads none of its tables.
+
+    cells: those of the start that have counted slices
+    """
+    found = describe(folder, folder, RunKind.THROUGHPUT, (StudyManifest, StudyPlan))
+    of_start = tuple(each for each in found.manifest.starts if (each.broker, each.start) == (broker, start))
+    return RunRecord(
+        name=folder.name,
+        path=folder,
+        partial=True,
+        manifest=replace(found.manifest, starts=of_start),
+        plans=found.plans,
+        cells=tuple(cells),
+        laid_out=(),
+        files={},
+        findings=(),
+        not_applicable=(),
+        facts=found.facts,
+        entries=found.entries,
     )
 
 

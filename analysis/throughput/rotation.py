@@ -82,7 +82,7 @@ class MeasuredSlice:
     round: int
     #: index of the slice in its round
     position: int
-    #: duration, s, pauses of the broker's JVM included
+    #: duration, s, pauses of the broker's JVM included, without time stolen from the broker's CPUs
     taken_s: float
     #: messages that the broker processed in that time
     messages: float
@@ -103,7 +103,7 @@ class MeasuredSlice:
             block=window.block,
             round=window.round,
             position=window.position,
-            taken_s=window.elapsed_s,
+            taken_s=window.taken_s,
             messages=window.messages,
             gc_pause_s=None if young is None else young / 1e9,
             gc_pauses=window.gc_pauses,
@@ -150,15 +150,14 @@ class StartEstimate:
     levels: Mapping[RoundKey, float]
     scatter: Scatter
     carry_over: CarryOver | None
-    #: replicates from the pilot's layouts only; no rows where there was no pilot
-    pilot_s: Array
 
 
-def estimate(slices: Sequence[MeasuredSlice], pilot: int | None = None) -> StartEstimate:
+def estimate(slices: Sequence[MeasuredSlice], widening: float = 1.0) -> StartEstimate:
     """Estimates B of every cell. Raises DataError where there is no slice, or a cell has two slices in a round.
 
     slices: the counted slices of a start
-    pilot: number of layouts of the pilot that determined the number of all layouts; None without a pilot
+    widening: factor by which the replicates deviate more from the estimate, and all intervals are wider, than with a
+        fixed number of layouts: the price of a look at the intervals before the last layout
     """
     table = _SliceTable.of(slices)
     kept = np.ones((1 + (len(table.layouts) if len(table.layouts) >= LAYOUTS.limit else 0), len(table.rounds)), bool)
@@ -171,24 +170,13 @@ def estimate(slices: Sequence[MeasuredSlice], pilot: int | None = None) -> Start
         cells=table.cells,
         layouts=table.layouts,
         estimates_s=values[0],
-        replicates_s=values[1:],
+        replicates_s=values[0] + widening * (values[1:] - values[0]),
         means_s=_ratio(table.taken.sum(axis=0), table.messages.sum(axis=0)),
         robust_s=robust_s[0],
         levels=_levels(table, fitted),
         scatter=_scatter(table, fitted),
         carry_over=_carry_over(table, fitted),
-        pilot_s=np.empty((0, len(table.cells))) if pilot is None else _pilot(slices, table, pilot),
     )
-
-
-def _pilot(slices: Sequence[MeasuredSlice], table: _SliceTable, layouts: int) -> Array:
-    """Replicates of the estimate from the first layouts only; no rows where there are too few of them."""
-    first = table.layouts[:layouts]
-    alone = estimate([measured for measured in slices if measured.layout in first])
-    replicates: Array = np.full((len(alone.replicates_s) if len(first) == layouts else 0, len(table.cells)), np.nan)
-    if len(replicates):
-        replicates[:, [table.cells.index(cell) for cell in alone.cells]] = alone.replicates_s
-    return replicates
 
 
 def scatter(slices: Sequence[MeasuredSlice]) -> Scatter:

@@ -1,5 +1,4 @@
-"""Run-quality checks: idle CPU, warm-up, disturbed rounds, carry-over, compiler, scheduling, memory, swap, disk and
-network.
+"""Run-quality checks: idle CPU, warm-up, disturbed rounds, stolen time, carry-over, compiler, scheduling, swap.
 
 Nothing here changes a number; each doubt becomes a finding with what was measured, the limit and what to do. A
 disturbed host is reported, and makes intervals wider; the run is unverified only where undisturbed rounds may not be
@@ -11,17 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from statistics import median
+from statistics import fmean, median
 
 import numpy as np
-from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 from scipy.special import fdtrc
 
 from analysis.results import CellKey, Finding, HostUse, RoundLevel
-from analysis.run_directory import STRANGER, BrokerRecord, Frames, reading
+from analysis.run_directory import BrokerRecord
 from analysis.throughput.reader import Life, StudyStart, ThroughputRecord, counted
 from analysis.throughput.rotation import RoundKey, StartEstimate
-from workloads.limits import CARRY_OVER, DISTURBED, DISTURBED_LEVEL, IDLE_CPU, LAYOUTS, WARM_COMPILER, WARM_CONTRASTS
+from workloads.limits import (
+    CARRY_OVER,
+    DISTURBED,
+    DISTURBED_LEVEL,
+    IDLE_CPU,
+    LAYOUTS,
+    STOLEN,
+    WARM_COMPILER,
+    WARM_CONTRASTS,
+)
 from workloads.schema import Window
 from workloads.status import VerdictKind
 
@@ -68,7 +75,10 @@ def findings(
             yield from _compiler(start, [level for level in levels if (level.broker, level.start) == life])
             yield from _carried(start, estimates[life])
     for broker in run.manifest.brokers:
-        yield from _disturbed(broker, {life: of_life for life, of_life in slices.items() if life[0] == broker}, levels)
+        of_broker = [level for level in levels if level.broker == broker]
+        yield from _disturbed(broker, of_broker)
+        stolen = {(level.start, level.layout, level.block): level.stolen_share for level in of_broker}
+        yield from stolen_time(broker, stolen.values())
     yield from scheduled_apart(run.manifest.brokers)
     yield from _swap(host)
 
@@ -126,56 +136,6 @@ def trend(slices: Mapping[CellKey, Sequence[Window]], levels: Mapping[RoundKey, 
     return Trend(sqrt(max(0.0, between - explained)), p)
 
 
-def host_use(data: Frames, runs: Sequence[ThroughputRecord]) -> tuple[HostUse, ...]:
-    """Host resources used by each start, from the samples; counters that wrap or restart are not corrected."""
-    names = ["run", "broker", "start"]
-    counters = ("at_ns", "swap_used_bytes", *_RATES)
-    reading_of = F.struct(*counters)  # in the order of the instants, which come first
-    with reading(runs):
-        rows = (
-            data.tables["samples"]
-            .where(F.col("cell_id") != STRANGER)
-            .groupBy(*names)
-            .agg(
-                F.max("broker_rss_bytes").alias("broker_rss"),
-                F.max("load_rss_bytes").alias("load_rss"),
-                F.min("memory_available_bytes").alias("available"),
-                F.min(reading_of).alias("first"),
-                F.max(reading_of).alias("last"),
-            )
-            .select("*", *((F.col(f"last.{name}") - F.col(f"first.{name}")).alias(name) for name in counters))
-            .sort(*names)
-            .collect()
-        )
-    return tuple(
-        HostUse(
-            run=row["run"],
-            broker=row["broker"],
-            start=row["start"],
-            seconds=row["at_ns"] / 1e9,
-            broker_rss_bytes=row["broker_rss"],
-            load_rss_bytes=row["load_rss"],
-            memory_available_bytes=row["available"],
-            swap_growth_bytes=row["swap_used_bytes"],
-            **{field: _per_s(row[counter], row["at_ns"]) for counter, field in _RATES.items()},
-        )
-        for row in rows
-    )
-
-
-#: Counter of the samples -> its rate.
-_RATES = {
-    "disk_written_bytes": "disk_bytes_per_s",
-    "network_sent_bytes": "network_bytes_per_s",
-    "broker_context_switches": "broker_context_switches_per_s",
-    "broker_disk_written_bytes": "broker_disk_bytes_per_s",
-}
-
-
-def _per_s(growth: int | None, elapsed_ns: int) -> float | None:
-    return None if growth is None or not elapsed_ns else growth / elapsed_ns * 1e9
-
-
 def _idle(run: ThroughputRecord, start: StudyStart) -> Iterator[Finding]:
     if start.idle_cpu is None:
         if run.manifest.brokers[start.broker].cpu_count is not None:
@@ -202,16 +162,16 @@ def _warmth(start: StudyStart, seen: Trend | None) -> Iterator[Finding]:
     sufficient and the layouts show a trend, or are too few to show one."""
     trends = seen is not None and seen.shown
     if not start.warm:
+        doubtful = trends or seen is None
         yield Finding(
             what=f"the warm-up of {start.broker} ended before it was warm (start {start.start})",
             measured=f"contrasts changed by {_share(start.contrast_change)}, compiler {_share(start.compiler_share)} "
             f"of the broker's CPU, after {start.warm_up_s:.0f} s",
             limit=f"contrasts {WARM_CONTRASTS.limit:.0%}, compiler {WARM_COMPILER.limit:.0%}",
-            advice="a longer warm-up (--warmup-seconds)"
-            if trends or seen is None
-            else "nothing: the measured layouts show no trend",
-            consequence=VerdictKind.UNVERIFIED if trends or seen is None else VerdictKind.VALID,
+            advice="a longer warm-up (--warmup-seconds)" if doubtful else "nothing: the measured layouts show no trend",
+            consequence=VerdictKind.UNVERIFIED if doubtful else VerdictKind.VALID,
             broker=start.broker,
+            open_point="cells still change from layout to layout" if doubtful else "",
         )
     if seen is not None and trends:
         yield Finding(
@@ -251,32 +211,38 @@ def _carried(start: StudyStart, estimate: StartEstimate) -> Iterator[Finding]:
         )
 
 
-def _disturbed(
-    broker: str, lives: Mapping[Life, Mapping[CellKey, Sequence[Window]]], levels: Sequence[RoundLevel]
-) -> Iterator[Finding]:
+def _disturbed(broker: str, levels: Sequence[RoundLevel]) -> Iterator[Finding]:
     """Over all starts, so that further starts do not make a finding more likely."""
-    known = {(level.broker, level.start, level.layout, level.block, level.round): level for level in levels}
-    found = [
-        level
-        for life, cells in lives.items()
-        for of_cell in cells.values()
-        for window in of_cell
-        if (level := known.get((*life, window.layout, window.block, window.round))) is not None
-        and window.planned_per_s is None
-    ]
-    disturbed = [level.level for level in found if level.disturbed]
+    disturbed = [level for level in levels if level.disturbed]
     if disturbed:
-        share = len(disturbed) / len(found)
+        share = sum(level.slices for level in disturbed) / sum(level.slices for level in levels)
         beyond = share > DISTURBED.limit
         yield Finding(
             what=f"the host was disturbed while {broker} was measured",
             measured=f"{share:.0%} of the slices lie in rounds that were {DISTURBED_LEVEL.limit:.0%} or more slower "
-            f"than the median undisturbed round, the worst by {max(disturbed):.0%}",
+            f"than the median undisturbed round, the worst by {max(level.level for level in disturbed):.0%}",
             limit=f"{DISTURBED.limit:.0%} of the slices",
             advice="undisturbed rounds may not be told apart from disturbed ones: measure again at a quieter time"
             if beyond
             else "nothing: times are those of the median undisturbed round, and the intervals include the disturbance",
             consequence=VerdictKind.UNVERIFIED if beyond else VerdictKind.VALID,
+            broker=broker,
+            open_point=f"{share:.0%} of the slices disturbed (limit {DISTURBED.limit:.0%})" if beyond else "",
+        )
+
+
+def stolen_time(broker: str, shares: Iterable[float | None]) -> Iterator[Finding]:
+    """A remark where the hypervisor gave much of a broker's CPU to other machines.
+
+    shares: of the time of its CPUs, of layouts of about equal length
+    """
+    known = [share for share in shares if share is not None]
+    if known and fmean(known) >= STOLEN.limit:
+        yield Finding(
+            what=f"the host gave part of the CPU time of {broker} to other machines",
+            measured=f"{fmean(known):.1%} of the time of its CPUs was stolen, in the worst layout {max(known):.0%}",
+            limit=f"{STOLEN.limit:.0%}, {STOLEN.unit}",
+            advice="nothing: times are those in which the broker had its CPUs; a host with CPUs of its own is quieter",
             broker=broker,
         )
 

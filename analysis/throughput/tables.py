@@ -163,7 +163,8 @@ def rounds(of_start: Sequence[RoundLevel]) -> Table:
         of_block = list(group)
         levels = ", ".join(f"{level.level:+.1%}" + "!" * level.disturbed for level in of_block)
         shares = _most(level.gc_share for level in of_block), _most(level.compiler_share for level in of_block)
-        rows.append(TableRow((str(layout), str(block), f"{of_block[0].begin_s:,.0f}", levels, *shares)))
+        stolen = _part(of_block[0].stolen_share)
+        rows.append(TableRow((str(layout), str(block), f"{of_block[0].begin_s:,.0f}", levels, *shares, stolen)))
     columns = (
         TableColumn("layout"),
         TableColumn("block"),
@@ -171,6 +172,7 @@ def rounds(of_start: Sequence[RoundLevel]) -> Table:
         TableColumn("level of its rounds"),
         TableColumn("GC, most"),
         TableColumn("compiler, most"),
+        TableColumn("stolen"),
     )
     title = f"Rounds on {of_start[0].broker}, start {of_start[0].start}: {levels_said(of_start)}"
     return Table(title, columns, tuple(rows))

@@ -2,11 +2,13 @@
 
 import json
 import sys
+import warnings
 from importlib import import_module
 
 import pytest
 
 from analysis import plugin
+from analysis.report import plot_svg
 from tests.conftest import ROOT
 from tests.support.judging import MEASUREMENT, SUITE, judged_session
 from workloads.schema import RunKind
@@ -56,8 +58,8 @@ def test_the_verdict_is_the_last_item_and_its_screen_closes_the_run(session, run
 
 
 @pytest.mark.usefixtures("analysed_once")
-def test_a_report_that_cannot_be_written_fails_the_item_but_not_the_screen(session, runs):
-    """What was measured is still shown, and the failure says where the report was to go."""
+def test_a_report_that_cannot_be_written_does_not_cost_the_verdict(session, runs):
+    """What was measured is shown and judged; instead of the report's path the screen has the reason."""
     place = runs / "invalid" / "report.html"
     place.unlink(missing_ok=True)  # of another test
     place.mkdir()
@@ -66,10 +68,34 @@ def test_a_report_that_cannot_be_written_fails_the_item_but_not_the_screen(sessi
     finally:
         place.rmdir()
 
-    result.assert_outcomes(passed=3, failed=1)
-    result.stdout.fnmatch_lines([f"{place}: the report cannot be written*--output*", "*what was measured*"])
-    result.stdout.fnmatch_lines(["verdict: invalid*"])
-    result.stdout.no_fnmatch_line("report: *")
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(["*what was measured*", "verdict: invalid*"])
+    result.stdout.fnmatch_lines([f"report: not written: {place}: the report cannot be written*--output*"])
+
+
+@pytest.mark.usefixtures("analysed_once")
+@pytest.mark.parametrize("arguments", [[], ["-W", "error"]])
+def test_what_goes_wrong_in_a_figure_does_not_cost_the_report(session, runs, monkeypatch, arguments):
+    """Neither an error nor a warning of the library, whatever the filters of the session: the report has the other
+    figures, the tables and a finding for each, and the verdict is what it was."""
+    draw = plot_svg._draw
+
+    def bad(axes, panel, legend_columns):
+        if panel.title == "level of each round":
+            raise ZeroDivisionError("no room")
+        warnings.warn("axes collapsed", UserWarning, stacklevel=1)
+        draw(axes, panel, legend_columns)
+
+    monkeypatch.setattr(plot_svg, "_draw", bad)
+    result = session("valid", *arguments)
+
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(["verdict: valid*", f"report: {runs / 'valid' / 'report.html'}"])
+    page = (runs / "valid" / "report.html").read_text(encoding="utf-8")
+    assert "This figure could not be drawn" in page
+    assert "ZeroDivisionError: no room" in page
+    assert "axes collapsed" in page
+    assert "<svg" in page
 
 
 @pytest.fixture(scope="module")

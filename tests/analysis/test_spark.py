@@ -1,9 +1,13 @@
-"""The Spark session of an analysis, at its end."""
+"""The Spark session of an analysis: what it shows, and its end."""
+
+import subprocess
+import sys
 
 import pytest
 from pyspark.sql import SparkSession
 
 from analysis import spark
+from tests.conftest import ROOT
 
 
 class Gone:
@@ -28,3 +32,22 @@ def test_a_session_that_cannot_be_stopped_is_an_error(monkeypatch):
 
     with pytest.raises(OSError, match="refused"), spark.session():
         pass
+
+
+SAYS = """
+from analysis import spark
+with spark.session("local[1]") as session:
+    session.range(3).count()
+    session._jvm.java.lang.System.err.println("an error of the JVM")
+"""
+
+
+def test_spark_says_nothing_of_itself():
+    """No remark on its modules, whatever Java says of them; what else the JVM writes to its standard error is shown."""
+    done = subprocess.run(
+        [sys.executable, "-c", SAYS], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.splitlines() == ["an error of the JVM"]

@@ -33,6 +33,7 @@ def window(number, begin_ns, seconds, received, **changes):
         "gc_pause_ns": round(0.02e9 * seconds),
         "gc_pauses": 4,
         "full_gc_pause_ns": 0,
+        "stolen_ns": 0,
         "load_cpu_ns": round(0.4e9 * seconds),
         "idle_broker_cpu_ns": None,
         "owed": 0,
@@ -52,13 +53,13 @@ def cell(further, replication, taken_s, *, begin_ns=0, rounds=1, **changes):
     return made
 
 
-def summaries(windows_of, *, start=1, experiment="replication", pilot=None, **changes):
+def summaries(windows_of, *, start=1, experiment="replication", widening=1.0, **changes):
     """The cells of a start, estimated together from their slices: (further, replication) -> windows."""
     keys = {
         CellKey("run", "activemq", start, experiment, cell_name(*setting)): setting for setting in sorted(windows_of)
     }
     estimated = rotation.estimate(
-        [rotation.MeasuredSlice.of(key, each) for key in keys for each in windows_of[keys[key]]], pilot
+        [rotation.MeasuredSlice.of(key, each) for key in keys for each in windows_of[keys[key]]], widening
     )
     return [
         summary(key, keys[key], estimated, windows=tuple(windows_of[keys[key]]), **changes) for key in estimated.cells
@@ -97,7 +98,6 @@ def summary(key, setting, estimated, **changes):
         "windows": (),
         "layouts": len(estimated.layouts),
         "status": CellStatus.OK,
-        "pilot_s": tuple(map(float, estimated.pilot_s[:, place])),
     }
     return CellSummary(**(values | changes))
 

@@ -64,6 +64,7 @@ def window(
         "gc_pause_ns": round(young_s * 1e9),
         "gc_pauses": 0,
         "full_gc_pause_ns": round(full_s * 1e9),
+        "stolen_ns": 0,
         "load_cpu_ns": 0,
         "idle_broker_cpu_ns": 0,
         "owed": 0,

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 
@@ -43,6 +44,7 @@ from workloads.status import WindowStatus
 from workloads.throughput.blocks import Block, BlockCell
 from workloads.throughput.flow import Flow, Plan, Profile, Subscription, Template
 from workloads.throughput.load_shape import ClosedLoop, CreditBy, SendRule
+from workloads.throughput.presets import ramp_s
 
 CPUS = cpus.available_cpus()
 _LISTENING = re.compile(r"Listening for connections at: stomp\S*?://\S+?:(\d+)\?")
@@ -118,6 +120,18 @@ class Laid:
             self._note(side, cell, window)
         return measured
 
+    def rounds_until(self, messages: int, *, side: int = 0) -> list[Window]:
+        """Rounds of all cells until each has sent so many messages: how many that takes depends on the host."""
+        cells = range(len(self.block.cells))
+        sent, windows, end = [0] * len(cells), [], time.monotonic() + PATIENCE_S
+        rounds = count(1)
+        while min(sent) < messages:
+            assert time.monotonic() < end, f"{sent} messages of the cells, {messages} of each are needed"
+            measured = self.round(cells, next(rounds), side=side)
+            sent = [before + window.received for before, window in zip(sent, measured, strict=True)]
+            windows += measured
+        return windows
+
     def _note(self, side: int, cell: int, window: Window) -> None:
         self.windows.append(window)
         if window.messages:
@@ -127,7 +141,17 @@ class Laid:
         rule = self.loads[cell].rule
         credit = (most or rule.in_flight) if isinstance(rule, ClosedLoop) else None
         status = WindowStatus.OK if number else WindowStatus.WARM_UP
-        return PlannedSlice(cell, number, position, self.slice_s, status, credit, self.rates.get((side, cell)), side)
+        return PlannedSlice(
+            cell,
+            number,
+            position,
+            ramp_s(self.slice_s),
+            self.slice_s,
+            status,
+            credit,
+            self.rates.get((side, cell)),
+            side,
+        )
 
     def finish(self, cell: int = 0, side: int = 0) -> CellOutcome:
         """Ends the layout when it is first asked; what came of one of its cells."""

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -159,6 +160,11 @@ class Config:
 
     def __init__(self, given: dict[str, object], ini: dict[str, str]) -> None:
         self._given, self._ini = given, ini
+
+    @property
+    def pluginmanager(self) -> SimpleNamespace:
+        """With a plugin that never says anything of what must be measured."""
+        return SimpleNamespace(get_plugin=lambda _name: SimpleNamespace(look=None))
 
     def getoption(self, key: str) -> object:
         return self._given.get(key)

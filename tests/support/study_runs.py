@@ -93,6 +93,7 @@ def slices(seconds, place, cells, layouts=LAYOUTS):
                 gc_pause_ns=round(0.02e9 * SLICE_S),
                 gc_pauses=3,
                 full_gc_pause_ns=0,
+                stolen_ns=0,
                 load_cpu_ns=round(0.4e9 * SLICE_S),
                 idle_broker_cpu_ns=None,
                 owed=0,
@@ -155,10 +156,12 @@ def rounds(broker="activemq", starts=1, cells=30):
                     block=0,
                     round=number,
                     begin_s=before * cells * 1.5 * SLICE_S + layout * 3,
+                    slices=cells,
                     level=level(layout, number),
                     disturbed=level(layout, number) > 0.1,
                     gc_share=0.02 + 0.001 * number,
                     compiler_share=0.004,
+                    stolen_share=0.002,
                 )
 
 

@@ -18,6 +18,8 @@ LIMITS = {
     "WARM_COMPILER": 0.01,
     "LAYOUTS": 4,
     "PRECISION": 0.15,
+    "CELL_PRECISION": 0.10,
+    "STOLEN": 0.05,
     "DISTURBED": 0.6,
     "DISTURBED_LEVEL": 0.10,
     "GOOD": 0.05,

@@ -13,6 +13,9 @@ from statistics import fmean, median
 
 from workloads.limits import WARM_COMPILER, WARM_CONTRASTS
 
+#: What a broker that is not warm lacks.
+STABLE, COMPILED = "cells that repeat themselves", "the JVM's compiler"
+
 #: Number of last rounds whose contrasts are compared with those of as many preceding rounds.
 ROUNDS = 3
 
@@ -28,6 +31,8 @@ class Warmth:
     contrast_change: float | None
     #: share of the broker's CPU time used by the JVM's compiler, the larger of the last two rounds; None without a JVM
     compiler_share: float | None
+    #: what is missing until it is warm, in words; empty where nothing is
+    missing: str
 
 
 def judge(rounds: Sequence[Mapping[Hashable, float]], compiler_shares: Sequence[float | None]) -> Warmth:
@@ -42,8 +47,12 @@ def judge(rounds: Sequence[Mapping[Hashable, float]], compiler_shares: Sequence[
     change = _change(rounds[-2 * ROUNDS :]) if len(rounds) >= 2 * ROUNDS else None
     known = [share for share in compiler_shares if share is not None]
     share = max(known[-2:]) if len(known) >= 2 else None
-    compiled = not known or (share is not None and share < WARM_COMPILER.limit)
-    return Warmth(change is not None and change <= WARM_CONTRASTS.limit and compiled, change, share)
+    missing = []
+    if change is None or change > WARM_CONTRASTS.limit:
+        missing.append(STABLE)
+    if known and (share is None or share >= WARM_COMPILER.limit):
+        missing.append(COMPILED)
+    return Warmth(not missing, change, share, " and ".join(missing))
 
 
 def _change(rounds: Sequence[Mapping[Hashable, float]]) -> float | None:

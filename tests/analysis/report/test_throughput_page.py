@@ -219,8 +219,8 @@ def test_rounds_over_time():
     assert len(points) == study_runs.LAYOUTS * study_runs.ROUNDS
     assert [point.y.estimate for point in points if point.hollow] == pytest.approx([24.0, 27.0])
     assert [name for _, name in levels.borders] == [str(layout) for layout in range(1, study_runs.LAYOUTS + 1)]
-    assert [series.label for series in shares.series] == ["garbage collection", "compiler"]
-    bare = [replace(one, gc_share=None, compiler_share=None) for one in result.rounds]
+    assert [series.label for series in shares.series] == ["garbage collection", "compiler", "stolen"]
+    bare = [replace(one, gc_share=None, compiler_share=None, stolen_share=None) for one in result.rounds]
     assert [len(picture.panels) for picture in figures.levels(bare)] == [1, 1]
 
 

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from analysis.errors import DataError
-from analysis.results import CellAudit, Interval
-from analysis.run_directory import frames
+from analysis.frames import frames
+from analysis.results import Interval
 from analysis.throughput import aggregate
 from analysis.throughput.reader import open_runs
+from analysis.throughput.slices import windows_by_cell
 from tests.support import run_directories as rd
 from workloads.arrivals import ArrivalProcess
 from workloads.schema import ANCHOR, CAPACITY, KEYS, WINDOWS, Window
 from workloads.status import CellStatus, VerdictKind
-from workloads.throughput.lanes import LaneAudit
 
 FIELDS = [column.name for column in WINDOWS if column not in KEYS]
 
@@ -29,8 +29,8 @@ def read_back(run, folder):
 def summarised(run, folder, lossy=()):
     """The run, and its cells by name; `lossy` ones failed their audit."""
     read, windows = read_back(run, folder)
-    audits = [CellAudit(key, 10, LaneAudit(10, 9, 1) if key.cell in lossy else LaneAudit(10, 10)) for key in read.cells]
-    cells = aggregate.summarise(read, windows, audits)
+    exact = {key for key in read.cells if key.cell not in lossy}
+    cells = aggregate.summarise(read, windows, exact, aggregate.estimated(read, windows))
     return read, {(cell.key.broker, cell.key.cell): cell for cell in cells}
 
 
@@ -523,9 +523,9 @@ def test_a_cell_without_a_good_slice(tmp_path, run):
         )
         for key in read.cells
     }
-    audits = [CellAudit(key, 10, LaneAudit(10, 10)) for key in read.cells]
+    cells = aggregate.summarise(read, windows_of, set(read.cells), aggregate.estimated(read, windows_of))
 
-    (cell,) = [each for each in aggregate.summarise(read, windows_of, audits) if each.key.cell == OPEN]
+    (cell,) = [each for each in cells if each.key.cell == OPEN]
 
     assert (cell.status, cell.reason, cell.windows) == (CellStatus.UNSTEADY, "no slice was measured", ())
 
@@ -661,7 +661,7 @@ def test_a_cell_that_the_audit_does_not_know_is_not_exact(tmp_path, run):
     (read,) = open_runs([run.write(tmp_path / "run")])
     windows_of = dict.fromkeys(read.cells, ())
 
-    assert {cell.status for cell in aggregate.summarise(read, windows_of, [])} == {CellStatus.AUDIT_FAILED}
+    assert {cell.status for cell in aggregate.summarise(read, windows_of, set(), {})} == {CellStatus.AUDIT_FAILED}
 
 
 def test_spark_groups_windows_by_cell_and_sorts_them(spark, tmp_path):
@@ -670,7 +670,7 @@ def test_spark_groups_windows_by_cell_and_sorts_them(spark, tmp_path):
     run.tables["windows"].reverse()
     runs = open_runs([run.write(tmp_path / "run")])
 
-    found = aggregate.windows_by_cell(frames(spark, runs), runs)
+    found = windows_by_cell(frames(spark, runs), runs)
 
     assert set(found) == set(runs[0].cells)
     for key, of_cell in found.items():

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.errors import DataError
-from analysis.run_directory import frames
+from analysis.frames import frames
 from analysis.throughput import audit as audits
 from analysis.throughput.audit import audit
 from analysis.throughput.reader import open_runs

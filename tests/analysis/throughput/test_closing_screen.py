@@ -255,11 +255,11 @@ def test_remarks_are_counted():
             "pytest microbench -k replication --starts 8",
         ),
         (
-            lambda: imprecise(manifest=options(precision=0.05, layouts=5)),
+            lambda: imprecise(manifest=options(precision=0.05, looks=[16, 24, 36, 48])),
             "pytest microbench -k replication --precision 5% --max-layouts 16",
         ),
         (
-            lambda: study_runs.small(findings=(DOUBT,), manifest=options(rounds=4, slice_seconds=0.4, layouts=8)),
+            lambda: study_runs.small(findings=(DOUBT,), manifest=options(rounds=4, slice_seconds=0.4, looks=[8])),
             "pytest microbench -k replication --rounds 4 --slice-seconds 0.4 --layouts 8",
         ),
     ],

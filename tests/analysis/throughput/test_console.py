@@ -55,7 +55,7 @@ def test_rounds_of_each_start(text):
     layouts = [line.split() for line in lines if line.split()[0].isdigit()]
     assert [int(row[0]) for row in layouts] == list(range(1, study_runs.LAYOUTS + 1))
     assert any("+24.0%!" in value for value in layouts[2])
-    assert layouts[2][-2:] == ["2.2%", "0.4%"]
+    assert layouts[2][-3:] == ["2.2%", "0.4%", "0.2%"]
 
 
 def test_it_fits_a_terminal(text):
@@ -87,11 +87,12 @@ def test_the_report_shows_the_same(text):
 def test_a_broker_without_a_jvm_has_no_shares():
     """Not 0."""
     result = study_runs.small()
-    bare = tuple(replace(each, gc_share=None, compiler_share=None) for each in result.rounds)
+    unknown = dict.fromkeys(("gc_share", "compiler_share", "stolen_share"))
+    bare = tuple(replace(each, **unknown) for each in result.rounds)
     cells = tuple(replace(cell, gc_share=None, compiler_share=None) for cell in result.cells)
     text = console.summary([replace(result, rounds=bare, cells=cells)])
 
-    assert section(text, "Rounds on").splitlines()[-1].split()[-2:] == ["-", "-"]
+    assert section(text, "Rounds on").splitlines()[-1].split()[-3:] == ["-", "-", "-"]
     assert "0.4%" not in text
 
 

@@ -7,17 +7,26 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.errors import DataError
 from analysis.intervals import jackknife, jackknife_covariance, mean_interval
 from analysis.results import Grade, Interval, Scope
-from analysis.throughput.fit import PAPER, PARAMETERS, bend, fit, fits, ols_as_in_paper, processing_time_s, variation
+from analysis.throughput.fit import PAPER, PARAMETERS, bend, fit, fits, processing_time_s, variation
 from analysis.throughput.linear_model import iterated_wls
-from tests.bench_fit import GRIDS, capped_cells, coverage, often_disturbed, simulated, with_cap
-from tests.support.fit_cells import cell, start_of, summaries
+from analysis.throughput.paper_fit import ols_as_in_paper
+from tests.bench_fit import (
+    GRIDS,
+    RECORDED,
+    capped_cells,
+    coverage,
+    often_disturbed,
+    simulated,
+    stopped,
+    stopped_runs,
+    with_cap,
+)
+from tests.support.fit_cells import cell, start_of
 from tests.support.run_directories import CELLS, TIMES
 from workloads.limits import GOOD, PRECISION, ROOFLINE, ROUGH
 from workloads.status import CellStatus, VerdictKind
-from workloads.throughput.presets import PILOT_LAYOUTS
 
 #: Section 4.5 of the paper: r and the additional subscribers.
 PAPER_GRID = [(further, r) for further in (5, 10, 20, 40, 60, 80, 160) for r in (1, 2, 5, 10, 20, 40)]
@@ -61,10 +70,11 @@ def several(starts, rng=None, **changes):
 
 def test_the_paper_s_constants_come_back():
     """From B computed with t_rcv, t_fltr and t_tx over the paper's grid, both fits return the three constants."""
-    result = fit(start_of(cells=PAPER_GRID, times=PAPER_TIMES))
+    cells = start_of(cells=PAPER_GRID, times=PAPER_TIMES)
+    result = fit(cells)
 
     assert estimates(result) == pytest.approx(PAPER_TIMES, rel=1e-6)
-    assert list(result.ols_as_in_paper.values()) == pytest.approx(PAPER_TIMES, rel=1e-6)
+    assert list(ols_as_in_paper(cells).values()) == pytest.approx(PAPER_TIMES, rel=1e-6)
     assert len(result.cells_used) == 42
     assert result.lack_of_fit.max_relative_deviation < 1e-6
 
@@ -220,6 +230,34 @@ def test_intervals_cover_the_truth(starts, host, runs):
     assert row.starts == starts
     assert row.calibrated, row
     assert row.saturated <= 1
+
+
+@pytest.mark.parametrize(("host", "runs"), [("spells", 150), (RECORDED, 150)])
+def test_intervals_of_runs_that_ended_at_a_look_cover_the_truth(host, runs):
+    """Over all of them, whichever look ended them: on a simulated host and on one that was recorded. Some of them end
+    at the first look, and some go on."""
+    row = stopped_runs("quick", host, runs)
+
+    assert row.calibrated, row
+    ended = [int(number) for number in row.what.rpartition(" ")[2].split("/")]
+    assert sum(ended) == runs
+    assert min(ended[0], sum(ended[1:])) > runs / 10
+    assert all(half_width < PRECISION.limit for half_width in row.half_width)
+
+
+def test_a_quiet_host_ends_a_run_at_its_first_look():
+    """Its intervals are far within the limits."""
+    assert {stopped(seed, "quick", "quiet").look for seed in range(20)} == {1}
+
+
+def test_a_wider_interval_takes_more_looks_and_the_same_estimate():
+    """The factor of a grid widens every interval before it decides."""
+    plain, wide = (fit(start_of(np.random.default_rng(3), noise=0.05, layouts=16, widening=w)) for w in (1.0, 1.2))
+
+    assert estimates(wide) == pytest.approx(estimates(plain), rel=0.01)
+    for name in PARAMETERS:
+        ratio = half_width(wide.parameters[name]) / half_width(plain.parameters[name])
+        assert ratio == pytest.approx(1.2, rel=0.02)
 
 
 def test_intervals_of_runs_that_were_often_disturbed_cover_the_truth():
@@ -731,126 +769,18 @@ def test_a_filter_near_0_is_measured_where_there_are_most():
     assert precision.half_width > 0.01
 
 
-def test_a_run_of_fixed_precision_has_the_pilot_s_intervals():
-    """Scatter and degrees of freedom of the first five layouts of each start; its limit is the precision asked for."""
-    cells = several(2, noise=0.05, layout_noise=0.05, layouts=12, pilot=PILOT_LAYOUTS)
-
-    several_pilots = [
-        summary
-        for start in (1, 2)
-        for summary in summaries(
-            {
-                (made.factors["further"], made.factors["replication"]): [
-                    window for window in made.windows if window.layout <= PILOT_LAYOUTS
-                ]
-                for made in cells
-                if made.key.start == start
-            },
-            start=start,
-        )
-    ]
+def test_a_precision_asked_for_is_the_limit_and_no_verdict():
+    """Estimates and intervals are the same; an interval wider than asked for is a point that more layouts mend, and
+    leaves the verdict as it is."""
+    cells = several(2, noise=0.05, layout_noise=0.05, layouts=12)
 
     plain, result = fit(cells), fit(cells, precision=0.02)
 
-    assert estimates(result) == estimates(plain)
-    assert (plain.degrees, result.degrees) == (22, 2 * (PILOT_LAYOUTS - 1))
-    errors = np.sqrt(np.diag(result.covariance))
-    assert [half_width(result.parameters[name]) for name in PARAMETERS] == pytest.approx(stats.t.ppf(0.975, 8) * errors)
-    pilots = [fit([each for each in several_pilots if each.key.start == start]) for start in (1, 2)]
-    expected = sum(np.diag(pilot.covariance) for pilot in pilots) * (PILOT_LAYOUTS / 12) / 4
-    assert errors == pytest.approx(np.sqrt(expected), rel=0.05)
+    assert result.parameters == plain.parameters
+    assert {precision.limit for precision in plain.precision.values()} == {PRECISION.limit}
     assert {precision.limit for precision in result.precision.values()} == {0.02}
     missed = [finding for finding in result.findings if finding.what.endswith("is too wide")]
     assert missed
     assert all(finding.consequence == VerdictKind.VALID for finding in missed)
-    assert all("--max-layouts" in finding.advice for finding in missed)
-
-
-def test_an_impossible_estimate_is_an_alarm_and_not_clamped():
-    """A t_rcv significantly below 0 stays as it is, makes the fit invalid and says what it is the symptom of."""
-    result = fit(start_of(times=(-2e-5, 2e-8, 6e-5), noise=0.001))
-
-    assert result.parameters["t_rcv"].estimate == pytest.approx(-2e-5, rel=0.05)
-    (alarm,) = [finding for finding in result.findings if finding.what.endswith("t_rcv is negative")]
-    assert "saturated" in alarm.advice
-    assert result.verdict == VerdictKind.INVALID
-
-
-def test_a_parameter_that_cannot_be_told_from_nothing():
-    """Filters that cost nothing give an interval around 0, and a finding that says how to see them."""
-    result = fit(start_of(np.random.default_rng(2), cells=PAPER_GRID, times=(3e-5, 0.0, 9e-6), layout_noise=0.05))
-
-    assert "replication: t_fltr does not differ significantly from 0" in whats(result)
-    assert "replication: t_rcv does not differ significantly from 0" not in whats(result)
-
-
-# What is refused
-
-
-def test_too_few_cells_are_refused():
-    """Three cells determine three parameters and say nothing about their error."""
-    with pytest.raises(DataError, match="3 usable cells, a fit needs 4"):
-        fit(start_of(cells=CELLS[:3]))
-
-
-@pytest.mark.parametrize(
-    "cells",
-    [
-        [(0, r) for r in (1, 2, 5, 10)],  # n_fltr = r
-        [(further, 1) for further in (0, 160, 640, 2560)],  # r constant
-    ],
-)
-def test_collinear_factors_are_refused(cells):
-    """Where filters and copies vary together, or one not at all, nobody can tell their costs apart."""
-    with pytest.raises(DataError, match="collinear"):
-        fit(start_of(cells=cells))
-
-
-def test_a_parameter_that_rests_on_one_cell_is_refused():
-    """Without repetition of a factor's level its error is unknown: HC3 would divide by nothing."""
-    with pytest.raises(DataError, match="single usable cell"):
-        fit(start_of(cells=[(0, 1), (160, 1), (640, 1), (2560, 1), (0, 2)]))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"profile": "paper"}, {"key": {"broker": "artemis"}}, {"key": {"experiment": "other"}}, {"key": {"run": "other"}}],
-)
-def test_what_must_not_be_mixed_is_not_mixed(change):
-    """Profiles, brokers, experiments and runs each get a fit of their own; one call never gets two of them."""
-    first = start_of(noise=0.005)
-    second = [
-        replace(each, key=replace(each.key, **change["key"])) if "key" in change else replace(each, **change)
-        for each in start_of(times=tuple(2 * t for t in TIMES))
-    ]
-
-    with pytest.raises(DataError, match="cannot be combined in one fit"):
-        fit(first + second)
-    results, errors = fits(first + second)
-    assert not errors
-    assert sorted(estimates(result)[0] for result in results) == pytest.approx([TIMES[0], 2 * TIMES[0]], rel=0.02)
-
-
-def test_experiments_without_a_model_are_not_fitted():
-    """`fits_model` of the plan decides; the other cells give neither a fit nor an error."""
-    assert fits([replace(each, fits_model=False) for each in start_of()]) == ((), {})
-
-
-def test_a_start_without_enough_cells_is_left_out_and_named():
-    """Two good starts give the interval; the third is a finding, not silently absent."""
-    cells = [each for start in (1, 2) for each in start_of(start=start, noise=0.005)]
-    cells += [replace(each, status=CellStatus.UNSTEADY) for each in start_of(start=3)]
-
-    result = fit(cells)
-
-    assert result.starts == 2
-    assert "start 3 has no fit" in whats(result)
-
-
-def test_one_slice_per_cell_still_fits():
-    """Estimates need no repetition, only intervals do."""
-    result = fit([cell(f, r, [TIMES[0] + TIMES[1] * (f + r) + TIMES[2] * r]) for f, r in CELLS])
-
-    assert estimates(result) == pytest.approx(TIMES, rel=1e-6)
-    assert (result.lack_of_fit.f, result.lack_of_fit.p) == (None, None)
-    assert result.verdict == VerdictKind.UNVERIFIED
+    assert all(re.fullmatch(r"t_\w+ \+-[\d.]+% \(limit 2%\)", finding.open_point) for finding in missed)
+    assert not any(finding.open_point for finding in plain.findings)

@@ -8,17 +8,16 @@ import pytest
 from scipy import stats
 
 from analysis.errors import DataError
-from analysis.results import CellAudit
-from analysis.run_directory import frames
+from analysis.frames import frames
 from analysis.throughput import aggregate, fit, latency
 from analysis.throughput.latency import RANKS, Histogram, mean_s, percentile_s
 from analysis.throughput.reader import open_runs
+from analysis.throughput.slices import windows_by_cell
 from tests.support import run_directories as rd
 from workloads.arrivals import ArrivalProcess
 from workloads.histogram import SUB_BITS, bucket_of
 from workloads.schema import CAPACITY, Measure
 from workloads.status import CellStatus, VerdictKind
-from workloads.throughput.lanes import LaneAudit
 
 SERVICE_S = 1e-3
 
@@ -154,8 +153,7 @@ def test_the_ends_of_an_interval_are_bounds_of_buckets():
 
 def judged(run, windows, times):
     """The latency results of a run by cell, its cells, and their findings; every audit was exact."""
-    audits = [CellAudit(key, 10, LaneAudit(10, 10)) for key in run.cells]
-    cells = aggregate.summarise(run, windows, audits)
+    cells = aggregate.summarise(run, windows, set(run.cells), aggregate.estimated(run, windows))
     results = latency.latency(run, cells, times, fit.fits(cells)[0])
     cells = latency.marked(cells, results)
     return (
@@ -169,7 +167,7 @@ def analysed(spark, made, folder):
     """What is `judged` of each of these runs by its name, of one question to Spark."""
     runs = open_runs([run.write(folder / name) for name, run in made.items()])
     data = frames(spark, runs)
-    windows, times = aggregate.windows_by_cell(data, runs), latency.histograms(data, runs)
+    windows, times = windows_by_cell(data, runs), latency.histograms(data, runs)
     return {run.name: judged(run, {key: windows[key] for key in run.cells}, times) for run in runs}
 
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.errors import DataError
-from analysis.run_directory import STRANGER, frames
+from analysis.frames import STRANGER, frames
 from analysis.throughput.reader import open_runs
 from tests.support import run_directories as rd
 from workloads.arrivals import ArrivalProcess

@@ -304,7 +304,7 @@ def test_scatter_is_that_of_the_simulation():
     rng = np.random.default_rng(8)
     host = Host((0.05, 0.05), (0.06, 0.06), 0.05)
     found = [
-        scatter(start_slices(rng, GRIDS["quick"], Scheme(8, 3, 1, ()), 1, TIMES, host, 0.05)[0]) for _ in range(30)
+        scatter(start_slices(rng, GRIDS["quick"], Scheme((8,), 3, 1, ()), 1, TIMES, host, 0.05)[0]) for _ in range(30)
     ]
 
     assert np.mean([each.slices for each in found]) == pytest.approx(0.05, rel=0.07)

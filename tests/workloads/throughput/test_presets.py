@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +25,7 @@ from workloads.throughput.presets import (
     estimate_s,
     grid_of,
     layout_s,
+    longest_s,
     ramp_s,
     rounds_of,
     slice_s,
@@ -51,9 +54,45 @@ def test_a_level_has_enough_layouts_for_an_interval(name):
     assert level.warm_up_s <= level.warm_up_limit_s
 
 
-def test_the_warm_up_of_the_short_level_is_bounded():
-    """A run of it takes minutes, of which about 40 s at most are spent before anything counts."""
-    assert PRESETS["quick"].warm_up_limit_s == 40
+def test_the_short_level_is_bounded():
+    """A run of it takes minutes: it is warm within two, and no layout begins that would end after ten and a half."""
+    assert (PRESETS["quick"].warm_up_limit_s, PRESETS["quick"].limit_s) == (120, 630)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_looks_are_planned(name):
+    """Ever more layouts; only where something is decided between them is there a price."""
+    looks = PRESETS[name].looks
+
+    assert list(looks) == sorted(set(looks))
+    assert len(looks) > 1 or PRESETS[name].widening == 1
+
+
+def test_a_fixed_number_of_layouts_is_one_look():
+    """Nothing is decided after it, so that neither time nor interval changes."""
+    level = PRESETS["quick"].fixed(20)
+
+    assert (level.looks, level.layouts, level.limit_s, level.widening) == ((20,), 20, None, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("most", "looks"),
+    [
+        (10, (10,)),
+        (16, (16,)),
+        (20, (16, 20)),
+        (48, (16, 24, 36, 48)),
+        (60, (16, 24, 36, 48, 60)),
+        (200, (16, 24, 36, 48, 72, 108, 162, 200)),
+    ],
+)
+def test_looks_up_to_a_number_of_layouts(most, looks):
+    """Those of the grid below it, further ones half as far again, and the number itself; no time limit then."""
+    level = PRESETS["quick"].up_to(most)
+
+    assert level.looks == looks
+    assert level.limit_s is None
+    assert level.widening == (PRESETS["quick"].widening if len(looks) > 1 else 1.0)
 
 
 @given(seconds=st.floats(0.01, 10))
@@ -79,7 +118,7 @@ def test_slices_of_cells_that_pace_themselves_are_longer():
 @pytest.mark.parametrize(("rounds", "own"), [(1, 1), (2, 1), (3, 2), (5, 2), (8, 4)])
 def test_blocks_of_long_slices_have_fewer_rounds(rounds, own):
     """About half of them, and one at least."""
-    level = Preset(8, rounds, 0.4, 0, 0)
+    level = Preset((8,), rounds, 0.4, 0, 0)
 
     assert rounds_of(level, block_of(6)) == rounds
     assert rounds_of(level, block_of(6, own_connections=True)) == own
@@ -88,22 +127,22 @@ def test_blocks_of_long_slices_have_fewer_rounds(rounds, own):
 @given(layouts=st.integers(1, 20), rounds=st.integers(1, 9), starts=st.integers(1, 5))
 def test_what_a_run_takes_grows_with_what_it_does(layouts, rounds, starts):
     """More layouts, rounds, starts or cells take longer, by what they add."""
-    level = Preset(layouts, rounds, 0.4, 20.0, 75.0)
+    level = Preset((layouts,), rounds, 0.4, 20.0, 75.0)
     blocks = [block_of(8)]
     took = estimate_s(blocks, level, starts)
 
-    assert estimate_s(blocks, Preset(layouts + 1, rounds, 0.4, 20.0, 75.0), starts) == pytest.approx(
+    assert estimate_s(blocks, Preset((layouts + 1,), rounds, 0.4, 20.0, 75.0), starts) == pytest.approx(
         took + starts * layout_s(blocks[0], level)
     )
     assert layout_s(blocks[0], level) > WARMING_S + rounds * 8 * (0.4 + ramp_s(0.4))
-    assert estimate_s(blocks, Preset(layouts, rounds + 1, 0.4, 20.0, 75.0), starts) > took
+    assert estimate_s(blocks, Preset((layouts,), rounds + 1, 0.4, 20.0, 75.0), starts) > took
     assert estimate_s(blocks, level, 2 * starts) == pytest.approx(2 * took)
     assert estimate_s([block_of(9)], level, starts) > took
 
 
 def test_without_a_warm_up_nothing_is_warmed():
     """Neither before the first layout nor in front of each."""
-    cold, warm = (Preset(1, 1, 0.1, 0.0, limit_s) for limit_s in (0.0, 75.0))
+    cold, warm = (Preset((1,), 1, 0.1, 0.0, limit_s) for limit_s in (0.0, 75.0))
 
     assert layout_s(block_of(6), warm) - layout_s(block_of(6), cold) == pytest.approx(WARMING_S)
 
@@ -116,6 +155,18 @@ def test_quick_takes_minutes():
     assert 120 < seconds < 300
 
 
+def test_a_run_takes_at_most_its_time_limit():
+    """And its longest warm-up and all of its first look, however long they are; without a limit, its last look."""
+    blocks = [block_of(12)]
+    level = Preset((8, 12), 2, 0.2, 20.0, 60.0, limit_s=5000.0)
+
+    assert longest_s(blocks, level) == 5000
+    first_s = longest_s(blocks, replace(level, limit_s=1.0))
+    last_s = longest_s(blocks, replace(level, limit_s=None))
+    assert last_s - first_s == pytest.approx(4 * layout_s(blocks[0], level))
+    assert first_s > estimate_s(blocks, level, 1)
+
+
 def test_a_users_grid_says_what_differs():
     """What it does not say is that of `quick`; without a warm-up there is no limit to it either."""
     quick = PRESETS["quick"]
@@ -126,16 +177,30 @@ def test_a_users_grid_says_what_differs():
     assert level.warm_up_limit_s >= 90.0
     assert grid_of("mine", {"warmup_seconds": 0} | GRID).level.warm_up_limit_s == 0
     assert grid_of("mine", GRID).own == GRID
+    assert (level.looks, level.limit_s) == ((5,), None)
+    looks = grid_of("mine", {"looks": [4, 6, 10]} | GRID).level
+    assert (looks.looks, looks.limit_s, looks.widening) == ((4, 6, 10), None, quick.widening)
+    assert grid_of("mine", {"looks": [7]} | GRID).level == quick.fixed(7)
 
 
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ({"windows": 3} | GRID, "unknown key 'windows'; expected layouts, rounds, slice_seconds, warmup_seconds, and"),
+        (
+            {"windows": 3} | GRID,
+            "unknown key 'windows'; expected looks, layouts, rounds, slice_seconds, warmup_seconds, and",
+        ),
         ({"rounds": "two"} | GRID, "rounds: expected a number, got 'two'"),
         ({"rounds": True} | GRID, "rounds: expected a number, got True"),
         ({"rounds": 2.5} | GRID, "rounds: expected a number, got 2.5"),
         ({"rounds": 2}, "no experiment"),
+        ({"layouts": "many"} | GRID, "layouts: expected a number, got 'many'"),
+        ({"layouts": 5, "looks": [5]} | GRID, "looks and layouts: expected one of them"),
+        ({"looks": [8, 8]} | GRID, r"looks: expected growing whole numbers of layouts such as .*, got \[8, 8\]"),
+        ({"looks": []} | GRID, "looks: expected growing whole numbers"),
+        ({"looks": [0, 4]} | GRID, "looks: expected growing whole numbers"),
+        ({"looks": 16} | GRID, "looks: expected growing whole numbers"),
+        ({"looks": [True, 4]} | GRID, "looks: expected growing whole numbers"),
     ],
 )
 def test_a_users_grid_that_is_wrong_is_refused(table, words):

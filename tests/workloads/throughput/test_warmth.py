@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from workloads.limits import WARM_COMPILER, WARM_CONTRASTS
-from workloads.throughput.warmth import ROUNDS, judge
+from workloads.throughput.warmth import COMPILED, ROUNDS, STABLE, judge
 
 CELLS = [("replication", f"r{number:03d}") for number in range(8)]
 #: Of the broker's CPU time: at rest, and busy.
@@ -60,6 +60,24 @@ def test_too_few_rounds_tell_nothing(count):
 
     assert not state.warm
     assert state.contrast_change is None
+
+
+@pytest.mark.parametrize(
+    ("rounds", "compiler", "missing"),
+    [
+        (6, REST, ""),
+        (6, None, ""),
+        (6, BUSY, COMPILED),
+        (5, REST, STABLE),
+        (5, BUSY, f"{STABLE} and {COMPILED}"),
+    ],
+)
+def test_what_a_cold_broker_lacks_is_told(rounds, compiler, missing):
+    """Cells that repeat themselves, a compiler at rest, or both; nothing where it is warm."""
+    state = judge(rounds_of(rounds), [compiler] * rounds)
+
+    assert state.missing == missing
+    assert state.warm == (not missing)
 
 
 @pytest.mark.parametrize(("scatter", "least"), [(0.0, 200), (0.02, 196), (0.03, 180), (0.05, 140)])

@@ -78,15 +78,15 @@ def test_a_report_that_cannot_be_written_does_not_cost_the_verdict(session, runs
 def test_what_goes_wrong_in_a_figure_does_not_cost_the_report(session, runs, monkeypatch, arguments):
     """Neither an error nor a warning of the library, whatever the filters of the session: the report has the other
     figures, the tables and a finding for each, and the verdict is what it was."""
-    draw = plot_svg._draw
+    draw = plot_svg.svg
 
-    def bad(axes, panel, legend_columns):
-        if panel.title == "level of each round":
+    def bad(picture, salt):
+        if picture.name.startswith("levels-"):
             raise ZeroDivisionError("no room")
         warnings.warn("axes collapsed", UserWarning, stacklevel=1)
-        draw(axes, panel, legend_columns)
+        return draw(picture, salt)
 
-    monkeypatch.setattr(plot_svg, "_draw", bad)
+    monkeypatch.setattr(plot_svg, "svg", bad)
     result = session("valid", *arguments)
 
     result.assert_outcomes(passed=4)

@@ -49,7 +49,6 @@ LONGEST = (
     "test_load.py",
     "test_wrong_brokers.py",
     "test_broken_runs.py",
-    "test_looks_run.py",
     "test_blocks_load.py",
     "test_hosts.py",
     "test_lifecycle.py",

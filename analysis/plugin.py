@@ -217,15 +217,14 @@ def _library_warnings() -> Iterator[None]:
         yield
 
 
-def _page(name: str, write: Callable[[], Path | tuple[Path, ...]]) -> str:
-    """A line of the screen for each page written, or with the reason why none was: the result does not depend on it."""
+def _written(write: Callable[[], Path | tuple[Path, ...]]) -> tuple[str, ...]:
+    """The pages written, or the reason why none was: the result does not depend on it."""
     try:
         written = write()
     except Exception as error:  # noqa: BLE001 - a page that fails must not cost the verdict
         reason = error if isinstance(error, DataError) else f"{type(error).__name__}: {error}"
-        return f"\n{name}: not written: {reason}"
-    paths = written if isinstance(written, tuple) else (written,)
-    return "".join(f"\n{name}: {_near(path)}" for path in paths)
+        return (f"not written: {reason}",)
+    return tuple(map(_near, written if isinstance(written, tuple) else (written,)))
 
 
 def _gate(folder: Path, config: pytest.Config) -> None:
@@ -248,8 +247,8 @@ def _gate(folder: Path, config: pytest.Config) -> None:
         if result.rules.calibrate and not result.overriding:
             calibration.calibrated(result, manifest, folder.parent)
         past = history.read(file) if file is not None else ()
-        written = _page("report", lambda: gate_page.write(result, manifest, past))
-        config.stash[_TEXT] += f"{written}\nrun directory: {_near(folder)}"
+        (report,) = _written(lambda: gate_page.write(result, manifest, past))
+        config.stash[_TEXT] += f"\nreport: {report}\nrun directory: {_near(folder)}"
         if summary := os.environ.get(STEP_SUMMARY):
             with Path(summary).open("a", encoding="utf-8") as page:
                 page.write(console.markdown([result]) + "\n")
@@ -266,8 +265,8 @@ def _throughput(folder: Path, stash: pytest.Stash) -> RunVerdict:
     shown, run = _near(folder), "" if LATEST.resolve() == folder.resolve() else _near(folder)
     screen = partial(closing_screen.text, glance(result), folder=shown, run=run, prefix=_programs())
     stash[_TEXT] = screen(report=None)
-    page = _page("report", lambda: throughput_page.write([result]))
-    stash[_TEXT] = screen(report=page.removeprefix("\nreport: "))
+    (page,) = _written(lambda: throughput_page.write([result]))
+    stash[_TEXT] = screen(report=page)
     return RunVerdict(result.verdict, tuple(result.every_finding))
 
 
@@ -278,8 +277,9 @@ def _workload(folder: Path, stash: pytest.Stash) -> RunVerdict:
 
     results = pipeline.analysed([folder], master=spark.DEFAULT_MASTER)
     stash[_TEXT] = console.summary(results)
-    stash[_TEXT] += _page("report", lambda: scenario_page.write(results))
-    stash[_TEXT] += _page("disclosure", lambda: disclosure.write(results))
+    pages = {"report": lambda: scenario_page.write(results), "disclosure": lambda: disclosure.write(results)}
+    for name, write in pages.items():
+        stash[_TEXT] += "".join(f"\n{name}: {page}" for page in _written(write))
     if results[0].manifest["options"].get("archive"):
         stash[_PACKED] = folder
     findings = tuple(finding for result in results for finding in result.findings)

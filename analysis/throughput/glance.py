@@ -445,8 +445,9 @@ def _own_level(options: Mapping[str, Any]) -> dict[str, str]:
     usual = {"rounds": level.rounds, "slice-seconds": level.slice_s, "warmup-seconds": level.warm_up_s}
     given = {name: options.get(name.replace("-", "_"), value) for name, value in usual.items()}
     own = {name: f"{value:g}" for name, value in given.items() if value != usual[name]}
-    looks = tuple(options.get("looks", level.looks))
-    if looks not in {level.looks, level.looks[: 1 if options.get("starts", 1) > 1 else None]}:
+    planned = level.looks[:1] if options.get("starts", 1) > 1 else level.looks
+    looks = tuple(options.get("looks", planned))
+    if looks != planned:
         own["layouts" if len(looks) == 1 else "max-layouts"] = f"{looks[-1]}"
     return own | ({"precision": f"{100 * precision:g}%"} if precision else {})
 

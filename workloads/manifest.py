@@ -82,6 +82,8 @@ class BrokerRecord:
     image: str | None = None
     image_id: str | None = None
     capabilities: Capabilities
+    #: The protocol that is spoken with it: its `name`, and how it is spoken there.
+    protocol: Mapping[str, Any]
     #: Its CPU set.
     cpus: tuple[int, ...] | None
     #: Whether its CPU time can be read.

@@ -7,9 +7,8 @@ asked for it is a matter of the protocol.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from workloads.messaging import AckMode, DestinationKind
 
@@ -69,15 +68,6 @@ class Capabilities:
     strict: bool = True
     #: largest number of subscriptions that a run has on the broker at once; limited by the memory they take there
     subscriptions_per_block: int = SUBSCRIPTIONS_PER_BLOCK
-
-    def record(self) -> dict[str, Any]:
-        """The row in plain JSON values, for the manifest."""
-        return {
-            **asdict(self),
-            "destinations": sorted(self.destinations),
-            "ack_modes": sorted(self.ack_modes),
-            "crash_marked": sorted(self.crash_marked),
-        }
 
 
 #: What a broker lacks without a kind of destination, as a reason why something is not applicable to it.

@@ -209,7 +209,7 @@ def identities(size: LogisticsSize) -> tuple[Identity, ...]:
 
 def figures_json(size: LogisticsSize) -> dict[str, Any]:
     """Everything about a size as plain JSON values: a float for each number, and its exact text beside it."""
-    record = json_value(SizeRecord.of(size))
+    record: dict[str, Any] = json_value(SizeRecord.of(size))
     record["scale"] = size.scale_text
     scaled = size.base * size.scale
     record["entities"] = {

@@ -35,7 +35,8 @@ class InteractionRecord:
         messages = [step.message for step in script.steps]
         if self.modes.keys() != set(messages):
             raise WorkloadError(f"modes: expected the keys {', '.join(messages)}, got {', '.join(self.modes)}")
-        if sum(self.size.probabilities) != 1 or min(*self.size.x, *self.size.y, *self.size.probabilities) < 0:
+        negative = any(value < 0 for value in (*self.size.x, *self.size.y, *self.size.probabilities))
+        if sum(self.size.probabilities) != 1 or negative:
             raise WorkloadError("size: expected numbers from 0 on, and three fractions with the sum 1")
         for message in messages:
             self.size.body_bytes(message)

@@ -280,7 +280,7 @@ def _workload(folder: Path, stash: pytest.Stash) -> RunVerdict:
     pages = {"report": lambda: scenario_page.write(results), "disclosure": lambda: disclosure.write(results)}
     for name, write in pages.items():
         stash[_TEXT] += "".join(f"\n{name}: {page}" for page in _written(write))
-    if results[0].manifest["options"].get("archive"):
+    if results[0].manifest.options.get("archive"):
         stash[_PACKED] = folder
     findings = tuple(finding for result in results for finding in result.findings)
     return RunVerdict(

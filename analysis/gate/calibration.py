@@ -7,7 +7,6 @@ so that nobody waits for a gate that cannot decide.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,10 @@ from analysis.errors import DataError
 from analysis.gate.results import GateResult
 from analysis.gate.verdict import smallest_margin
 from workloads.gate import CALIBRATIONS, calibration_key
+from workloads.manifest import Manifest
 
 
-def calibrated(result: GateResult, manifest: Mapping[str, Any], results: Path) -> None:
+def calibrated(result: GateResult, manifest: Manifest, results: Path) -> None:
     """Adds a calibration to those of this machine; one of the same run replaces it.
 
     result: of a gate that compared a broker with itself
@@ -29,7 +29,7 @@ def calibrated(result: GateResult, manifest: Mapping[str, Any], results: Path) -
     entries = [entry for entry in read(path) if entry["run"] != result.run]
     entries.append(
         {
-            **calibration_key(manifest["options"], (cell.cell for cell in result.cells)),
+            **calibration_key(manifest.options, (cell.cell for cell in result.cells)),
             "run": result.run,
             "pairs": result.pairs,
             "slice_scatter": result.slice_scatter,

@@ -64,7 +64,7 @@ def _header(result: WorkloadResult) -> Iterator[str]:
     yield "\n".join(
         [
             f"{result.key.broker}: {result.broker_title}, start {result.key.start}",
-            f"{result.consumption} consumption, transactions {result.transactions}, {result.plan['arrivals']} arrivals",
+            f"{result.consumption} consumption, transactions {result.transactions}, {result.plan.arrivals} arrivals",
             f"store: {result.store}; memory for messages: {result.message_memory}",
             periods,
             f"{result.figure_name}: {f'none, {reason}' if reason else result.figure}",

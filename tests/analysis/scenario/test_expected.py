@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.record_reading import read
 from analysis.scenario.execution_ids import splitmix64
 from analysis.scenario.expected import templates
 from analysis.scenario.reader import CaseRecord, ScenarioPlan
-from analysis.structure import read
 from tests.support.scenario_runs import workload_run
 from tests.workloads.supply_chain.topologies import CONTROLLED, topologies
 from workloads.scenario import model

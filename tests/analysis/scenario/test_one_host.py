@@ -34,7 +34,7 @@ from workloads.supply_chain.topology import vertical
 )
 def test_a_host_is_shared_with_what_runs_on_this_machine(broker, provider, same):
     """What the suite has started, and what a URL of this machine names."""
-    assert on_one_host(broker, {"provider": provider}) is same
+    assert on_one_host(broker, provider) is same
 
 
 @pytest.mark.parametrize(("url", "shared"), [("stomp://127.0.0.1:61613", True), ("stomp://10.0.0.1:61613", False)])

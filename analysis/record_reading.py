@@ -6,8 +6,8 @@ have are not read: a file of another version is refused by the number of its sch
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
 from enum import StrEnum
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -20,6 +20,7 @@ T = TypeVar("T")
 
 #: How msgspec ends the text of an error: the path of the value, whose root is $.
 _PLACE = re.compile(r" - at `\$(?P<path>[^`]*)`$")
+_MISSING = re.compile(r"^Object missing required field `(?P<field>\w+)`$")
 _STEP = re.compile(r"\w+|\[[^]]*\]")
 
 
@@ -32,10 +33,15 @@ def read(record: type[T], value: Any, at: str) -> T:
     try:
         return msgspec.convert(value, record, dec_hook=_fraction)
     except msgspec.ValidationError as error:
+        path, said = _mismatch(record, value, str(error))
         raise DataError(
-            f"{at}: {_said(record, str(error))}; this version of the suite did not write it: copy the run directory "
-            "again, or measure again"
+            f"{at}: {path.lstrip('.')}{_between(path, said)}{said}; this version of the suite did not write it: copy "
+            "the run directory again, or measure again"
         ) from None
+
+
+def _between(path: str, said: str) -> str:
+    return "" if not path else " " if said == "is missing" else ": "
 
 
 def _fraction(kind: Any, value: Any) -> Any:
@@ -45,29 +51,39 @@ def _fraction(kind: Any, value: Any) -> Any:
         raise ValueError(f"Expected `{kind.__name__}`, such as 16/21, got another text") from None
 
 
-def _said(record: Any, text: str) -> str:
-    """The text of msgspec with the path first, and with the words that were expected.
+def _mismatch(record: Any, value: Any, text: str) -> tuple[str, str]:
+    """The path of a mismatch, and what it is, by the text of msgspec.
 
     msgspec quotes a value only where words are expected: any other may be a secret that was put into the wrong field.
+    It does not name the key of a mapping, which is looked for here.
     """
-    found = _PLACE.search(text)
-    path = found["path"].lstrip(".") if found else ""
-    said = _PLACE.sub("", text)
-    said = said[0].lower() + said[1:]
-    words = _words(_kind(record, path)) if said.startswith("invalid enum value") else ()
-    return f"{path}: " * bool(path) + said + f", expected one of {', '.join(words)}" * bool(words)
+    place = _PLACE.search(text)
+    path, said = place["path"] if place else "", _PLACE.sub("", text)
+    before, inside, _ = path.partition("[...]")
+    if inside:
+        kind = get_args(_at(record, value, before)[0])[-1]
+        for key, item in _at(record, value, before)[1].items():
+            try:
+                msgspec.convert(item, kind, dec_hook=_fraction)
+            except msgspec.ValidationError as error:
+                further, said = _mismatch(kind, item, str(error))
+                return f"{before}[{json.dumps(key)}]{further}", said
+    if missing := _MISSING.search(said):
+        return f"{path}.{missing['field']}", "is missing"
+    words = _words(_at(record, value, path)[0]) if said.startswith("Invalid enum value") else ()
+    return path, f"{said[0].lower()}{said[1:]}" + f", expected one of {', '.join(words)}" * bool(words)
 
 
-def _kind(record: Any, path: str) -> Any:
-    """The type of what has this path in a record."""
-    kind = record
+def _at(record: Any, value: Any, path: str) -> tuple[Any, Any]:
+    """The type and the value of what has this path in a record."""
+    kind = _required(record)
     for step in _STEP.findall(path):
-        kind = _required(kind)
-        if not step.startswith("["):
-            kind = get_type_hints(kind)[step]
+        if step.startswith("["):
+            kind, value = get_args(kind)[0], value[int(step[1:-1])]
         else:
-            kind = get_args(kind)[-1 if get_origin(kind) is Mapping else 0]
-    return _required(kind)
+            kind, value = get_type_hints(kind)[step], value[step]
+        kind = _required(kind)
+    return kind, value
 
 
 def _required(kind: Any) -> Any:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analysis.record_reading import read
 from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Capabilities
 from workloads.histogram import bucket_of
@@ -181,6 +182,11 @@ def manifest(**changes: Any) -> dict[str, Any]:
         outcome=RunOutcome.COMPLETE,
     )
     return json_value(written) | changes | {"options": options | changes.get("options", {})}
+
+
+def study_manifest(**changes: Any) -> StudyManifest:
+    """Likewise as a record."""
+    return read(StudyManifest, manifest(**changes), "manifest.json")
 
 
 #: A machine with two CPUs.

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.record_reading import read
 from analysis.results import (
     AuditResult,
     CellAudit,
@@ -36,8 +35,7 @@ from analysis.results import (
     Scope,
     Variation,
 )
-from tests.support.run_directories import broker_facts, manifest
-from workloads.manifest import StudyManifest
+from tests.support.run_directories import broker_facts, study_manifest
 from workloads.schema import Window
 from workloads.status import CellStatus, ClaimVerdict, VerdictKind
 from workloads.throughput.lanes import LaneAudit
@@ -385,7 +383,7 @@ def study(*, run=RUN, brokers=("activemq",), starts=1, factor=1.0, path="results
         path=path,
         title=("grid today, profile today, 1 start", *(f"{broker}: ActiveMQ Classic 5.18.3" for broker in brokers)),
         measures=True,
-        manifest=read(StudyManifest, manifest(brokers={broker: broker_facts() for broker in brokers}), "manifest.json"),
+        manifest=study_manifest(brokers={broker: broker_facts() for broker in brokers}),
         audit=AuditResult(run, audits, ()),
         cells=tuple(cells),
         fits=fits,

@@ -16,6 +16,7 @@ from fixtures.session.calibrations import require_margin, smallest_margins
 from fixtures.session.options import ThroughputOptions
 from tests.support.gates import family, result
 from tests.support.sessions import Config
+from tests.support.run_directories import study_manifest
 from workloads.errors import WorkloadError
 from workloads.gate import ALL_CELLS, CALIBRATIONS
 
@@ -47,7 +48,7 @@ def store(folder, run="first", scatter=NOISY.scatter, given=CALIBRATE):
         cells=tuple(replace(cell, cell=name) for cell in result(GateVerdict.PASS).cells for name in ("b c1", "a c1")),
         slice_scatter=0.07,
     )
-    calibrated(done, {"options": options(given)}, folder)
+    calibrated(done, replace(study_manifest(), options=options(given)), folder)
 
 
 def test_a_gate_reads_what_a_calibration_wrote(tmp_path):

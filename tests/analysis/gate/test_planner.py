@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,7 +19,7 @@ from workloads.throughput.families import COSTS
 
 def plan(n_fltr, copies, **changes):
     """An entry of plan.json, as far as a gate reads it."""
-    return {"n_fltr": n_fltr, "replication": copies, "fits_model": True, "pace": None, **changes}
+    return SimpleNamespace(n_fltr=n_fltr, replication=copies, **{"fits_model": True, "pace": None, **changes})
 
 
 PLANS = {key: plan(*factors) for key, factors in PLANE.items()}

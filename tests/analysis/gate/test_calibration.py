@@ -15,8 +15,8 @@ from fixtures.host.cpus import available_cpus
 from fixtures.session.calibrations import require_margin, smallest_margins
 from fixtures.session.options import ThroughputOptions
 from tests.support.gates import family, result
-from tests.support.sessions import Config
 from tests.support.run_directories import study_manifest
+from tests.support.sessions import Config
 from workloads.errors import WorkloadError
 from workloads.gate import ALL_CELLS, CALIBRATIONS
 

@@ -24,9 +24,9 @@ PICTURES = 11
 
 CHROMIUM = shutil.which("chromium")
 
-MANIFEST = rd.manifest(
-    brokers={"activemq": rd.broker_facts(jvm_flags=["-Xmx1024m"])},
-    host={"cpu_model": "AMD EPYC", "cpus": 2, "memory_bytes": 8 * 2**30},
+MANIFEST = replace(
+    rd.study_manifest(brokers={"activemq": rd.broker_facts(flags=["-Xmx1024m"])}),
+    host=replace(rd.HOST, cpu_model="AMD EPYC"),
 )
 
 

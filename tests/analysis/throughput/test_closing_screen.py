@@ -57,7 +57,7 @@ def imprecise(half_width=0.21, layouts=8, of_fit=None, **changes):
 
 def options(**changes):
     """A manifest with these options."""
-    return {"options": {"grid": "quick", "starts": 1, **changes}}
+    return study_manifest(options=changes)
 
 
 def lossy():
@@ -242,9 +242,7 @@ def test_remarks_are_counted():
         (lambda: study_runs.small(fits=()), f"python -m analysis summary {FOLDER}"),
         (lambda: study_runs.small(findings=(DOUBT,)), "pytest microbench -k replication"),
         (
-            lambda: study_runs.small(
-                findings=(DOUBT,), manifest=options(grid="today", starts=3, profile="paper")
-            ),
+            lambda: study_runs.small(findings=(DOUBT,), manifest=options(grid="today", starts=3, profile="paper")),
             "pytest microbench -k replication --grid today --profile paper --starts 3",
         ),
         (

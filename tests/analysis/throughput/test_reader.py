@@ -191,9 +191,7 @@ def test_a_lane_says_whether_it_is_shared(run, tmp_path):
     """Without it nobody knows whether one or all of its receivers should get a message."""
     del run.plans[0]["lanes"][0]["shared"]
 
-    assert "plan.json: cells[0]: lanes[0].shared is missing" in refusal(
-        run.write(tmp_path / "one")
-    )
+    assert "plan.json: cells[0]: lanes[0].shared is missing" in refusal(run.write(tmp_path / "one"))
 
 
 def test_a_run_without_open_loops_has_no_latency(run, tmp_path, spark):

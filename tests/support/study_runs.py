@@ -433,6 +433,6 @@ def small(**changes):
         "findings": (),
         "claims": (),
         "latency": (),
-        "manifest": {"brokers": {"activemq": {"cpus": [1]}}, "options": {"grid": "quick", "starts": 1}},
+        "manifest": study_manifest(brokers={"activemq": broker_facts()}),
     }
     return replace(whole, **(values | changes))

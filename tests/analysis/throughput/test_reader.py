@@ -119,7 +119,7 @@ def test_two_runs_of_one_name_stay_apart(run, tmp_path):
         ({"starts": []}, "no such start"),
         ({"brokers": {}}, "no such start"),
         ({"brokers": {"activemq": {"cpus": [0]}}}, 'brokers["activemq"].product is missing'),
-        ({"options": {"workers": 1}}, "options.layouts is missing"),
+        ({"options": {"workers": 1}}, "options: load_cpus is missing"),
         (
             {"starts": [{"broker": "activemq", "start": 1, "idle_cpu": None, "warm_up_s": 9.0}]},
             "starts[0].warm is missing",

@@ -33,9 +33,11 @@ from fixtures.load.throughput.delivery_tracker import DeliveryTracker
 from fixtures.load.throughput.layout_run import in_flight
 from fixtures.load.throughput.publisher import BLOCK_FRAMES, send_frame
 from fixtures.recording.run_directory import RunDirectory
-from fixtures.wire.bulk import MESSAGES, FrameBlock, scan, stamp
-from fixtures.wire.frames import Frame
-from fixtures.wire.stomp import encode
+from fixtures.wire.blocks import MessageBlock
+from fixtures.wire.stamp import lane_stamp
+from fixtures.wire.stomp.codec import encode
+from fixtures.wire.stomp.frames import Frame
+from fixtures.wire.stomp.scan import MESSAGES, scan
 from microbench.test_replication import EXPERIMENT
 from tests.support.hosts import hosted
 from tests.support.load_bench import FIRST, Way, lay_out
@@ -404,7 +406,7 @@ def message(lane: int, seq: int, subscription: int) -> Frame:
         ("destination", "/topic/bench.replication.f0160-r040"),
         ("subscription", str(subscription)),
         ("priority", "4"),
-        ("Stamp", stamp(lane, seq)),
+        ("Stamp", lane_stamp(lane, seq)),
         ("ID", "#0"),
         ("message-id", f"ID:host-40000-1700000000000-3:{lane}:-1:1:{seq}"),
         ("content-length", "0"),
@@ -439,7 +441,7 @@ def scan_and_audit() -> Row:
 def encoding() -> Row:
     """Frames whose sequence number is patched in place."""
     lane = plan_of(0, 1).lanes[0]
-    block = FrameBlock([send_frame(lane, "/topic/bench", TODAY)], BLOCK_FRAMES)
+    block = MessageBlock([send_frame(lane, "/topic/bench", TODAY)], BLOCK_FRAMES)
     turns = 4000
     begin = time.process_time()
     for turn in range(turns):

@@ -6,9 +6,9 @@ import socket
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from fixtures.load.net.reader import Connection
-from fixtures.wire.bulk import stamp
-from fixtures.wire.frames import Frame, Version
+from fixtures.load.net.connection import Connection
+from fixtures.wire.stamp import lane_stamp
+from fixtures.wire.stomp.frames import Frame, Version
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def take(reader, made):
     assert len(numbers) == len(stamps.lane) == len(stamps.seq)
     planned = [0] * len(numbers) if stamps.planned_ns is None else stamps.planned_ns.tolist()
     for number, *parts in zip(numbers.tolist(), stamps.lane.tolist(), stamps.seq.tolist(), planned, strict=True):
-        by_number[number].stamps.append(stamp(*parts)[1:])
+        by_number[number].stamps.append(lane_stamp(*parts)[1:])
 
 
 @dataclass

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
-from fixtures.wire.frames import Frame, Version
-from fixtures.wire.stomp import Decoder, encode, negotiated
+from fixtures.wire.stomp.codec import Decoder, encode, negotiated
+from fixtures.wire.stomp.frames import Frame, Version
 from tests.conftest import ROOT
 
 PATIENCE_S = 20.0

@@ -13,9 +13,9 @@ from itertools import count
 from typing import Self
 
 from fixtures.brokers.spec import Endpoint
-from fixtures.load.net.opening import error_text
-from fixtures.wire.frames import Frame
-from fixtures.wire.stomp import Decoder, encode, negotiated
+from fixtures.wire.stomp.client import error_text
+from fixtures.wire.stomp.codec import Decoder, encode, negotiated
+from fixtures.wire.stomp.frames import Frame
 from workloads.capabilities import Capabilities
 
 #: Far more than any answer takes, also beside other work.

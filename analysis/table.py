@@ -69,7 +69,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Column(Generic[_Item]):
+class ItemColumn(Generic[_Item]):
     """A column of a table of items: its header, and the text of its cell."""
 
     title: str
@@ -85,7 +85,7 @@ class Column(Generic[_Item]):
 
 def rows(
     items: Iterable[_Item],
-    columns: Sequence[Column[_Item]],
+    columns: Sequence[ItemColumn[_Item]],
     kind: Callable[[_Item], str] | None = None,
     note: Callable[[_Item], str] | None = None,
 ) -> Iterator[TableRow]:
@@ -95,7 +95,7 @@ def rows(
         yield TableRow(values, kind(item) if kind else "", note(item) if note else "")
 
 
-def headers(columns: Iterable[Column[_Item]]) -> tuple[TableColumn, ...]:
+def headers(columns: Iterable[ItemColumn[_Item]]) -> tuple[TableColumn, ...]:
     """The headers of a table with these columns."""
     return tuple(column.header for column in columns)
 

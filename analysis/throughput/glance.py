@@ -28,7 +28,7 @@ from analysis.results import (
     Scope,
     formula,
 )
-from analysis.table import Column, Table, grouped, headers, rows
+from analysis.table import ItemColumn, Table, grouped, headers, rows
 from analysis.throughput.console import AUDIT_VERDICTS, VERDICTS, nowhere
 from analysis.throughput.fit import PAPER, STARTS_AS_UNIT, bend, processing_time_s
 from analysis.throughput.tables import GRADES, MEANING, SCOPES, deviation, relative_half_width, unit
@@ -206,13 +206,13 @@ def _model(fit: FitResult, result: RunResult) -> ModelGlance:
 
 
 def _costs(fit: FitResult, caption: str) -> Table:
-    columns: tuple[Column[tuple[str, Interval]], ...] = (
-        Column("time", lambda of: of[0], number=False),
-        Column("of", lambda of: MEANING[of[0]], number=False),
-        Column("time in µs", lambda of: us(of[1].estimate, 3)),
-        Column("95 % interval", lambda of: ends(of[1], us, 3)),
-        Column("half-width", lambda of: relative_half_width(fit, of[0])),
-        Column("paper, 2006", lambda of: us(PAPER[of[0]])),
+    columns: tuple[ItemColumn[tuple[str, Interval]], ...] = (
+        ItemColumn("time", lambda of: of[0], number=False),
+        ItemColumn("of", lambda of: MEANING[of[0]], number=False),
+        ItemColumn("time in µs", lambda of: us(of[1].estimate, 3)),
+        ItemColumn("95 % interval", lambda of: ends(of[1], us, 3)),
+        ItemColumn("half-width", lambda of: relative_half_width(fit, of[0])),
+        ItemColumn("paper, 2006", lambda of: us(PAPER[of[0]])),
     )
     return Table(caption, headers(columns), tuple(rows(fit.parameters.items(), columns)))
 
@@ -311,12 +311,12 @@ def _processing(title: str, cells: Sequence[CellSummary]) -> ExperimentGlance:
     )
 
 
-_CELL_COLUMNS: tuple[Column[CellSummary], ...] = (
-    Column("cell", lambda cell: cell.key.cell, number=False),
-    Column("µs per message", lambda cell: us(cell.processing_s.estimate if cell.processing_s else None, 3)),
-    Column("half-width", lambda cell: half_width(cell.processing_s)),
-    Column("received/s", lambda cell: estimated(cell.received_per_s)),
-    Column("delivered/s", lambda cell: estimated(cell.dispatched_per_s)),
+_CELL_COLUMNS: tuple[ItemColumn[CellSummary], ...] = (
+    ItemColumn("cell", lambda cell: cell.key.cell, number=False),
+    ItemColumn("µs per message", lambda cell: us(cell.processing_s.estimate if cell.processing_s else None, 3)),
+    ItemColumn("half-width", lambda cell: half_width(cell.processing_s)),
+    ItemColumn("received/s", lambda cell: estimated(cell.received_per_s)),
+    ItemColumn("delivered/s", lambda cell: estimated(cell.dispatched_per_s)),
 )
 
 

@@ -32,7 +32,7 @@ from analysis.results import (
     Scope,
     formula,
 )
-from analysis.table import Column, Table, TableColumn, TableRow, grouped, headers, rows
+from analysis.table import ItemColumn, Table, TableColumn, TableRow, grouped, headers, rows
 from analysis.throughput.fit import PAPER, PARAMETERS
 from workloads.limits import DISTURBED_LEVEL, GOOD, ROOFLINE, ROUGH
 from workloads.schema import PREPARATION
@@ -98,24 +98,24 @@ def _cell_kind(cell: CellSummary | LatencyResult) -> str:
 
 
 #: The time per message of an open loop is that of the plan, not the broker's: it is not shown.
-_CELL_COLUMNS: tuple[Column[CellSummary], ...] = (
-    Column("cell", lambda cell: cell.key.cell, number=False),
-    Column("start", lambda cell: str(cell.key.start)),
-    Column("filters", lambda cell: f"{cell.n_fltr:,}"),
-    Column("r", lambda cell: f"{cell.replication:g}"),
-    Column("received", lambda cell: plus_minus(cell.received_per_s), "messages/s"),
-    Column("dispatched", lambda cell: plus_minus(cell.dispatched_per_s), "messages/s"),
-    Column("overall", lambda cell: plus_minus(cell.overall_per_s), "messages/s"),
-    Column("B", lambda cell: NOTHING if cell.open_loop else plus_minus(cell.processing_s, us), "µs"),
-    Column("mean of all slices", lambda cell: NOTHING if cell.open_loop else us(cell.mean_processing_s), "µs"),
-    Column("broker CPU", lambda cell: _share(cell.broker_cpu)),
-    Column("GC", lambda cell: _part(cell.gc_share)),
-    Column("compiler", lambda cell: _part(cell.compiler_share)),
-    Column("load CPU", lambda cell: _share(cell.load_cpu)),
-    Column("load per copy", lambda cell: _decimals(cell.load_us_per_delivery), "µs"),
-    Column("layouts", lambda cell: str(cell.layouts)),
-    Column("slices", lambda cell: str(len(cell.windows))),
-    Column("status", lambda cell: cell.status, number=False),
+_CELL_COLUMNS: tuple[ItemColumn[CellSummary], ...] = (
+    ItemColumn("cell", lambda cell: cell.key.cell, number=False),
+    ItemColumn("start", lambda cell: str(cell.key.start)),
+    ItemColumn("filters", lambda cell: f"{cell.n_fltr:,}"),
+    ItemColumn("r", lambda cell: f"{cell.replication:g}"),
+    ItemColumn("received", lambda cell: plus_minus(cell.received_per_s), "messages/s"),
+    ItemColumn("dispatched", lambda cell: plus_minus(cell.dispatched_per_s), "messages/s"),
+    ItemColumn("overall", lambda cell: plus_minus(cell.overall_per_s), "messages/s"),
+    ItemColumn("B", lambda cell: NOTHING if cell.open_loop else plus_minus(cell.processing_s, us), "µs"),
+    ItemColumn("mean of all slices", lambda cell: NOTHING if cell.open_loop else us(cell.mean_processing_s), "µs"),
+    ItemColumn("broker CPU", lambda cell: _share(cell.broker_cpu)),
+    ItemColumn("GC", lambda cell: _part(cell.gc_share)),
+    ItemColumn("compiler", lambda cell: _part(cell.compiler_share)),
+    ItemColumn("load CPU", lambda cell: _share(cell.load_cpu)),
+    ItemColumn("load per copy", lambda cell: _decimals(cell.load_us_per_delivery), "µs"),
+    ItemColumn("layouts", lambda cell: str(cell.layouts)),
+    ItemColumn("slices", lambda cell: str(len(cell.windows))),
+    ItemColumn("status", lambda cell: cell.status, number=False),
 )
 
 
@@ -146,14 +146,14 @@ def rounds(of_start: Sequence[RoundLevel]) -> Table:
     return Table(title, headers(_ROUND_COLUMNS), tuple(rows(layouts, _ROUND_COLUMNS)))
 
 
-_ROUND_COLUMNS: tuple[Column[list[RoundLevel]], ...] = (
-    Column("layout", lambda of: str(of[0].layout)),
-    Column("block", lambda of: str(of[0].block)),
-    Column("from", lambda of: f"{of[0].begin_s:,.0f}", "s"),
-    Column("level of its rounds", lambda of: ", ".join(f"{each.level:+.1%}" + "!" * each.disturbed for each in of)),
-    Column("GC, most", lambda of: _most(each.gc_share for each in of)),
-    Column("compiler, most", lambda of: _most(each.compiler_share for each in of)),
-    Column("stolen", lambda of: _part(of[0].stolen_share)),
+_ROUND_COLUMNS: tuple[ItemColumn[list[RoundLevel]], ...] = (
+    ItemColumn("layout", lambda of: str(of[0].layout)),
+    ItemColumn("block", lambda of: str(of[0].block)),
+    ItemColumn("from", lambda of: f"{of[0].begin_s:,.0f}", "s"),
+    ItemColumn("level of its rounds", lambda of: ", ".join(f"{each.level:+.1%}" + "!" * each.disturbed for each in of)),
+    ItemColumn("GC, most", lambda of: _most(each.gc_share for each in of)),
+    ItemColumn("compiler, most", lambda of: _most(each.compiler_share for each in of)),
+    ItemColumn("stolen", lambda of: _part(of[0].stolen_share)),
 )
 
 
@@ -239,16 +239,16 @@ class _Audited:
         return sum((cell.copies for cell in self.cells), LaneAudit())
 
 
-_AUDIT_COLUMNS: tuple[Column[_Audited], ...] = (
-    Column("cell", lambda row: row.title, number=False),
-    Column("broker", lambda row: row.broker, number=False),
-    Column("messages sent", lambda row: f"{sum(cell.sent for cell in row.cells):,}"),
-    Column("copies expected", lambda row: f"{row.copies.expected:,}"),
-    Column("delivered", lambda row: f"{row.copies.delivered:,}"),
-    Column("lost", lambda row: f"{row.copies.lost:,}"),
-    Column("duplicated", lambda row: f"{row.copies.duplicated:,}"),
-    Column("reordered", lambda row: f"{row.copies.reordered:,}"),
-    Column("misdelivered", lambda row: f"{row.copies.misdelivered:,}"),
+_AUDIT_COLUMNS: tuple[ItemColumn[_Audited], ...] = (
+    ItemColumn("cell", lambda row: row.title, number=False),
+    ItemColumn("broker", lambda row: row.broker, number=False),
+    ItemColumn("messages sent", lambda row: f"{sum(cell.sent for cell in row.cells):,}"),
+    ItemColumn("copies expected", lambda row: f"{row.copies.expected:,}"),
+    ItemColumn("delivered", lambda row: f"{row.copies.delivered:,}"),
+    ItemColumn("lost", lambda row: f"{row.copies.lost:,}"),
+    ItemColumn("duplicated", lambda row: f"{row.copies.duplicated:,}"),
+    ItemColumn("reordered", lambda row: f"{row.copies.reordered:,}"),
+    ItemColumn("misdelivered", lambda row: f"{row.copies.misdelivered:,}"),
 )
 
 
@@ -263,13 +263,13 @@ def parameters(fit: FitResult) -> Table:
     if fit.roofline:
         others["with a transmission cap"] = fit.roofline.parameters
     others["the paper, ActiveMQ 4.0"] = PAPER
-    columns: tuple[Column[tuple[str, Interval]], ...] = (
-        Column("parameter", lambda of: of[0], number=False),
-        Column("time of the broker for", lambda of: MEANING[of[0]], number=False),
-        Column("estimate", lambda of: us(of[1].estimate), "µs"),
-        Column(f"95 % interval {SCOPES[fit.scope]}", lambda of: ends(of[1], us), "µs"),
-        Column("half-width", lambda of: relative_half_width(fit, of[0])),
-        *(Column(title, partial(_other_time, values), "µs") for title, values in others.items()),
+    columns: tuple[ItemColumn[tuple[str, Interval]], ...] = (
+        ItemColumn("parameter", lambda of: of[0], number=False),
+        ItemColumn("time of the broker for", lambda of: MEANING[of[0]], number=False),
+        ItemColumn("estimate", lambda of: us(of[1].estimate), "µs"),
+        ItemColumn(f"95 % interval {SCOPES[fit.scope]}", lambda of: ends(of[1], us), "µs"),
+        ItemColumn("half-width", lambda of: relative_half_width(fit, of[0])),
+        *(ItemColumn(title, partial(_other_time, values), "µs") for title, values in others.items()),
     )
     title = f"{formula(fit.parameters)}: time of the broker per message received, {_variables(fit)}"
     return Table(title, headers(columns), tuple(rows(fit.parameters.items(), columns)))
@@ -348,13 +348,13 @@ def fitted_cells(fit: FitResult) -> Table:
     return Table(title, headers(_FITTED_COLUMNS), (*rows(fit.points, _FITTED_COLUMNS), *left_out))
 
 
-_FITTED_COLUMNS: tuple[Column[FittedCell], ...] = (
-    Column("cell", lambda point: point.cell, number=False),
-    Column("filters", lambda point: f"{point.n_fltr:,}"),
-    Column("r", lambda point: f"{point.replication:g}"),
-    Column("B measured", lambda point: plus_minus(point.measured_s, us), "µs"),
-    Column("B fitted", lambda point: us(point.fitted_s), "µs"),
-    Column("deviation", lambda point: deviation(point.deviation)),
+_FITTED_COLUMNS: tuple[ItemColumn[FittedCell], ...] = (
+    ItemColumn("cell", lambda point: point.cell, number=False),
+    ItemColumn("filters", lambda point: f"{point.n_fltr:,}"),
+    ItemColumn("r", lambda point: f"{point.replication:g}"),
+    ItemColumn("B measured", lambda point: plus_minus(point.measured_s, us), "µs"),
+    ItemColumn("B fitted", lambda point: us(point.fitted_s), "µs"),
+    ItemColumn("deviation", lambda point: deviation(point.deviation)),
 )
 
 
@@ -365,13 +365,13 @@ def _cell_name(cell: Excluded) -> str:
 def side_by_side(results: Sequence[RunResult]) -> Table:
     """The times of the models of several runs."""
     fits = [(number, fit) for number, result in enumerate(results, 1) for fit in result.fits]
-    columns: tuple[Column[tuple[int, FitResult]], ...] = (
-        Column("#", lambda of: str(of[0])),
-        Column("run", lambda of: of[1].run, number=False),
-        Column("broker", lambda of: of[1].broker, number=False),
-        Column("experiment, profile", lambda of: f"{of[1].experiment}, {of[1].profile}", number=False),
-        *(Column(name, partial(_fitted_time, name), "µs, 95 %") for name in PARAMETERS),
-        Column("verdict", lambda of: of[1].verdict, number=False),
+    columns: tuple[ItemColumn[tuple[int, FitResult]], ...] = (
+        ItemColumn("#", lambda of: str(of[0])),
+        ItemColumn("run", lambda of: of[1].run, number=False),
+        ItemColumn("broker", lambda of: of[1].broker, number=False),
+        ItemColumn("experiment, profile", lambda of: f"{of[1].experiment}, {of[1].profile}", number=False),
+        *(ItemColumn(name, partial(_fitted_time, name), "µs, 95 %") for name in PARAMETERS),
+        ItemColumn("verdict", lambda of: of[1].verdict, number=False),
     )
     shown = rows(fits, columns, lambda of: "greyed" if of[1].verdict == VerdictKind.INVALID else "")
     return Table("Fitted times of every model", headers(columns), tuple(shown))
@@ -391,8 +391,8 @@ def compared_coefficients(comparison: BrokerComparison) -> Table | None:
     return _compared(
         comparison,
         comparison.coefficients,
-        Column("time", lambda row: ranged(row.value_s, us), "µs, 95 %"),
-        Column("ratio", lambda row: ranged(row.ratio), "95 %"),
+        ItemColumn("time", lambda row: ranged(row.value_s, us), "µs, 95 %"),
+        ItemColumn("ratio", lambda row: ranged(row.ratio), "95 %"),
     )
 
 
@@ -401,19 +401,19 @@ def compared_cells(comparison: BrokerComparison) -> Table:
     return _compared(
         comparison,
         comparison.cells,
-        Column("B", lambda row: ranged(row.value_s, us), "µs, 95 %"),
-        Column("received", lambda row: estimated(row.received_per_s), "messages/s"),
-        Column("ratio of B", lambda row: ranged(row.ratio), "95 %"),
-        Column("ratio of received", lambda row: ranged(row.received), "95 %"),
+        ItemColumn("B", lambda row: ranged(row.value_s, us), "µs, 95 %"),
+        ItemColumn("received", lambda row: estimated(row.received_per_s), "messages/s"),
+        ItemColumn("ratio of B", lambda row: ranged(row.ratio), "95 %"),
+        ItemColumn("ratio of received", lambda row: ranged(row.received), "95 %"),
     )
 
 
-def _compared(comparison: BrokerComparison, ratios: Sequence[Ratio], *values: Column[Ratio]) -> Table:
-    columns: tuple[Column[Ratio], ...] = (
-        Column("of", lambda row: row.what, number=False),
-        Column("broker", lambda row: row.broker, number=False),
+def _compared(comparison: BrokerComparison, ratios: Sequence[Ratio], *values: ItemColumn[Ratio]) -> Table:
+    columns: tuple[ItemColumn[Ratio], ...] = (
+        ItemColumn("of", lambda row: row.what, number=False),
+        ItemColumn("broker", lambda row: row.broker, number=False),
         *values,
-        Column("conclusion", lambda row: row.words, number=False),
+        ItemColumn("conclusion", lambda row: row.words, number=False),
     )
     shown = rows(ratios, columns, lambda row: "" if row.value_s else "greyed", lambda row: row.reason)
     return Table(f"{compared_title(comparison)}. {chance(ratios)}", headers(columns), tuple(shown), keys=2)
@@ -451,18 +451,20 @@ def host(host: Sequence[HostUse]) -> Table:
     return Table("Host under load", headers(_HOST_COLUMNS), tuple(rows(host, _HOST_COLUMNS)), keys=2)
 
 
-_HOST_COLUMNS: tuple[Column[HostUse], ...] = (
-    Column("broker", lambda use: use.broker, number=False),
-    Column("start", lambda use: str(use.start)),
-    Column("sampled", lambda use: number(use.seconds), "s"),
-    Column("broker, most", lambda use: "unknown" if use.broker_rss_bytes is None else mib(use.broker_rss_bytes), "MiB"),
-    Column("load, most", lambda use: mib(use.load_rss_bytes), "MiB"),
-    Column("available, least", lambda use: mib(use.memory_available_bytes), "MiB"),
-    Column("swap, growth", lambda use: mib(use.swap_growth_bytes), "MiB"),
-    Column("disk", lambda use: mib(use.disk_bytes_per_s), "MiB/s"),
-    Column("network", lambda use: mib(use.network_bytes_per_s), "MiB/s"),
-    Column("broker's disk", lambda use: mib(use.broker_disk_bytes_per_s), "MiB/s"),
-    Column("broker's context switches", lambda use: number(use.broker_context_switches_per_s), "per s"),
+_HOST_COLUMNS: tuple[ItemColumn[HostUse], ...] = (
+    ItemColumn("broker", lambda use: use.broker, number=False),
+    ItemColumn("start", lambda use: str(use.start)),
+    ItemColumn("sampled", lambda use: number(use.seconds), "s"),
+    ItemColumn(
+        "broker, most", lambda use: "unknown" if use.broker_rss_bytes is None else mib(use.broker_rss_bytes), "MiB"
+    ),
+    ItemColumn("load, most", lambda use: mib(use.load_rss_bytes), "MiB"),
+    ItemColumn("available, least", lambda use: mib(use.memory_available_bytes), "MiB"),
+    ItemColumn("swap, growth", lambda use: mib(use.swap_growth_bytes), "MiB"),
+    ItemColumn("disk", lambda use: mib(use.disk_bytes_per_s), "MiB/s"),
+    ItemColumn("network", lambda use: mib(use.network_bytes_per_s), "MiB/s"),
+    ItemColumn("broker's disk", lambda use: mib(use.broker_disk_bytes_per_s), "MiB/s"),
+    ItemColumn("broker's context switches", lambda use: number(use.broker_context_switches_per_s), "per s"),
 )
 
 

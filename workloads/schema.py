@@ -154,7 +154,7 @@ WINDOWS = (
     Column("position", ColumnType.INT32, "index of the slice in its round, from 0"),
     Column("begin_ns", ColumnType.INT64, "instant of the first reading of the counters, after the ramp"),
     Column("end_ns", ColumnType.INT64, "instant of the last reading, before the drain"),
-    Column("received", ColumnType.INT64, "SEND frames wholly written to the broker's sockets in between"),
+    Column("received", ColumnType.INT64, "messages wholly written to the broker's sockets in between"),
     Column("expected", ColumnType.INT64, "copies that the plan expects of those messages"),
     Column("dispatched", ColumnType.INT64, "copies read from the broker's sockets in between"),
     Column("in_flight", ColumnType.INT64, "messages in flight allowed; null in an open loop", nullable=True),
@@ -211,7 +211,7 @@ SAMPLES = (
     *KEYS,
     *LAYOUT_KEYS,
     Column("at_ns", ColumnType.INT64, "instant of the reading; counters are cumulative"),
-    Column("received", ColumnType.INT64, "SEND frames written in this layout so far"),
+    Column("received", ColumnType.INT64, "messages written in this layout so far"),
     Column("dispatched", ColumnType.INT64, "copies read in this layout so far"),
     *_SAMPLED,
 )
@@ -341,7 +341,7 @@ SESSIONS = (
     Column("planned_join_ns", ColumnType.INT64, "instant planned for its join"),
     Column("connect_ns", ColumnType.INT64, "instant before its connection was opened"),
     Column(
-        "connected_ns", ColumnType.INT64, "instant at which CONNECTED was read; null if it never was", nullable=True
+        "connected_ns", ColumnType.INT64, "instant at which the login was accepted; null if it never was", nullable=True
     ),
     Column(
         "joined_ns",
@@ -353,12 +353,10 @@ SESSIONS = (
     Column(
         "leave_ns",
         ColumnType.INT64,
-        "instant before UNSUBSCRIBE and DISCONNECT were written; null if they never were",
+        "instant before its end was written; null if they never were",
         nullable=True,
     ),
-    Column(
-        "left_ns", ColumnType.INT64, "instant at which the receipt of DISCONNECT was read; null if not", nullable=True
-    ),
+    Column("left_ns", ColumnType.INT64, "instant at which its end was confirmed; null if not", nullable=True),
     Column("orders", ColumnType.INT32, "messages that it sent"),
 )
 

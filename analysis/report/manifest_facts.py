@@ -51,27 +51,32 @@ _BROKER_FACTS = (
     "message_memory",
     "configuration_digest",
     "options",
+    "protocol",
     "capabilities",
 )
 
 
 def _broker_fact(name: str, facts: Mapping[str, Any]) -> str:
     value = facts.get(name)
-    return _capabilities(value) if name == "capabilities" and isinstance(value, dict) else _value(name, value)
+    words = {"capabilities": _capabilities, "protocol": _protocol}.get(name)
+    return words(value) if words and isinstance(value, dict) else _value(name, value)
+
+
+def _protocol(row: Mapping[str, Any]) -> str:
+    """The abbreviation of the broker's protocol; how it is spelled is in the manifest."""
+    return str(row.get("name")).upper()
 
 
 def _capabilities(row: Mapping[str, Any]) -> str:
     """The broker's capabilities as text."""
-    prefetch = row.get("prefetch")
     return "; ".join(
         (
-            f"STOMP {row.get('version')}",
             f"destinations: {', '.join(row.get('destinations') or ()) or 'none'}",
             "filters on subscriptions" if row.get("selectors") else "no filters on subscriptions",
             f"acknowledgement: {', '.join(row.get('ack_modes') or ()) or 'none'}",
             f"transactions: {row.get('transactions')}",
-            "durable subscriptions" if row.get("durable") is not None else "no durable subscriptions",
-            f"prefetch in {prefetch.get('unit')}" if prefetch else "no prefetch",
+            "durable subscriptions" if row.get("durable") else "no durable subscriptions",
+            "one message ahead" if row.get("one_ahead") else "no limit on the messages ahead",
         )
     )
 

@@ -244,6 +244,7 @@ def _configuration(result: WorkloadResult) -> dict[str, Any]:
             "jvm_flags": broker.get("flags"),
             "jvm_flags_in_effect": broker.get("flags_in_effect"),
             "configuration_digest_sha256": broker.get("configuration_digest"),
+            "protocol": broker.get("protocol"),
             "capabilities": broker.get("capabilities"),
             "cpus": broker.get("cpus"),
             "tls": broker.get("tls"),

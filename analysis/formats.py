@@ -27,6 +27,11 @@ def number(value: float | None, digits: int = 4) -> str:
     return f"{value:,.0f}" if abs(value) >= 10 ** (digits - 1) else f"{value:.{digits}g}"
 
 
+def estimated(interval: Interval | None) -> str:
+    """The estimate alone."""
+    return NOTHING if interval is None else number(interval.estimate)
+
+
 def us(seconds: float | None, digits: int = 4) -> str:
     """In us, without the unit."""
     return NOTHING if seconds is None else number(seconds * 1e6, digits)

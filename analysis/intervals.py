@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from math import ceil
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,14 @@ def mean_interval(values: Sequence[float]) -> Interval:
     if len(array) == 1:
         return Interval(float(array[0]))
     return around(array.mean(), array.std(ddof=1) / np.sqrt(len(array)), len(array) - 1)
+
+
+def units_needed(units: int, half_width: float, limit: float) -> int:
+    """How many layouts, starts or the like narrow an interval to its limit: half-widths fall with their square root.
+
+    units: those that gave this half-width
+    """
+    return ceil(units * (half_width / limit) ** 2)
 
 
 def mapped(interval: Interval, function: Callable[[float], float]) -> Interval:

@@ -92,6 +92,11 @@ class BrokerRecord:
     scheduling: str | None
 
     @property
+    def protocol_title(self) -> str:
+        """The abbreviation of its protocol."""
+        return str(self.protocol["name"]).upper()
+
+    @property
     def title(self) -> str:
         """Product, version and provider, as far as they are known."""
         return f"{' '.join(filter(None, (self.product, self.version))) or 'product not known'}, {self.provider}"

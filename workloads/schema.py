@@ -194,7 +194,7 @@ class Window(LayoutKeys):
     position: Annotated[Int32, "index of the slice in its round, from 0"]
     begin_ns: Annotated[int, "instant of the first reading of the counters, after the ramp"]
     end_ns: Annotated[int, "instant of the last reading, before the drain"]
-    received: Annotated[int, "SEND frames wholly written to the broker's sockets in between"]
+    received: Annotated[int, "messages wholly written to the broker's sockets in between"]
     expected: Annotated[int, "copies that the plan expects of those messages"]
     dispatched: Annotated[int, "copies read from the broker's sockets in between"]
     in_flight: Annotated[int | None, "messages in flight allowed; null in an open loop"]
@@ -255,7 +255,7 @@ class CountersRow:
     """What the load has counted at an instant."""
 
     at_ns: Annotated[int, "instant of the reading; counters are cumulative"]
-    received: Annotated[int, "SEND frames written in this layout so far"]
+    received: Annotated[int, "messages written in this layout so far"]
     dispatched: Annotated[int, "copies read in this layout so far"]
 
 
@@ -383,14 +383,14 @@ class SessionRow:
     member: Annotated[int, "number in the population"]
     planned_join_ns: Annotated[int, "instant planned for its join"]
     connect_ns: Annotated[int, "instant before its connection was opened"]
-    connected_ns: Annotated[int | None, "instant at which CONNECTED was read; null if it never was"]
+    connected_ns: Annotated[int | None, "instant at which the login was accepted; null if it never was"]
     joined_ns: Annotated[
         int | None,
         "instant at which the last receipt of its subscriptions was read; null if one never was",
     ]
     planned_leave_ns: Annotated[int | None, "instant planned; null where the load ended before it"]
-    leave_ns: Annotated[int | None, "instant before UNSUBSCRIBE and DISCONNECT were written; null if they never were"]
-    left_ns: Annotated[int | None, "instant at which the receipt of DISCONNECT was read; null if not"]
+    leave_ns: Annotated[int | None, "instant before its end was written; null if they never were"]
+    left_ns: Annotated[int | None, "instant at which its end was confirmed; null if not"]
     orders: Annotated[Int32, "messages that it sent"]
 
 

@@ -40,7 +40,7 @@ def diagram(manifest: Manifest, plan: ScenarioPlan, broker: str) -> str:
         text(16, 24, "Host" if elsewhere else "Host: clients and server on one", bold=True),
         lines(16, 41, wrap(", ".join(_host(host)), 44 if elsewhere else 150)[:1], size=11.5, tone=Tone.SOFT),
         *load,
-        *_connections(plan, (_TOP + store_top) / 2 - 6),
+        *_connections(plan, facts.protocol_title, (_TOP + store_top) / 2 - 6),
         *_panel(_BROKER, _TOP, store_top - _TOP - 26, f"Broker {broker}", of_broker, dashed=elsewhere),
     ]
     if of_store:
@@ -52,7 +52,7 @@ def diagram(manifest: Manifest, plan: ScenarioPlan, broker: str) -> str:
     _, clients = _clients(plan)
     processes = _hosts(options) * options["workers"] if "workers" in options else "?"
     alt = (
-        f"System under test: {processes} load processes with {clients}, connected by STOMP to "
+        f"System under test: {processes} load processes with {clients}, connected by {facts.protocol_title} to "
         f"{', '.join(of_broker[:1]) or broker}."
     )
     return svg(alt, bottom, elements)
@@ -100,7 +100,7 @@ def _clients(plan: ScenarioPlan) -> tuple[int, str]:
     return sum(numbers.values()), ", ".join(f"{number:,} {name}" for name, number in numbers.items() if number)
 
 
-def _connections(plan: ScenarioPlan, y: float) -> Iterator[str]:
+def _connections(plan: ScenarioPlan, protocol: str, y: float) -> Iterator[str]:
     connections, clients = _clients(plan)
     destinations = plan.destinations
     queues = sum(destination.kind is DestinationKind.QUEUE for destination in destinations)
@@ -108,7 +108,7 @@ def _connections(plan: ScenarioPlan, y: float) -> Iterator[str]:
     yield line([(_LOAD[1] + 8, y), (_BROKER[0] - 8, y)], Tone.INK, width=1.6)
     yield head(_LOAD[1] + 4, y, Tone.INK, to_the_left=True)
     yield head(_BROKER[0] - 4, y, Tone.INK)
-    yield text(middle, y - 12, f"STOMP, {connections:,} connections", anchor=Anchor.MIDDLE, bold=True)
+    yield text(middle, y - 12, f"{protocol}, {connections:,} connections", anchor=Anchor.MIDDLE, bold=True)
     below = (
         clients,
         f"{queues:,} queues, {len(destinations) - queues:,} topics",

@@ -35,7 +35,7 @@ def setup(manifest: Manifest) -> Iterator[tuple[str, tuple[tuple[str, str], ...]
 
 def brokers(known: Mapping[str, BrokerRecord]) -> Table:
     """A column per broker, a row per fact: common facts first, then all others in the manifest."""
-    described = {label: json_value(broker) | {"capabilities": _capabilities(broker)} for label, broker in known.items()}
+    described = {label: _broker(broker) for label, broker in known.items()}
     names = dict.fromkeys([*_BROKER_FACTS, *(name for facts in described.values() for name in facts)])
     rows = tuple(
         TableRow((_name(name), *(_value(name, facts.get(name)) for facts in described.values())))
@@ -56,8 +56,14 @@ _BROKER_FACTS = (
     "message_memory",
     "configuration_digest",
     "options",
+    "protocol",
     "capabilities",
 )
+
+
+def _broker(broker: BrokerRecord) -> dict[str, Any]:
+    facts: dict[str, Any] = json_value(broker)
+    return facts | {"protocol": broker.protocol_title, "capabilities": _capabilities(broker)}
 
 
 def _capabilities(broker: BrokerRecord) -> str:

@@ -240,6 +240,7 @@ def _configuration(result: WorkloadResult) -> dict[str, Any]:
             "jvm_flags": broker.flags,
             "jvm_flags_in_effect": broker.flags_in_effect,
             "configuration_digest_sha256": broker.configuration_digest,
+            "protocol": dict(broker.protocol),
             "capabilities": json_value(broker.capabilities),
             "cpus": broker.cpus,
             "tls": broker.tls,

@@ -257,11 +257,11 @@ class SessionResult:
     planned: int
     #: Those that did not connect, subscribe, or send what was planned.
     failed: int
-    #: From the opening of a connection to CONNECTED.
+    #: From the opening of a connection to the accepted login.
     connect: DeliveryTimes
     #: From the opening of a connection to the receipt of SUBSCRIBE.
     join: DeliveryTimes
-    #: From UNSUBSCRIBE to the receipt of DISCONNECT.
+    #: From UNSUBSCRIBE to the confirmed end of the connection.
     leave: DeliveryTimes
 
 

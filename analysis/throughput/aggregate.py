@@ -22,6 +22,7 @@ import numpy as np
 from analysis.errors import DataError
 from analysis.intervals import jackknife
 from analysis.results import CellKey, CellSummary, Finding, Interval, RoundLevel
+from analysis.table import grouped
 from analysis.throughput import rotation
 from analysis.throughput.reader import Life, ThroughputRecord, counted
 from workloads.limits import (
@@ -95,10 +96,8 @@ def summarise(
 def over_starts(run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]]) -> tuple[CellSummary, ...]:
     """The cells of a gate, each from its slices in all starts, under the key of the first: status and reason tell
     whether they saturated the broker. B is time divided by messages, since a gate compares slice by slice."""
-    found: dict[tuple[str, str, str], list[CellKey]] = {}
-    for key in sorted(windows):
-        if key.experiment not in PREPARATION:
-            found.setdefault((key.broker, key.experiment, key.cell), []).append(key)
+    compared = (key for key in sorted(windows) if key.experiment not in PREPARATION)
+    found = grouped(compared, lambda key: (key.broker, key.experiment, key.cell))
     return tuple(
         _summary(run, keys[0], [window for key in keys for window in windows[key]], None, frozenset(), exact=True)
         for keys in found.values()

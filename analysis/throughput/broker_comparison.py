@@ -17,6 +17,7 @@ the interval excludes 1 and the difference is significant at 5 % over its whole 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -163,10 +164,8 @@ def _question(cell: CellSummary) -> tuple[str, str]:
 
 def _scope(cells: Sequence[CellSummary]) -> Scope:
     """Between starts only where every broker has enough of them."""
-    starts: dict[str, set[int]] = {}
-    for cell in cells:
-        starts.setdefault(cell.key.broker, set()).add(cell.key.start)
-    enough = min(map(len, starts.values())) >= STARTS_AS_UNIT
+    starts = {(cell.key.broker, cell.key.start) for cell in cells}
+    enough = min(Counter(broker for broker, _ in starts).values()) >= STARTS_AS_UNIT
     return Scope.BETWEEN_STARTS if enough else Scope.THESE_STARTS
 
 

@@ -16,6 +16,7 @@ from analysis.claims import ClaimComparison, Comparisons, Estimate, decide, spre
 from analysis.errors import DataError
 from analysis.intervals import Vector, around, mapped, mean_interval
 from analysis.results import CellSummary, Claim, FitResult, Interval, NotApplicable, reasons
+from analysis.table import grouped
 from analysis.throughput.cell_ratios import (
     CellSet,
     GridPoint,
@@ -148,11 +149,19 @@ def _pairs(
     return pairs
 
 
+def _paired(
+    evidence: CellSet, experiment: str, factor: str, first: str, second: str, label: str, expected: Range
+) -> Comparisons:
+    """Settings that differ only in this factor; the label may name the factors of the first."""
+    for setting, other in _pairs(evidence, experiment, factor, first, second):
+        estimate = evidence.ratio("overall_per_s", [setting], [other])
+        yield ClaimComparison(label.format(**setting.factors), estimate, expected)
+
+
 def _filters_alike(evidence: CellSet) -> Comparisons:
     for first, second in (("correlation", "none"), ("property", "none"), ("correlation", "property")):
-        for setting, other in _pairs(evidence, FILTER_ACTIVATION, "filter", first, second):
-            label = f"overall, {first} / {second}, m = {setting.number('subscribers')}"
-            yield ClaimComparison(label, evidence.ratio("overall_per_s", [setting], [other]), SAME)
+        label = f"overall, {first} / {second}, m = {{subscribers}}"
+        yield from _paired(evidence, FILTER_ACTIVATION, "filter", first, second, label, SAME)
 
 
 def _correlation_faster(evidence: CellSet) -> Comparisons:
@@ -183,15 +192,13 @@ def _constant_above_300(evidence: CellSet) -> Comparisons:
 
 
 def _simple_against_or(evidence: CellSet, expected: Range) -> Comparisons:
-    for simple, either in _pairs(evidence, OR_FILTERS, "kind", "simple", "or"):
-        label = f"overall, simple / OR, {simple.factors['filter']}, n = {simple.number('ids')}"
-        yield ClaimComparison(label, evidence.ratio("overall_per_s", [simple], [either]), expected)
+    label = "overall, simple / OR, {filter}, n = {ids}"
+    return _paired(evidence, OR_FILTERS, "kind", "simple", "or", label, expected)
 
 
 def _or_filters_alike(evidence: CellSet) -> Comparisons:
-    for setting, other in _pairs(evidence, OR_FILTERS, "filter", "correlation", "property"):
-        label = f"overall, correlation id / property, {setting.factors['kind']}, n = {setting.number('ids')}"
-        yield ClaimComparison(label, evidence.ratio("overall_per_s", [setting], [other]), SAME)
+    label = "overall, correlation id / property, {kind}, n = {ids}"
+    return _paired(evidence, OR_FILTERS, "filter", "correlation", "property", label, SAME)
 
 
 # --- 4.4: AND filters ----------------------------------------------------------------------------------------
@@ -531,11 +538,8 @@ def claims(
     for broker, profile in units:
         unit = settings(cell for cell in mine if (cell.key.broker, cell.profile) == (broker, profile))
         models = {fit.experiment: fit for fit in fits if (fit.run, fit.broker, fit.profile) == (run, broker, profile)}
-        beyond: dict[str, list[NotApplicable]] = {}
-        for entry in not_applicable:
-            if (entry.broker, entry.profile) == (broker, profile):
-                beyond.setdefault(entry.experiment, []).append(entry)
-        words = {experiment: reasons(group) for experiment, group in beyond.items()}
+        beyond = (entry for entry in not_applicable if (entry.broker, entry.profile) == (broker, profile))
+        words = {name: reasons(group) for name, group in grouped(beyond, lambda entry: entry.experiment).items()}
         asked = {setting.experiment for setting in unit} | set(words)
         for row in TABLE:
             if row.experiment in asked:

@@ -21,7 +21,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from analysis.errors import DataError
-from analysis.intervals import Matrix, Vector, around, jackknife_covariance, mean_interval
+from analysis.intervals import Matrix, Vector, around, jackknife_covariance, mean_interval, units_needed
 from analysis.results import (
     CellDeviation,
     CellKey,
@@ -41,6 +41,7 @@ from analysis.results import (
     Scope,
     Variation,
 )
+from analysis.table import grouped
 from analysis.throughput import rotation
 from analysis.throughput.linear_model import (
     REGRESSORS,
@@ -430,9 +431,7 @@ def _seen(starts: Iterable[StartFit]) -> Iterator[_Seen]:
 
 def _points(seen: Iterable[_Seen], spread: Spread) -> tuple[FittedCell, ...]:
     """Each cell, averaged over the starts that have it; its deviation is from the planes of these starts."""
-    of_cells: dict[str, list[_Seen]] = {}
-    for in_start in seen:
-        of_cells.setdefault(in_start.cell.key.cell, []).append(in_start)
+    of_cells = grouped(seen, lambda in_start: in_start.cell.key.cell)
     return tuple(_point(of_cell, spread) for _, of_cell in sorted(of_cells.items()))
 
 
@@ -691,12 +690,11 @@ ADVERB = {Grade.ROUGH: "roughly", Grade.POOR: "poorly"}
 def _imprecise(result: FitResult, name: str, precision: HalfWidth, half_width: float) -> Finding:
     interval = result.parameters[name]
     covers_0 = interval.low is not None and interval.low <= 0
-    times = (half_width / precision.limit) ** 2
     if result.scope == Scope.BETWEEN_STARTS:
-        advice = f"--starts {int(np.ceil(times * result.starts))}"
+        advice = f"--starts {units_needed(result.starts, half_width, precision.limit)}"
     else:
         option = "--layouts" if precision.limit == PRECISION.limit else "--max-layouts"
-        advice = f"{option} {int(np.ceil(times * result.layouts))}, or more --starts"
+        advice = f"{option} {units_needed(result.layouts, half_width, precision.limit)}, or more --starts"
     return Finding(
         what=f"{result.experiment}: the interval of {name} is too wide",
         measured=f"+-{half_width:.0%} of " + ("B, in the cell where it matters most" if covers_0 else "the estimate"),

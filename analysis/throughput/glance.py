@@ -13,20 +13,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.formats import NOTHING, count, ends, half_width, number, us
+from analysis.formats import count, ends, estimated, half_width, us
+from analysis.intervals import units_needed
 from analysis.results import (
     BrokerComparison,
     CellSummary,
     Claim,
     FitResult,
     Grade,
+    Interval,
     LatencyResult,
     RoundLevel,
     RunResult,
     Scope,
     formula,
 )
-from analysis.table import Table, TableColumn, TableRow, grouped
+from analysis.table import ItemColumn, Table, grouped, headers, rows
 from analysis.throughput.console import AUDIT_VERDICTS, VERDICTS, nowhere
 from analysis.throughput.fit import PAPER, STARTS_AS_UNIT, bend, processing_time_s
 from analysis.throughput.tables import GRADES, MEANING, SCOPES, deviation, relative_half_width, unit
@@ -196,7 +198,7 @@ def _model(fit: FitResult, result: RunResult) -> ModelGlance:
     return ModelGlance(
         title=title,
         formula=model,
-        costs=Table(f"{title}: {model}", _COST_COLUMNS, tuple(_cost(fit, name) for name in fit.parameters)),
+        costs=_costs(fit, f"{title}: {model}"),
         note=f"intervals {SCOPES[fit.scope]}; paper: {SOURCE}",
         example=_example(fit, _cpus(result, fit.broker)),
         description="" if fit.description is None else f"model: {fit.description.grade} - {_graded(fit)}",
@@ -204,20 +206,16 @@ def _model(fit: FitResult, result: RunResult) -> ModelGlance:
     )
 
 
-_COST_COLUMNS = (
-    TableColumn("time", number=False),
-    TableColumn("of", number=False),
-    TableColumn("time in µs"),
-    TableColumn("95 % interval"),
-    TableColumn("half-width"),
-    TableColumn("paper, 2006"),
-)
-
-
-def _cost(fit: FitResult, name: str) -> TableRow:
-    interval = fit.parameters[name]
-    times = us(interval.estimate, 3), ends(interval, us, 3)
-    return TableRow((name, MEANING[name], *times, relative_half_width(fit, name), us(PAPER[name])))
+def _costs(fit: FitResult, caption: str) -> Table:
+    columns: tuple[ItemColumn[tuple[str, Interval]], ...] = (
+        ItemColumn("time", lambda of: of[0], number=False),
+        ItemColumn("of", lambda of: MEANING[of[0]], number=False),
+        ItemColumn("time in µs", lambda of: us(of[1].estimate, 3)),
+        ItemColumn("95 % interval", lambda of: ends(of[1], us, 3)),
+        ItemColumn("half-width", lambda of: relative_half_width(fit, of[0])),
+        ItemColumn("paper, 2006", lambda of: us(PAPER[of[0]])),
+    )
+    return Table(caption, headers(columns), tuple(rows(fit.parameters.items(), columns)))
 
 
 def _graded(fit: FitResult) -> str:
@@ -302,32 +300,24 @@ def _processing(title: str, cells: Sequence[CellSummary]) -> ExperimentGlance:
     said = f"{title}: {us(fast_s, 3)} us per message ({fast.key.cell})"
     said += f" to {us(slow_s, 3)} us ({slow.key.cell})" if slow is not fast else ""
     said += left_out
-    rows = [_row(cell) for _, cell in timed]
+    every = [cell for _, cell in timed]
     half = MOST_CELLS // 2
-    shown = rows if len(rows) <= MOST_CELLS else [*rows[:half], *rows[-half:]]
-    between = len(rows) - len(shown)
+    shown = every if len(every) <= MOST_CELLS else [*every[:half], *every[-half:]]
+    between = len(every) - len(shown)
     return ExperimentGlance(
         said,
-        Table(said, _CELL_COLUMNS, tuple(shown)),
+        Table(said, headers(_CELL_COLUMNS), tuple(rows(shown, _CELL_COLUMNS))),
         f"and {count(between, 'cell')} between these, in the report" if between else "",
     )
 
 
-_CELL_COLUMNS = (
-    TableColumn("cell", number=False),
-    TableColumn("µs per message"),
-    TableColumn("half-width"),
-    TableColumn("received/s"),
-    TableColumn("delivered/s"),
+_CELL_COLUMNS: tuple[ItemColumn[CellSummary], ...] = (
+    ItemColumn("cell", lambda cell: cell.key.cell, number=False),
+    ItemColumn("µs per message", lambda cell: us(cell.processing_s.estimate if cell.processing_s else None, 3)),
+    ItemColumn("half-width", lambda cell: half_width(cell.processing_s)),
+    ItemColumn("received/s", lambda cell: estimated(cell.received_per_s)),
+    ItemColumn("delivered/s", lambda cell: estimated(cell.dispatched_per_s)),
 )
-
-
-def _row(cell: CellSummary) -> TableRow:
-    taken = cell.processing_s
-    rates = (
-        NOTHING if rate is None else number(rate.estimate) for rate in (cell.received_per_s, cell.dispatched_per_s)
-    )
-    return TableRow((cell.key.cell, NOTHING if taken is None else us(taken.estimate, 3), half_width(taken), *rates))
 
 
 def _latencies(title: str, found: Sequence[LatencyResult]) -> ExperimentGlance:
@@ -402,14 +392,14 @@ def _longer(result: RunResult) -> str:
     if not wide:
         return ""
     starts = [
-        math.ceil(fit.starts * (width.half_width / width.limit) ** 2)
+        units_needed(fit.starts, width.half_width, width.limit)
         for fit, width in wide
         if fit.scope == Scope.BETWEEN_STARTS and width.half_width is not None
     ]
     if starts:
         return f"--starts {max(starts)}"
     layouts = [
-        ENOUGH_LAYOUTS if width.half_width is None else math.ceil(fit.layouts * (width.half_width / width.limit) ** 2)
+        ENOUGH_LAYOUTS if width.half_width is None else units_needed(fit.layouts, width.half_width, width.limit)
         for fit, width in wide
     ]
     needed = max([*layouts, ENOUGH_LAYOUTS])

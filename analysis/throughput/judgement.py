@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from math import ceil, hypot
+from math import hypot
 
 from analysis.errors import DataError
+from analysis.intervals import units_needed
 from analysis.results import CellKey, CellSummary, Finding, FitResult, HostUse, RoundLevel
+from analysis.table import grouped
 from analysis.throughput import aggregate, run_checks
 from analysis.throughput.fit import STARTS_AS_UNIT, fits, too_few_layouts
 from analysis.throughput.reader import Life, ThroughputRecord
@@ -87,11 +89,12 @@ def _imprecise_cells(cells: Sequence[CellSummary], models: Sequence[FitResult]) 
     Open loops and cells with a load shape of their own are left out: what they are asked is no time per message.
     """
     modelled = {(model.broker, model.experiment) for model in models}
-    groups: dict[tuple[str, str], list[CellSummary]] = {}
-    for cell in cells:
-        if cell.status == CellStatus.OK and (cell.key.broker, cell.key.experiment) not in modelled:
-            groups.setdefault((cell.key.broker, cell.key.experiment), []).append(cell)
-    for (broker, experiment), of_experiment in groups.items():
+    usable = (cell for cell in cells if cell.status == CellStatus.OK)
+    for (broker, experiment), of_experiment in grouped(
+        usable, lambda cell: (cell.key.broker, cell.key.experiment)
+    ).items():
+        if (broker, experiment) in modelled:
+            continue
         fewest = min(cell.layouts for cell in of_experiment)
         by_start = len({cell.key.start for cell in of_experiment}) >= STARTS_AS_UNIT
         if not by_start and fewest < LAYOUTS.limit:
@@ -101,12 +104,11 @@ def _imprecise_cells(cells: Sequence[CellSummary], models: Sequence[FitResult]) 
         wide = {name: half_width for name, half_width in half_widths.items() if half_width > CELL_PRECISION.limit}
         if wide:
             worst = max(wide, key=lambda name: wide[name])
-            times = (wide[worst] / CELL_PRECISION.limit) ** 2
             yield Finding(
                 what=f"{experiment}: intervals of {len(wide)} cells are too wide",
                 measured=f"+-{wide[worst]:.0%} of B in {worst}",
                 limit=f"+-{CELL_PRECISION.limit:.0%}, 95 % interval",
-                advice=f"--layouts {ceil(times * fewest)}, or more --starts",
+                advice=f"--layouts {units_needed(fewest, wide[worst], CELL_PRECISION.limit)}, or more --starts",
                 consequence=VerdictKind.UNVERIFIED,
                 broker=broker,
                 open_point=f"{experiment} {worst} +-{wide[worst]:.0%} (limit {CELL_PRECISION.limit:.0%})",

@@ -6,11 +6,12 @@ A measurement that must not be used keeps its row, greyed, with the reason below
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from analysis.claims import table
-from analysis.formats import NOTHING, count, ends, half_width, mib, ms, number, plus_minus, ranged, us
+from analysis.formats import NOTHING, count, ends, estimated, half_width, mib, ms, number, plus_minus, ranged, us
 from analysis.results import (
     AuditResult,
     BrokerComparison,
@@ -19,6 +20,7 @@ from analysis.results import (
     Claim,
     Excluded,
     FitResult,
+    FittedCell,
     Grade,
     HostUse,
     Interval,
@@ -30,7 +32,7 @@ from analysis.results import (
     Scope,
     formula,
 )
-from analysis.table import Table, TableColumn, TableRow, grouped
+from analysis.table import ItemColumn, Table, TableColumn, TableRow, grouped, headers, rows
 from analysis.throughput.fit import PAPER, PARAMETERS
 from workloads.limits import DISTURBED_LEVEL, GOOD, ROOFLINE, ROUGH
 from workloads.schema import PREPARATION
@@ -85,55 +87,36 @@ def cells(of_unit: Sequence[CellSummary], not_applicable: Iterable[NotApplicable
     return Table(
         f"Cells of {experiment} on {broker}, profile {profile}{routed}{pace}: 95 % intervals over the layouts of a "
         f"start; a row that is not ok has its reason below it{excluded}",
-        _CELL_COLUMNS,
-        (*map(_cell, of_unit), *map(_not_applicable, none)),
+        headers(_CELL_COLUMNS),
+        (*rows(of_unit, _CELL_COLUMNS, _cell_kind, lambda cell: cell.reason), *map(_not_applicable, none)),
         keys=2,
     )
 
 
-_CELL_COLUMNS = (
-    TableColumn("cell", number=False),
-    TableColumn("start"),
-    TableColumn("filters"),
-    TableColumn("r"),
-    TableColumn("received", "messages/s"),
-    TableColumn("dispatched", "messages/s"),
-    TableColumn("overall", "messages/s"),
-    TableColumn("B", "µs"),
-    TableColumn("mean of all slices", "µs"),
-    TableColumn("broker CPU"),
-    TableColumn("GC"),
-    TableColumn("compiler"),
-    TableColumn("load CPU"),
-    TableColumn("load per copy", "µs"),
-    TableColumn("layouts"),
-    TableColumn("slices"),
-    TableColumn("status", number=False),
+def _cell_kind(cell: CellSummary | LatencyResult) -> str:
+    return "" if cell.status == CellStatus.OK else "greyed"
+
+
+#: The time per message of an open loop is that of the plan, not the broker's: it is not shown.
+_CELL_COLUMNS: tuple[ItemColumn[CellSummary], ...] = (
+    ItemColumn("cell", lambda cell: cell.key.cell, number=False),
+    ItemColumn("start", lambda cell: str(cell.key.start)),
+    ItemColumn("filters", lambda cell: f"{cell.n_fltr:,}"),
+    ItemColumn("r", lambda cell: f"{cell.replication:g}"),
+    ItemColumn("received", lambda cell: plus_minus(cell.received_per_s), "messages/s"),
+    ItemColumn("dispatched", lambda cell: plus_minus(cell.dispatched_per_s), "messages/s"),
+    ItemColumn("overall", lambda cell: plus_minus(cell.overall_per_s), "messages/s"),
+    ItemColumn("B", lambda cell: NOTHING if cell.open_loop else plus_minus(cell.processing_s, us), "µs"),
+    ItemColumn("mean of all slices", lambda cell: NOTHING if cell.open_loop else us(cell.mean_processing_s), "µs"),
+    ItemColumn("broker CPU", lambda cell: _share(cell.broker_cpu)),
+    ItemColumn("GC", lambda cell: _part(cell.gc_share)),
+    ItemColumn("compiler", lambda cell: _part(cell.compiler_share)),
+    ItemColumn("load CPU", lambda cell: _share(cell.load_cpu)),
+    ItemColumn("load per copy", lambda cell: _decimals(cell.load_us_per_delivery), "µs"),
+    ItemColumn("layouts", lambda cell: str(cell.layouts)),
+    ItemColumn("slices", lambda cell: str(len(cell.windows))),
+    ItemColumn("status", lambda cell: cell.status, number=False),
 )
-
-
-def _cell(cell: CellSummary) -> TableRow:
-    """The time per message of an open loop is that of the plan, not the broker's: it is not shown."""
-    values = (
-        cell.key.cell,
-        str(cell.key.start),
-        f"{cell.n_fltr:,}",
-        f"{cell.replication:g}",
-        plus_minus(cell.received_per_s),
-        plus_minus(cell.dispatched_per_s),
-        plus_minus(cell.overall_per_s),
-        NOTHING if cell.open_loop else plus_minus(cell.processing_s, us),
-        NOTHING if cell.open_loop else us(cell.mean_processing_s),
-        _share(cell.broker_cpu),
-        _part(cell.gc_share),
-        _part(cell.compiler_share),
-        _share(cell.load_cpu),
-        NOTHING if cell.load_us_per_delivery is None else f"{cell.load_us_per_delivery:.2f}",
-        str(cell.layouts),
-        str(len(cell.windows)),
-        cell.status,
-    )
-    return TableRow(values, "" if cell.status == CellStatus.OK else "greyed", cell.reason)
 
 
 def _not_applicable(cell: NotApplicable) -> TableRow:
@@ -158,24 +141,20 @@ def levels_said(rounds: Sequence[RoundLevel]) -> str:
 
 def rounds(of_start: Sequence[RoundLevel]) -> Table:
     """The levels of the rounds of one broker and start: a row for each layout and block."""
-    rows = []
-    for (layout, block), group in groupby(of_start, lambda level: (level.layout, level.block)):
-        of_block = list(group)
-        levels = ", ".join(f"{level.level:+.1%}" + "!" * level.disturbed for level in of_block)
-        shares = _most(level.gc_share for level in of_block), _most(level.compiler_share for level in of_block)
-        stolen = _part(of_block[0].stolen_share)
-        rows.append(TableRow((str(layout), str(block), f"{of_block[0].begin_s:,.0f}", levels, *shares, stolen)))
-    columns = (
-        TableColumn("layout"),
-        TableColumn("block"),
-        TableColumn("from", "s"),
-        TableColumn("level of its rounds"),
-        TableColumn("GC, most"),
-        TableColumn("compiler, most"),
-        TableColumn("stolen"),
-    )
+    layouts = grouped(of_start, lambda level: (level.layout, level.block)).values()
     title = f"Rounds on {of_start[0].broker}, start {of_start[0].start}: {levels_said(of_start)}"
-    return Table(title, columns, tuple(rows))
+    return Table(title, headers(_ROUND_COLUMNS), tuple(rows(layouts, _ROUND_COLUMNS)))
+
+
+_ROUND_COLUMNS: tuple[ItemColumn[list[RoundLevel]], ...] = (
+    ItemColumn("layout", lambda of: str(of[0].layout)),
+    ItemColumn("block", lambda of: str(of[0].block)),
+    ItemColumn("from", lambda of: f"{of[0].begin_s:,.0f}", "s"),
+    ItemColumn("level of its rounds", lambda of: ", ".join(f"{each.level:+.1%}" + "!" * each.disturbed for each in of)),
+    ItemColumn("GC, most", lambda of: _most(each.gc_share for each in of)),
+    ItemColumn("compiler, most", lambda of: _most(each.compiler_share for each in of)),
+    ItemColumn("stolen", lambda of: _part(of[0].stolen_share)),
+)
 
 
 def _most(values: Iterable[float | None]) -> str:
@@ -232,38 +211,45 @@ def _latency(cell: LatencyResult) -> Iterator[TableRow]:
 def audit(audit: AuditResult, *, every_cell: bool = False) -> Table:
     """A row for each cell and the sum; without `every_cell` the exact cells share a row."""
     exact = [cell for cell in audit.cells if cell.copies.exact and not every_cell]
-    rows = [
-        _audit_row(str(cell.key), cell.key.broker, [cell], "" if cell.copies.exact else VerdictKind.INVALID)
+    shown = [
+        _Audited(str(cell.key), cell.key.broker, [cell], "" if cell.copies.exact else VerdictKind.INVALID)
         for cell in audit.cells
         if every_cell or not cell.copies.exact
     ]
     if exact:
         preparation = sum(cell.key.experiment in PREPARATION for cell in exact)
         more = f", {preparation} of them {' or '.join(PREPARATION)}" if preparation else ""
-        rows.append(_audit_row(f"{count(len(exact), 'exact cell')}{more}", "", exact))
-    rows.append(_audit_row("all", "", audit.cells, "sum"))
-    columns = (
-        TableColumn("cell", number=False),
-        TableColumn("broker", number=False),
-        TableColumn("messages sent"),
-        *(TableColumn(title) for title in ("copies expected", "delivered", "lost", "duplicated", "reordered")),
-        TableColumn("misdelivered"),
-    )
-    return Table("Delivery audit, from the first subscription to the end of the drain", columns, tuple(rows), keys=2)
+        shown.append(_Audited(f"{count(len(exact), 'exact cell')}{more}", "", exact))
+    shown.append(_Audited("all", "", audit.cells, "sum"))
+    title = "Delivery audit, from the first subscription to the end of the drain"
+    return Table(title, headers(_AUDIT_COLUMNS), tuple(rows(shown, _AUDIT_COLUMNS, lambda row: row.kind)), keys=2)
 
 
-def _audit_row(title: str, broker: str, cells: Sequence[CellAudit], kind: str = "") -> TableRow:
-    copies = sum((cell.copies for cell in cells), LaneAudit())
-    counts = (
-        sum(cell.sent for cell in cells),
-        copies.expected,
-        copies.delivered,
-        copies.lost,
-        copies.duplicated,
-        copies.reordered,
-        copies.misdelivered,
-    )
-    return TableRow((title, broker, *(f"{number_of:,}" for number_of in counts)), kind)
+@dataclass(frozen=True, slots=True)
+class _Audited:
+    """Cells that share a row."""
+
+    title: str
+    broker: str
+    cells: Sequence[CellAudit]
+    kind: str = ""
+
+    @property
+    def copies(self) -> LaneAudit:
+        return sum((cell.copies for cell in self.cells), LaneAudit())
+
+
+_AUDIT_COLUMNS: tuple[ItemColumn[_Audited], ...] = (
+    ItemColumn("cell", lambda row: row.title, number=False),
+    ItemColumn("broker", lambda row: row.broker, number=False),
+    ItemColumn("messages sent", lambda row: f"{sum(cell.sent for cell in row.cells):,}"),
+    ItemColumn("copies expected", lambda row: f"{row.copies.expected:,}"),
+    ItemColumn("delivered", lambda row: f"{row.copies.delivered:,}"),
+    ItemColumn("lost", lambda row: f"{row.copies.lost:,}"),
+    ItemColumn("duplicated", lambda row: f"{row.copies.duplicated:,}"),
+    ItemColumn("reordered", lambda row: f"{row.copies.reordered:,}"),
+    ItemColumn("misdelivered", lambda row: f"{row.copies.misdelivered:,}"),
+)
 
 
 # The model
@@ -277,40 +263,27 @@ def parameters(fit: FitResult) -> Table:
     if fit.roofline:
         others["with a transmission cap"] = fit.roofline.parameters
     others["the paper, ActiveMQ 4.0"] = PAPER
-    rows = tuple(
-        TableRow(
-            (
-                name,
-                MEANING[name],
-                us(interval.estimate),
-                ends(interval, us),
-                relative_half_width(fit, name),
-                *(_time(values.get(name)) for values in others.values()),
-            )
-        )
-        for name, interval in fit.parameters.items()
+    columns: tuple[ItemColumn[tuple[str, Interval]], ...] = (
+        ItemColumn("parameter", lambda of: of[0], number=False),
+        ItemColumn("time of the broker for", lambda of: MEANING[of[0]], number=False),
+        ItemColumn("estimate", lambda of: us(of[1].estimate), "µs"),
+        ItemColumn(f"95 % interval {SCOPES[fit.scope]}", lambda of: ends(of[1], us), "µs"),
+        ItemColumn("half-width", lambda of: relative_half_width(fit, of[0])),
+        *(ItemColumn(title, partial(_other_time, values), "µs") for title, values in others.items()),
     )
-    columns = (
-        TableColumn("parameter", number=False),
-        TableColumn("time of the broker for", number=False),
-        TableColumn("estimate", "µs"),
-        TableColumn(f"95 % interval {SCOPES[fit.scope]}", "µs"),
-        TableColumn("half-width"),
-        *(TableColumn(title, "µs") for title in others),
-    )
-    return Table(
-        f"{formula(fit.parameters)}: time of the broker per message received, {_variables(fit)}", columns, rows
-    )
+    title = f"{formula(fit.parameters)}: time of the broker per message received, {_variables(fit)}"
+    return Table(title, headers(columns), tuple(rows(fit.parameters.items(), columns)))
+
+
+def _other_time(values: Mapping[str, Any], of: tuple[str, Interval]) -> str:
+    value = values.get(of[0])
+    return ranged(value, us) if isinstance(value, Interval) else us(value)
 
 
 def _variables(fit: FitResult) -> str:
     if "t_fltr" in fit.parameters:
         return "with n_fltr filters installed (matching ones included) and r copies delivered of every message"
     return "with r copies delivered of every message; there are no filters in this experiment, so that it has no t_fltr"
-
-
-def _time(value: Interval | float | None) -> str:
-    return ranged(value, us) if isinstance(value, Interval) else us(value)
 
 
 def relative_half_width(fit: FitResult, name: str) -> str:
@@ -367,32 +340,22 @@ def deviation(found: Interval) -> str:
 
 def fitted_cells(fit: FitResult) -> Table:
     """Used cells with their deviation, then those left out."""
-    used = [
-        TableRow(
-            (
-                point.cell,
-                f"{point.n_fltr:,}",
-                f"{point.replication:g}",
-                plus_minus(point.measured_s, us),
-                us(point.fitted_s),
-                deviation(point.deviation),
-            )
-        )
-        for point in fit.points
-    ]
-    left_out = [
+    left_out = (
         TableRow((_cell_name(cell), *[NOTHING] * 5), "greyed", f"left out: {cell.reason}")
         for cell in fit.cells_excluded
-    ]
-    columns = (
-        TableColumn("cell", number=False),
-        TableColumn("filters"),
-        TableColumn("r"),
-        TableColumn("B measured", "µs"),
-        TableColumn("B fitted", "µs"),
-        TableColumn("deviation"),
     )
-    return Table("Cells of this model, used and left out", columns, (*used, *left_out))
+    title = "Cells of this model, used and left out"
+    return Table(title, headers(_FITTED_COLUMNS), (*rows(fit.points, _FITTED_COLUMNS), *left_out))
+
+
+_FITTED_COLUMNS: tuple[ItemColumn[FittedCell], ...] = (
+    ItemColumn("cell", lambda point: point.cell, number=False),
+    ItemColumn("filters", lambda point: f"{point.n_fltr:,}"),
+    ItemColumn("r", lambda point: f"{point.replication:g}"),
+    ItemColumn("B measured", lambda point: plus_minus(point.measured_s, us), "µs"),
+    ItemColumn("B fitted", lambda point: us(point.fitted_s), "µs"),
+    ItemColumn("deviation", lambda point: deviation(point.deviation)),
+)
 
 
 def _cell_name(cell: Excluded) -> str:
@@ -401,30 +364,21 @@ def _cell_name(cell: Excluded) -> str:
 
 def side_by_side(results: Sequence[RunResult]) -> Table:
     """The times of the models of several runs."""
-    rows = tuple(
-        TableRow(
-            (
-                str(number),
-                fit.run,
-                fit.broker,
-                f"{fit.experiment}, {fit.profile}",
-                *(ranged(fit.parameters.get(name), us) for name in PARAMETERS),
-                fit.verdict,
-            ),
-            "greyed" if fit.verdict == VerdictKind.INVALID else "",
-        )
-        for number, result in enumerate(results, 1)
-        for fit in result.fits
+    fits = [(number, fit) for number, result in enumerate(results, 1) for fit in result.fits]
+    columns: tuple[ItemColumn[tuple[int, FitResult]], ...] = (
+        ItemColumn("#", lambda of: str(of[0])),
+        ItemColumn("run", lambda of: of[1].run, number=False),
+        ItemColumn("broker", lambda of: of[1].broker, number=False),
+        ItemColumn("experiment, profile", lambda of: f"{of[1].experiment}, {of[1].profile}", number=False),
+        *(ItemColumn(name, partial(_fitted_time, name), "µs, 95 %") for name in PARAMETERS),
+        ItemColumn("verdict", lambda of: of[1].verdict, number=False),
     )
-    columns = (
-        TableColumn("#"),
-        TableColumn("run", number=False),
-        TableColumn("broker", number=False),
-        TableColumn("experiment, profile", number=False),
-        *(TableColumn(name, "µs, 95 %") for name in PARAMETERS),
-        TableColumn("verdict", number=False),
-    )
-    return Table("Fitted times of every model", columns, rows)
+    shown = rows(fits, columns, lambda of: "greyed" if of[1].verdict == VerdictKind.INVALID else "")
+    return Table("Fitted times of every model", headers(columns), tuple(shown))
+
+
+def _fitted_time(name: str, of: tuple[int, FitResult]) -> str:
+    return ranged(of[1].parameters.get(name), us)
 
 
 # The brokers of a run, and the claims of the paper
@@ -434,46 +388,35 @@ def compared_coefficients(comparison: BrokerComparison) -> Table | None:
     """The coefficients of all brokers, divided by those of the first; None without a model."""
     if not comparison.coefficients:
         return None
-    columns = (TableColumn("time", "µs, 95 %"), TableColumn("ratio", "95 %"))
     return _compared(
         comparison,
-        columns,
-        [(row, (ranged(row.value_s, us), ranged(row.ratio))) for row in comparison.coefficients],
+        comparison.coefficients,
+        ItemColumn("time", lambda row: ranged(row.value_s, us), "µs, 95 %"),
+        ItemColumn("ratio", lambda row: ranged(row.ratio), "95 %"),
     )
 
 
 def compared_cells(comparison: BrokerComparison) -> Table:
     """The cells of all brokers, divided by those of the first."""
-    columns = (
-        TableColumn("B", "µs, 95 %"),
-        TableColumn("received", "messages/s"),
-        TableColumn("ratio of B", "95 %"),
-        TableColumn("ratio of received", "95 %"),
+    return _compared(
+        comparison,
+        comparison.cells,
+        ItemColumn("B", lambda row: ranged(row.value_s, us), "µs, 95 %"),
+        ItemColumn("received", lambda row: estimated(row.received_per_s), "messages/s"),
+        ItemColumn("ratio of B", lambda row: ranged(row.ratio), "95 %"),
+        ItemColumn("ratio of received", lambda row: ranged(row.received), "95 %"),
     )
-    rows = []
-    for row in comparison.cells:
-        received = NOTHING if row.received_per_s is None else number(row.received_per_s.estimate)
-        rows.append((row, (ranged(row.value_s, us), received, ranged(row.ratio), ranged(row.received))))
-    return _compared(comparison, columns, rows)
 
 
-def _compared(
-    comparison: BrokerComparison, columns: Iterable[TableColumn], rows: Sequence[tuple[Ratio, tuple[str, ...]]]
-) -> Table:
-    return Table(
-        f"{compared_title(comparison)}. {chance([row for row, _ in rows])}",
-        (
-            TableColumn("of", number=False),
-            TableColumn("broker", number=False),
-            *columns,
-            TableColumn("conclusion", number=False),
-        ),
-        tuple(
-            TableRow((row.what, row.broker, *values, row.words), "" if row.value_s else "greyed", row.reason)
-            for row, values in rows
-        ),
-        keys=2,
+def _compared(comparison: BrokerComparison, ratios: Sequence[Ratio], *values: ItemColumn[Ratio]) -> Table:
+    columns: tuple[ItemColumn[Ratio], ...] = (
+        ItemColumn("of", lambda row: row.what, number=False),
+        ItemColumn("broker", lambda row: row.broker, number=False),
+        *values,
+        ItemColumn("conclusion", lambda row: row.words, number=False),
     )
+    shown = rows(ratios, columns, lambda row: "" if row.value_s else "greyed", lambda row: row.reason)
+    return Table(f"{compared_title(comparison)}. {chance(ratios)}", headers(columns), tuple(shown), keys=2)
 
 
 def compared_title(comparison: BrokerComparison) -> str:
@@ -504,38 +447,29 @@ def claims(every: Iterable[Claim]) -> Iterator[Table]:
 
 
 def host(host: Sequence[HostUse]) -> Table:
-    rows = tuple(
-        TableRow(
-            (
-                use.broker,
-                str(use.start),
-                number(use.seconds),
-                "unknown" if use.broker_rss_bytes is None else mib(use.broker_rss_bytes),
-                mib(use.load_rss_bytes),
-                mib(use.memory_available_bytes),
-                mib(use.swap_growth_bytes),
-                mib(use.disk_bytes_per_s),
-                mib(use.network_bytes_per_s),
-                mib(use.broker_disk_bytes_per_s),
-                number(use.broker_context_switches_per_s),
-            )
-        )
-        for use in host
-    )
-    columns = (
-        TableColumn("broker", number=False),
-        TableColumn("start"),
-        TableColumn("sampled", "s"),
-        TableColumn("broker, most", "MiB"),
-        TableColumn("load, most", "MiB"),
-        TableColumn("available, least", "MiB"),
-        TableColumn("swap, growth", "MiB"),
-        TableColumn("disk", "MiB/s"),
-        TableColumn("network", "MiB/s"),
-        TableColumn("broker's disk", "MiB/s"),
-        TableColumn("broker's context switches", "per s"),
-    )
-    return Table("Host under load", columns, rows, keys=2)
+    """What the brokers and the load took of the host in each start."""
+    return Table("Host under load", headers(_HOST_COLUMNS), tuple(rows(host, _HOST_COLUMNS)), keys=2)
+
+
+_HOST_COLUMNS: tuple[ItemColumn[HostUse], ...] = (
+    ItemColumn("broker", lambda use: use.broker, number=False),
+    ItemColumn("start", lambda use: str(use.start)),
+    ItemColumn("sampled", lambda use: number(use.seconds), "s"),
+    ItemColumn(
+        "broker, most", lambda use: "unknown" if use.broker_rss_bytes is None else mib(use.broker_rss_bytes), "MiB"
+    ),
+    ItemColumn("load, most", lambda use: mib(use.load_rss_bytes), "MiB"),
+    ItemColumn("available, least", lambda use: mib(use.memory_available_bytes), "MiB"),
+    ItemColumn("swap, growth", lambda use: mib(use.swap_growth_bytes), "MiB"),
+    ItemColumn("disk", lambda use: mib(use.disk_bytes_per_s), "MiB/s"),
+    ItemColumn("network", lambda use: mib(use.network_bytes_per_s), "MiB/s"),
+    ItemColumn("broker's disk", lambda use: mib(use.broker_disk_bytes_per_s), "MiB/s"),
+    ItemColumn("broker's context switches", lambda use: number(use.broker_context_switches_per_s), "per s"),
+)
+
+
+def _decimals(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.2f}"
 
 
 def _share(value: float | None) -> str:

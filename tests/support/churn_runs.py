@@ -223,8 +223,9 @@ class TrackerModel:
     def facts(self) -> tuple[tuple[str, str], ...]:
         return (("factor", str(self.factor)),)
 
-    def to_json(self) -> dict[str, Any]:
-        return {"factor": self.factor}
+    @property
+    def record(self) -> TrackerModel:
+        return self
 
 
 def workload() -> Workload:
@@ -238,7 +239,8 @@ def workload() -> Workload:
         source="the tests",
         provenance="Made for the tests.",
         cases={},
-        from_json=lambda topology, _: TrackerModel(factor=topology["factor"]),
+        record=TrackerModel,
+        rebuild=lambda record, _: record,
         digest=lambda: "0",
         deviations=None,
         not_applicable=(),

@@ -185,6 +185,7 @@ def broker_facts(**changes: Any) -> dict[str, Any]:
         "version": "5.18.3",
         "provider": "jars",
         "options": {},
+        "protocol": {"name": "stomp", "versions": ["1.2"]},
         "capabilities": capability_facts(),
         "tls": None,
         "configuration_digest": "0" * 16,

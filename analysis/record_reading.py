@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from enum import StrEnum
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -19,7 +20,7 @@ from analysis.errors import DataError
 T = TypeVar("T")
 
 #: How msgspec ends the text of an error: the path of the value, whose root is $.
-_PLACE = re.compile(r" - at `\$(?P<path>[^`]*)`$")
+_PLACE = re.compile(r" - at (?:`key` in )?`\$(?P<path>[^`]*)`$")
 _MISSING = re.compile(r"^Object missing required field `(?P<field>\w+)`$")
 _STEP = re.compile(r"\w+|\[[^]]*\]")
 
@@ -45,10 +46,11 @@ def _between(path: str, said: str) -> str:
 
 
 def _fraction(kind: Any, value: Any) -> Any:
-    try:
-        return kind(value)
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"Expected `{kind.__name__}`, such as 16/21, got another text") from None
+    with suppress(TypeError, ValueError, ZeroDivisionError):
+        found = kind(value)
+        if str(found) == value:
+            return found
+    raise ValueError(f"Expected `{kind.__name__}`, such as 16/21, got another value")
 
 
 def _mismatch(record: Any, value: Any, text: str) -> tuple[str, str]:

@@ -61,7 +61,7 @@ def test_a_value_that_fits():
         ({"prices": {"here": "secret"}}, 'prices["here"]: expected `float`, got `str`;'),
         (
             {"wheels": [{"spokes": 1, "share": "secret"}]},
-            "wheels[0].share: expected `Fraction`, such as 16/21, got another text;",
+            "wheels[0].share: expected `Fraction`, such as 16/21, got another value;",
         ),
     ],
 )

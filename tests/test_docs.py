@@ -23,6 +23,7 @@ from fixtures.wire.protocols import ProtocolEntry
 from tests.conftest import ROOT
 from tests.fixtures.wire import test_protocol_contract
 from tests.support.experiments import EXPERIMENTS
+from tests.support.records import rebuilt, through_json
 from tests.support.sessions import command, side_by_side
 from workloads.capabilities import Capabilities, Transactions
 from workloads.jms2009ps import __main__ as configuration_command
@@ -322,7 +323,7 @@ def test_example_of_a_workload(tmp_path):
     receivers = {number: handler for handler in scenario.handlers for number in handler.addresses}
 
     assert [name for name in vars(Model) if not name.startswith("_") and not hasattr(model, name)] == []
-    assert workload.from_json(json.loads(json.dumps(model.to_json())), model.configuration) == model
+    assert rebuilt(workload, through_json(model.record)) == model
     assert (len(scenario.handlers), scenario.connections) == (model.handlers, model.connections)
     assert sum(model.address_rates_per_s) == model.sent_per_s
     assert len(model.address_rates_per_s) == len(model.addresses) == len(scenario.addresses)

@@ -90,7 +90,7 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
     """Plain JSON values; the disclaimer comes first, and this suite's own figure is given only if the audit passed."""
     reason = withheld(result)
     manifest = result.manifest
-    return {
+    said: dict[str, Any] = {
         "disclaimer": result.workload.disclaimer,
         "schema": SCHEMA,
         "figure": {
@@ -112,10 +112,10 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
         "sut": _sut(result),
         "general_notes": _notes(result),
         "products": list(_products(result)),
-        "hardware": json_value(manifest.host),
+        "hardware": manifest.host,
         "configuration": _configuration(result),
         "topology": _topology(result),
-        "workload_configuration": json_value(result.plan.configuration),
+        "workload_configuration": result.plan.configuration,
         "model": {"digest_sha256": result.workload.digest(), "source": result.workload.source},
         "periods": {
             "lengths": json_value(result.plan.lengths),
@@ -132,6 +132,7 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
             dict(zip(("section", "what", "why"), row, strict=True)) for row in result.workload.not_applicable
         ],
     }
+    return dict(json_value(said))
 
 
 def write(results: Sequence[WorkloadResult]) -> tuple[Path, ...]:

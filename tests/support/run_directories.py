@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -41,12 +41,14 @@ from workloads.schema import (
     Measure,
     RunKind,
     RunOutcome,
+    Window,
 )
 from workloads.selectors import Equals
 from workloads.throughput.blocks import ANCHOR_GRADES, FEWEST_ANCHORS, FEWEST_CELLS
 from workloads.throughput.flow import PROFILES, Flow, Plan, Subscription, Template
 from workloads.throughput.lanes import LaneAudit
 from workloads.throughput.load_shape import LoadOverride, ShareOfCapacity
+from workloads.throughput.presets import PRESETS
 from workloads.throughput.study_plan import StudyPlan
 
 #: t_rcv, t_fltr, t_tx in s: something like today's ActiveMQ.
@@ -98,7 +100,9 @@ class RunDirectory:
                 name = "-".join(map(str, key)).replace("/", "_").replace(":", "_")
                 pq.write_table(pa.Table.from_pylist(of_one, declared), folder / table / f"{name}.parquet")
         if self.manifest.get("outcome"):
-            self.manifest["rows"] = self.manifest["rows"] or {table: len(rows) for table, rows in self.tables.items()}
+            self.manifest["rows"] = self.manifest.get("rows") or {
+                table: len(rows) for table, rows in self.tables.items()
+            }
         (folder / "manifest.json").write_text(json.dumps(self.manifest), encoding="utf-8")
         plan = {"schema": SCHEMA_VERSION, "cells": self.plans}
         (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
@@ -107,6 +111,11 @@ class RunDirectory:
     def rows(self, table: str, **keys: Any) -> list[dict[str, Any]]:
         """The rows of a table with these values, to be changed in place."""
         return [row for row in self.tables[table] if all(row[name] == value for name, value in keys.items())]
+
+
+def window_of(row: Mapping[str, Any]) -> Window:
+    """A row of the windows as a slice."""
+    return Window(**{each.name: row[each.name] for each in fields(Window)})
 
 
 def cell_name(further: int, replication: int) -> str:
@@ -187,6 +196,14 @@ def manifest(**changes: Any) -> dict[str, Any]:
 def study_manifest(**changes: Any) -> StudyManifest:
     """Likewise as a record."""
     return read(StudyManifest, manifest(**changes), "manifest.json")
+
+
+def preset_options(grid: str = "quick", **changes: Any) -> dict[str, Any]:
+    """The options of a run as its grid presets them."""
+    level = PRESETS[grid]
+    looks = level.looks[:1] if changes.get("starts", 1) > 1 else level.looks
+    usual = {"grid": grid, "rounds": level.rounds, "slice_seconds": level.slice_s, "warmup_seconds": level.warm_up_s}
+    return usual | {"looks": list(looks)} | changes
 
 
 #: A machine with two CPUs.

@@ -31,7 +31,11 @@ MANIFEST = replace(
 
 
 def html(*results):
-    return throughput_page.html([replace(result, manifest=MANIFEST) for result in results])
+    broker = MANIFEST.brokers["activemq"]
+    manifests = [replace(MANIFEST, brokers=dict.fromkeys(result.manifest.brokers, broker)) for result in results]
+    return throughput_page.html(
+        [replace(result, manifest=manifest) for result, manifest in zip(results, manifests, strict=True)]
+    )
 
 
 @pytest.fixture(scope="module")

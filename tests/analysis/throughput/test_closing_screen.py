@@ -23,7 +23,7 @@ from analysis.throughput import closing_screen
 from analysis.throughput.glance import glance
 from tests.support import study_runs
 from tests.support.pages import Page
-from tests.support.run_directories import broker_facts, study_manifest
+from tests.support.run_directories import broker_facts, preset_options, study_manifest
 from workloads.status import CellStatus, VerdictKind
 from workloads.throughput.lanes import LaneAudit
 
@@ -56,8 +56,8 @@ def imprecise(half_width=0.21, layouts=8, of_fit=None, **changes):
 
 
 def options(**changes):
-    """A manifest with these options."""
-    return study_manifest(options=changes)
+    """The manifest of a run with these options."""
+    return study_manifest(options=preset_options(**changes), brokers={"activemq": broker_facts()})
 
 
 def lossy():

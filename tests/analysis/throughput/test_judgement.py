@@ -11,7 +11,6 @@ from analysis.throughput.reader import open_runs
 from tests.support import run_directories as rd
 from workloads.errors import WorkloadError
 from workloads.limits import BROKER_CPU, CELL_PRECISION, STOLEN
-from workloads.schema import Window
 from workloads.status import CellStatus, VerdictKind
 
 CELLS = [(0, 1), (0, 5), (160, 1), (160, 5), (640, 1), (640, 5)]
@@ -21,10 +20,7 @@ def judged(run, folder):
     """Estimates of a run as written, and the doubts about it; every copy was exact."""
     (read,) = open_runs([run.write(folder)])
     windows = {
-        key: tuple(
-            Window(**{name: row[name] for name in Window.__slots__})
-            for row in run.rows("windows", **{name: getattr(key, name) for name in rd.KEYS})
-        )
+        key: tuple(rd.window_of(row) for row in run.rows("windows", **{name: getattr(key, name) for name in rd.KEYS}))
         for key in read.cells
     }
     found = judgement.estimated(read, windows, set(read.cells))
@@ -116,8 +112,7 @@ def test_what_is_open_is_named(tmp_path):
     folder = run.write(tmp_path / "run")
     windows = {}
     for row in run.rows("windows", status="ok"):
-        window = Window(**{name: row[name] for name in Window.__slots__})
-        windows.setdefault((row["experiment"], row["cell"]), []).append(window)
+        windows.setdefault((row["experiment"], row["cell"]), []).append(rd.window_of(row))
 
     more, said = planner.look(folder, "activemq", 1, windows, set(windows))
 

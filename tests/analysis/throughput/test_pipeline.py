@@ -30,7 +30,7 @@ from tests.conftest import table_rows
 from tests.support import run_directories as rd
 from workloads.arrivals import ArrivalProcess
 from workloads.histogram import bucket_of
-from workloads.schema import ANCHOR, CAPACITY, WARM_UP_LAYOUT, Window
+from workloads.schema import ANCHOR, CAPACITY, WARM_UP_LAYOUT
 from workloads.status import ClaimVerdict, VerdictKind
 from workloads.throughput.load_shape import SyncPublishers
 
@@ -421,8 +421,7 @@ def test_a_look_decides_by_what_decides_the_verdict(results, run):
         return
     windows = {}
     for row in table_rows(Path(result.path), "windows", status="ok"):
-        window = Window(**{name: row[name] for name in Window.__slots__})
-        windows.setdefault((row["experiment"], row["cell"]), []).append(window)
+        windows.setdefault((row["experiment"], row["cell"]), []).append(rd.window_of(row))
     exact = {(cell.key.experiment, cell.key.cell) for cell in result.audit.cells if cell.copies.exact}
 
     more, said = planner.look(Path(result.path), "activemq", 1, windows, exact)

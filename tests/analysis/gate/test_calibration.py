@@ -9,16 +9,16 @@ from dataclasses import replace
 import pytest
 
 from analysis.errors import DataError
-from analysis.gate.calibration import calibrated, read
+from analysis.gate.calibration import calibrated
 from analysis.gate.verdict import GateVerdict, smallest_margin
 from fixtures.host.cpus import available_cpus
-from fixtures.session.calibrations import require_margin, smallest_margins
 from fixtures.session.options import ThroughputOptions
 from tests.support.gates import family, result
 from tests.support.run_directories import study_manifest
 from tests.support.sessions import Config
+from workloads.calibrations import CALIBRATIONS, read, require_margin, smallest_margins
 from workloads.errors import WorkloadError
-from workloads.gate import ALL_CELLS, CALIBRATIONS
+from workloads.gate import ALL_CELLS
 
 CPUS = available_cpus()
 
@@ -56,7 +56,7 @@ def test_a_gate_reads_what_a_calibration_wrote(tmp_path):
     store(tmp_path)
 
     assert smallest_margins(tmp_path, options(GATE), CELLS) == {"t_tx": smallest_margin(NOISY.scatter)}
-    (entry,) = read(tmp_path / CALIBRATIONS)
+    (entry,) = read(tmp_path)
     assert (entry["run"], entry["pairs"], entry["slice_scatter"]) == ("first", 8, 0.07)
     assert entry["scatter"] == {"t_tx": NOISY.scatter, "t_rcv": None}
 
@@ -99,7 +99,7 @@ def test_the_last_calibration_counts(tmp_path):
     store(tmp_path, "second", 0.02)
     store(tmp_path, "second", 0.03)
 
-    assert [entry["run"] for entry in read(tmp_path / CALIBRATIONS)] == ["first", "second"]
+    assert [entry["run"] for entry in read(tmp_path)] == ["first", "second"]
     assert smallest_margins(tmp_path, options(GATE), CELLS) == {"t_tx": smallest_margin(0.03)}
     assert list(tmp_path.iterdir()) == [tmp_path / CALIBRATIONS]
 
@@ -129,7 +129,7 @@ def test_a_file_that_is_none_is_refused(tmp_path, text):
     ):
         smallest_margins(tmp_path, options(GATE), {"a"})
     with pytest.raises(DataError, match=r"calibrations\.json: cannot be read \(.*\); delete it, and calibrate again"):
-        read(tmp_path / CALIBRATIONS)
+        store(tmp_path)
 
 
 def test_the_smallest_margin_lets_an_unchanged_broker_pass():

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from workloads.errors import WorkloadError
@@ -41,30 +40,27 @@ def key_of(options: Mapping[str, Any], cells: Iterable[str]) -> dict[str, Any]:
     return {key: sorted(cells) if key == "cells" else options[key] for key in KEYS}
 
 
-def read(results: Path) -> list[dict[str, Any]]:
-    """All calibrations; none if there is no file. Raises WorkloadError if it cannot be read.
-
-    results: parent folder of the run directories
-    """
-    path = results / CALIBRATIONS
-    try:
-        entries = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-        return [entry | {key: entry[key] for key in (*KEYS, "run", "smallest_margin")} for entry in entries]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise WorkloadError(f"{path}: cannot be read ({error}); delete it, and calibrate again") from error
+def calibrations_of(text: str) -> list[dict[str, Any]]:
+    """The calibrations in the text of the file. Raises ValueError, KeyError or TypeError where it has no such list."""
+    return [entry | {key: entry[key] for key in (*KEYS, "run", "smallest_margin")} for entry in json.loads(text)]
 
 
-def smallest_margins(results: Path, options: Mapping[str, Any], cells: set[str]) -> dict[str, float]:
+def unreadable(file: object, error: Exception) -> str:
+    """What is said of a file that cannot be read."""
+    return f"{file}: cannot be read ({error}); delete it, and calibrate again"
+
+
+def smallest_margins(
+    calibrations: Sequence[Mapping[str, Any]], options: Mapping[str, Any], cells: set[str]
+) -> dict[str, float]:
     """The smallest margin by family from the last calibration of the same baseline, cells, load and CPUs, if any.
 
-    results: parent folder of the run directories
+    calibrations: of this machine
     options: those of the run, for its manifest
     cells: selected cells, each with its experiment
-
-    Raises WorkloadError if the file cannot be read.
     """
     wanted = key_of(options, cells)
-    found = [entry["smallest_margin"] for entry in read(results) if wanted.items() <= entry.items()]
+    found = [entry["smallest_margin"] for entry in calibrations if wanted.items() <= entry.items()]
     return dict(found[-1]) if found else {}
 
 

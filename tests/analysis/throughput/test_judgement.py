@@ -23,7 +23,7 @@ def judged(run, folder):
     (read,) = open_runs([run.write(folder)])
     windows = {
         key: tuple(
-            Window(**{name: row[name] for name in Window.__slots__})
+            Window(**{name: row[name] for name in Window.__dataclass_fields__})
             for row in run.rows("windows", **{name: getattr(key, name) for name in rd.KEYS})
         )
         for key in read.cells
@@ -117,7 +117,7 @@ def test_what_is_open_is_named(tmp_path):
     folder = run.write(tmp_path / "run")
     windows = {}
     for row in run.rows("windows", status="ok"):
-        window = Window(**{name: row[name] for name in Window.__slots__})
+        window = Window(**{name: row[name] for name in Window.__dataclass_fields__})
         windows.setdefault((row["experiment"], row["cell"]), []).append(window)
 
     more, said = planning.look(folder, "activemq", 1, windows, set(windows))

@@ -422,7 +422,7 @@ def test_a_look_decides_by_what_decides_the_verdict(results, run):
         return
     windows = {}
     for row in table_rows(Path(result.path), "windows", status="ok"):
-        window = Window(**{name: row[name] for name in Window.__slots__})
+        window = Window(**{name: row[name] for name in Window.__dataclass_fields__})
         windows.setdefault((row["experiment"], row["cell"]), []).append(window)
     exact = {(cell.key.experiment, cell.key.cell) for cell in result.audit.cells if cell.copies.exact}
 

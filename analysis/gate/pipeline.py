@@ -11,8 +11,7 @@ from statistics import fmean, median
 from analysis.errors import DataError
 from analysis.frames import frames
 from analysis.gate import scenario
-from analysis.gate.paired import CellRatio, Key
-from analysis.gate.planner import PairWindows, ratios_of, rows_of
+from analysis.gate.paired import CellRatio, Key, PairWindows, ratios_of, rows_of
 from analysis.gate.results import CellComparison, GateResult, RoleActivity, incomplete
 from analysis.gate.verdict import GateVerdict, Judgement, judge
 from analysis.intervals import mapped, mean_interval

@@ -13,6 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from analysis.errors import DataError
+from analysis.formats import count
 from analysis.frames import frames
 from analysis.results import (
     AuditResult,
@@ -178,8 +179,7 @@ def _no_model(result: RunResult) -> str:
 
 
 def _title(run: ThroughputRecord) -> tuple[str, ...]:
-    options, number = run.options, len({start.start for start in run.manifest.starts})
-    starts = f"{number} start{'s' * (number != 1)}"
+    options, starts = run.options, count(len({start.start for start in run.manifest.starts}), "start")
     client = "" if options.client == BULK else f", client {options.client}"
     return (
         f"grid {options.grid}, profile {options.profile}, loop {options.loop}, {starts}{client}",

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from analysis.throughput import judgement, planner
+from analysis import planning
+from analysis.throughput import judgement
 from analysis.throughput.reader import open_runs
 from tests.support import run_directories as rd
 from workloads.errors import WorkloadError
@@ -103,7 +104,7 @@ def test_a_look_at_slices_that_cannot_be_judged_is_refused(tmp_path):
     (folder / "plan.json").unlink()
 
     with pytest.raises(WorkloadError, match=r"a look at start 1 of activemq: .*plan.json is missing"):
-        planner.look(folder, "activemq", 1, {("replication", "f0000-r001"): []}, set())
+        planning.look(folder, "activemq", 1, {("replication", "f0000-r001"): []}, set())
 
 
 def test_what_is_open_is_named(tmp_path):
@@ -114,7 +115,7 @@ def test_what_is_open_is_named(tmp_path):
     for row in run.rows("windows", status="ok"):
         windows.setdefault((row["experiment"], row["cell"]), []).append(rd.window_of(row))
 
-    more, said = planner.look(folder, "activemq", 1, windows, set(windows))
+    more, said = planning.look(folder, "activemq", 1, windows, set(windows))
 
     assert more
     assert re.fullmatch(r"t_rcv \+-[\d.]+% \(limit 15%\), t_fltr \+-\d+% .*, t_tx \+-\d+% \(limit 15%\)(, .*)?", said)

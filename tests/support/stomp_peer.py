@@ -203,4 +203,5 @@ def _frame(command: str, body: bytes, headers: dict[str, str]) -> Frame:
 
 def _connect(endpoint: Endpoint, row: Stomp, client_id: str | None, heart_beat: str) -> Frame:
     frame = connect_frame(row, endpoint.logging_in(client_id))
-    return replace(frame, headers=(("heart-beat", heart_beat), *frame.headers))
+    headers = {**dict(frame.headers), "heart-beat": heart_beat}
+    return replace(frame, headers=tuple(headers.items()))

@@ -53,16 +53,16 @@ class Planner:
     """Says how much must be measured; called by the measuring half. What computes it is imported on the first call."""
 
     def look(self, *args: Any, **kwargs: Any) -> tuple[bool, str]:
-        """Whether a start needs more layouts, as in `analysis.throughput.planner`."""
-        from analysis.throughput import planner  # noqa: PLC0415 - numpy and scipy, in no other session
+        """Whether a start needs more layouts, as in `analysis.planning`."""
+        from analysis import planning  # noqa: PLC0415 - numpy and scipy, in no other session
 
-        return planner.look(*args, **kwargs)
+        return planning.look(*args, **kwargs)
 
     def pairs_needed(self, *args: Any, **kwargs: Any) -> tuple[int, str]:
-        """The number of further pairs of lives of a gate, as in `analysis.gate.planner`."""
-        from analysis.gate import planner  # noqa: PLC0415 - numpy and scipy, in no other session
+        """The number of further pairs of lives of a gate, as in `analysis.planning`."""
+        from analysis import planning  # noqa: PLC0415 - numpy and scipy, in no other session
 
-        return planner.pairs_needed(*args, **kwargs)
+        return planning.pairs_needed(*args, **kwargs)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -280,7 +280,7 @@ def _workload(folder: Path, stash: pytest.Stash) -> RunVerdict:
     pages = {"report": lambda: scenario_page.write(results), "disclosure": lambda: disclosure.write(results)}
     for name, write in pages.items():
         stash[_TEXT] += "".join(f"\n{name}: {page}" for page in _written(write))
-    if results[0].manifest["options"].get("archive"):
+    if results[0].manifest.options.get("archive"):
         stash[_PACKED] = folder
     findings = tuple(finding for result in results for finding in result.findings)
     return RunVerdict(

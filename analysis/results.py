@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from workloads.manifest import StudyManifest
 from workloads.schema import Window
 from workloads.status import CellStatus, ClaimVerdict, VerdictKind
 from workloads.throughput.flow import Factor
@@ -582,6 +583,7 @@ class RunResult:
     fits: tuple[FitResult, ...]
     host: tuple[HostUse, ...]
     findings: tuple[Finding, ...]
+    manifest: StudyManifest
     #: the levels of all counted rounds
     rounds: tuple[RoundLevel, ...] = ()
     #: why there is no model where one was to be fitted
@@ -592,8 +594,6 @@ class RunResult:
     not_applicable: tuple[NotApplicable, ...] = ()
     #: of the run's brokers with the first of them
     comparisons: tuple[BrokerComparison, ...] = ()
-    #: content of manifest.json, for display
-    manifest: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def verdict(self) -> VerdictKind:
@@ -620,7 +620,7 @@ def summary_json(results: Sequence[RunResult]) -> dict[str, Any]:
             for record in (*map(_cell, result.cells), *map(_not_applicable, result.not_applicable))
         ],
         "layouts": [record for result in results for record in _layouts(result.rounds)],
-        "looks": [{"run": result.run, **look} for result in results for look in result.manifest.get("looks", [])],
+        "looks": [{"run": result.run, **asdict(look)} for result in results for look in result.manifest.looks],
         "latency": [_latency(cell) for result in results for cell in result.latency],
         "claims": [asdict(claim) for result in results for claim in result.claims],
         "ratios": [record for result in results for comparison in result.comparisons for record in _ratios(comparison)],

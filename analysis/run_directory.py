@@ -9,35 +9,35 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.errors import DataError
+from analysis.record_reading import read
 from analysis.results import CellKey, Finding, NotApplicable
-from analysis.structure import OpenRecord, read
-from workloads.capabilities import Transactions
-from workloads.messaging import DestinationKind
-from workloads.schedule import Slot
+from workloads.manifest import Manifest, RunOptions, StudyOptions, WorkloadOptions
+from workloads.scenario.scenario_plan import ScenarioPlan
 from workloads.schema import (
     KEYS,
     LAYOUT_KEYS,
-    LAYOUTS,
     PREPARATION,
     SCHEMA_VERSION,
     TABLES_OF,
     WARM_UP_LAYOUT,
     Column,
     ColumnType,
+    LayoutKey,
+    LayoutRow,
     RunKind,
     RunOutcome,
-    Severity,
 )
 from workloads.status import VerdictKind, WindowStatus
+from workloads.throughput.study_plan import StudyPlan
 
 #: The run that is read when none is named.
 LATEST = Path("results/latest")
@@ -55,8 +55,6 @@ ARROW = {
     ColumnType.FLOAT64: pa.float64(),
     ColumnType.STRING: pa.string(),
 }
-#: Broker, start, layout, block.
-LayoutKey: TypeAlias = tuple[str, int, int, int]
 
 #: The table that has rows of every measured cell.
 _MEASURED = {RunKind.THROUGHPUT: "windows", RunKind.WORKLOAD: "periods"}
@@ -68,186 +66,13 @@ _COMPLETED = {RunKind.THROUGHPUT: "layout", RunKind.WORKLOAD: "cell"}
 _WHAT = {RunKind.THROUGHPUT: "the throughput study", RunKind.WORKLOAD: "a business workload"}
 
 
-@dataclass(frozen=True, slots=True)
-class CapabilitiesRecord(OpenRecord):
-    """What a broker supports; see `workloads.capabilities.Capabilities`."""
-
-    transactions: Transactions
-    atomic: bool
-    crash_marked: tuple[DestinationKind, ...]
-    synced: bool | None
+ManifestT = TypeVar("ManifestT", bound=Manifest)
+OptionsT = TypeVar("OptionsT", bound=RunOptions)
+PlanT = TypeVar("PlanT", bound=StudyPlan | ScenarioPlan)
 
 
 @dataclass(frozen=True, slots=True)
-class BrokerRecord(OpenRecord):
-    """A broker of a run."""
-
-    product: str | None
-    version: str | None
-    provider: str
-    #: how it was configured, by name; empty for a broker that the suite did not start
-    options: Mapping[str, Any]
-    capabilities: CapabilitiesRecord
-    #: whether its certificate was verified; None without TLS
-    tls: Literal["verified", "insecure"] | None
-    #: its CPU set; None where it is unknown
-    cpus: tuple[int, ...] | None
-    #: whether its CPU time can be read
-    cpu_known: bool
-    #: scheduling policy of its threads, such as normal or batch; None where it is unknown
-    scheduling: str | None = None
-
-    @property
-    def title(self) -> str:
-        """Product, version and provider, as far as they are known."""
-        return f"{' '.join(filter(None, (self.product, self.version))) or 'product not known'}, {self.provider}"
-
-    @property
-    def cpu_count(self) -> int | None:
-        """Number of CPUs in its CPU set; None where its CPU time or its set is unknown."""
-        return len(self.cpus) if self.cpu_known and self.cpus else None
-
-
-@dataclass(frozen=True, slots=True)
-class StartRecord(OpenRecord):
-    """A start of a broker."""
-
-    broker: str
-    start: int
-    #: fraction of its CPU set used before any load
-    idle_cpu: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class MissingCell:
-    """A cell that a broker cannot do."""
-
-    broker: str
-    experiment: str
-    cell: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class WarningRecord:
-    """Warnings of a log that differ only in numbers; fields as of `analysis.scenario.results.LoggedWarnings`."""
-
-    severity: Severity
-    text: str
-    count: int
-    first: str
-
-
-@dataclass(frozen=True, slots=True)
-class LogRecord:
-    """The warnings of a broker's log, or of another source, in one start."""
-
-    broker: str
-    start: int
-    source: str
-    messages: tuple[WarningRecord, ...]
-    #: number of messages that were too many to be kept
-    others: int
-
-
-@dataclass(frozen=True, slots=True)
-class LoadHostRecord(OpenRecord):
-    """A host of the load in a layout of the study or a cell of a workload, where there are several hosts."""
-
-    #: number of the host
-    host: int
-    #: how much an instant of its clock may be wrong, once put by that of the directing process
-    bound_ns: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OptionsRecord(OpenRecord):
-    """The options of a session on which an analysis depends; those with a default are of one kind of run."""
-
-    #: worker processes of the load, on each of its hosts
-    workers: int
-    #: URL of the cluster that the load comes from; None for a single host
-    hosts: str | None = None
-    #: number of hosts, where it comes from a cluster
-    host_count: int = 1
-    #: layouts asked for, per start; None for a workload, which has none
-    layouts: int | None = None
-    #: what all cells of the run have in common
-    profile: str = ""
-    #: likewise, of a workload
-    consumption: str = ""
-
-    @property
-    def all_workers(self) -> int:
-        """Worker processes of the load, on all hosts."""
-        return self.workers * (1 if self.hosts is None else self.host_count)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManifestRecord(OpenRecord):
-    """manifest.json as far as an analysis depends on it; the rest is for display."""
-
-    kind: RunKind
-    options: OptionsRecord
-    brokers: Mapping[str, BrokerRecord]
-    starts: tuple[StartRecord, ...]
-    schedule: tuple[Slot, ...]
-    not_applicable: tuple[MissingCell, ...]
-    #: None while the session runs, or where it was killed
-    outcome: RunOutcome | None = None
-    #: why it failed
-    error: str | None = None
-    #: rows by table
-    rows: Mapping[str, int] | None = None
-    warnings: tuple[LogRecord, ...] = ()
-    #: the hosts of the load, of each layout or cell in turn; none where it is a single host
-    load_hosts: tuple[LoadHostRecord, ...] = ()
-
-    @property
-    def clock_bound_ns(self) -> int:
-        """How much a time between two hosts of the load may be wrong; 0 on a single host, whose clock is one."""
-        worst: dict[int, int] = {}
-        for each in self.load_hosts:
-            worst[each.host] = max(each.bound_ns, worst.get(each.host, 0))
-        return sum(sorted(worst.values())[-2:]) if len(worst) > 1 else 0
-
-
-@dataclass(frozen=True, slots=True)
-class PlanRecord:
-    """An entry of plan.json."""
-
-    experiment: str
-    cell: str
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class LayoutRecord:
-    """A complete layout; fields as the columns of LAYOUTS."""
-
-    broker: str
-    start: int
-    layout: int
-    block: int
-    begin_ns: int
-    connected_ns: int
-    end_ns: int
-    cells: int
-    connections: int
-    subscriptions: int
-    rounds: int
-    status: str
-
-    @property
-    def key(self) -> LayoutKey:
-        return self.broker, self.start, self.layout, self.block
-
-
-ManifestT = TypeVar("ManifestT", bound=ManifestRecord)
-PlanT = TypeVar("PlanT", bound=PlanRecord)
-
-
-@dataclass(frozen=True, slots=True)
-class RunRecord(Generic[ManifestT, PlanT]):
+class RunRecord(Generic[ManifestT, OptionsT, PlanT]):
     """A run directory that may be read."""
 
     name: str
@@ -255,27 +80,28 @@ class RunRecord(Generic[ManifestT, PlanT]):
     #: an interrupted run, of which the complete part is read
     partial: bool
     manifest: ManifestT
+    #: those of its session
+    options: OptionsT
     #: entries of plan.json by (experiment, cell)
     plans: Mapping[tuple[str, str], PlanT]
     #: the cells measured in complete layouts, anchors and capacities included
     cells: tuple[CellKey, ...]
     #: the complete layouts, that of the warm-up included; none for a workload
-    laid_out: tuple[LayoutRecord, ...]
+    laid_out: tuple[LayoutRow, ...]
     #: Parquet files by table
     files: Mapping[str, tuple[Path, ...]]
     #: a finding that the run is not complete, where it is read in part
     findings: tuple[Finding, ...]
     not_applicable: tuple[NotApplicable, ...]
-    #: content of manifest.json, for display
-    facts: Mapping[str, Any]
-    #: content of plan.json by (experiment, cell), for display
-    entries: Mapping[tuple[str, str], Mapping[str, Any]]
 
     def plan(self, key: CellKey) -> PlanT:
         return self.plans[key.experiment, key.cell]
 
 
-AnyRun: TypeAlias = RunRecord[Any, Any]
+#: What a manifest, its options and an entry of plan.json have to be.
+Records: TypeAlias = tuple[type[ManifestT], type[OptionsT], type[PlanT]]
+
+AnyRun: TypeAlias = RunRecord[Any, Any, Any]
 
 
 def resolve_runs(paths: Sequence[Path]) -> tuple[tuple[Path, Path, str], ...]:
@@ -305,24 +131,26 @@ def kind_of(paths: Sequence[Path]) -> RunKind:
     return next(iter(kinds.values()))
 
 
-def manifests(paths: Sequence[Path]) -> tuple[tuple[Mapping[str, Any], Path], ...]:
+def manifests(paths: Sequence[Path]) -> tuple[tuple[Manifest, Path], ...]:
     """(manifest, path as given by the user) of these run directories. Raises DataError where one cannot be read."""
-    return tuple((_manifest(folder, path)[0], path) for folder, path, _ in resolve_runs(paths))
+    return tuple(
+        (read(Manifest, _manifest(folder, path)[0], f"{path}/manifest.json"), path)
+        for folder, path, _ in resolve_runs(paths)
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Described(Generic[ManifestT, PlanT]):
+class Described(Generic[ManifestT, OptionsT, PlanT]):
     """The JSON files of a run directory; fields as in RunRecord."""
 
     manifest: ManifestT
+    options: OptionsT
     plans: Mapping[tuple[str, str], PlanT]
-    facts: Mapping[str, Any]
-    entries: Mapping[tuple[str, str], Mapping[str, Any]]
 
 
 def describe(
-    folder: Path, shown: Path, kind: RunKind, records: tuple[type[ManifestT], type[PlanT]]
-) -> Described[ManifestT, PlanT]:
+    folder: Path, shown: Path, kind: RunKind, records: Records[ManifestT, OptionsT, PlanT]
+) -> Described[ManifestT, OptionsT, PlanT]:
     """Reads the JSON files of a run directory, which has them from its first start on; arguments as of `read_run`."""
     facts, found = _manifest(folder, shown)
     if found is not kind:
@@ -330,11 +158,13 @@ def describe(
             f"{shown}: a run of {_WHAT[found]}, expected one of {_WHAT[kind]}; `python -m analysis summary {shown}` "
             "shows its results"
         )
-    manifest = read(records[0], facts, f"{shown}/manifest.json")
-    entries = _entries(folder, shown)
-    plans = [read(records[1], entry, f"{shown}/plan.json: cells[{at}]") for at, entry in enumerate(entries)]
+    of_manifest, of_options, of_plan = records
+    manifest = read(of_manifest, facts, f"{shown}/manifest.json")
+    options = read(of_options, manifest.options, f"{shown}/manifest.json, options")
+    entries = enumerate(_entries(folder, shown))
+    plans = [read(of_plan, entry, f"{shown}/plan.json: cells[{at}]") for at, entry in entries]
     cells = [(plan.experiment, plan.cell) for plan in plans]
-    return Described(manifest, dict(zip(cells, plans, strict=True)), facts, dict(zip(cells, entries, strict=True)))
+    return Described(manifest, options, dict(zip(cells, plans, strict=True)))
 
 
 def read_run(
@@ -342,21 +172,21 @@ def read_run(
     shown: Path,
     name: str,
     kind: RunKind,
-    records: tuple[type[ManifestT], type[PlanT]],
+    records: Records[ManifestT, OptionsT, PlanT],
     *,
     partial: bool,
-) -> RunRecord[ManifestT, PlanT]:
+) -> RunRecord[ManifestT, OptionsT, PlanT]:
     """Reads a run directory. Raises DataError where it cannot support an analysis.
 
     folder: the directory
     shown: its path as given by the user, for messages
     name: name of the run
     kind: the expected kind
-    records: what its manifest and an entry of its plan.json have to be
+    records: what its manifest, the options in it, and an entry of its plan.json have to be
     partial: read an interrupted run as far as its layouts (of a workload: its cells) are complete, with a finding
     """
     described = describe(folder, shown, kind, records)
-    facts, manifest, plans = described.facts, described.manifest, described.plans
+    manifest, options, plans = described.manifest, described.options, described.plans
     if not partial:
         _check_outcome(manifest, shown)
     tables = TABLES_OF[kind]
@@ -367,7 +197,7 @@ def read_run(
     laid_out = _laid_out(files.get("layouts", ()))
     measured = _measured_cells(name, files[_MEASURED[kind]], {layout.key for layout in laid_out}, kind)
     cells = tuple(sorted(key for key, counted in measured.items() if counted))
-    setting = manifest.options.profile or manifest.options.consumption
+    setting = _setting(options)
     not_applicable = tuple(
         sorted(
             NotApplicable(name, cell.broker, cell.experiment, setting, cell.cell, cell.reason)
@@ -386,24 +216,30 @@ def read_run(
             f"`python -m analysis summary --partial {shown}` reads the others"
         )
     passes: tuple[int, int] | None = None
-    if manifest.options.layouts is not None:
+    if isinstance(options, StudyOptions):
         if not partial:
             _check_laid_out(files, {layout.key for layout in laid_out}, shown)
-        passes = _check_passes(manifest.options.layouts, scheduled, measured, shown, partial=partial)
+        passes = _check_passes(options.layouts, scheduled, measured, shown, partial=partial)
     return RunRecord(
         name=name,
         path=folder,
         partial=partial,
         manifest=manifest,
+        options=options,
         plans=plans,
         cells=cells,
         laid_out=laid_out,
         files=files,
         findings=_partial_finding(manifest, cells, missing, passes) if partial else (),
         not_applicable=not_applicable,
-        facts=facts,
-        entries=described.entries,
     )
+
+
+def _setting(options: RunOptions) -> str:
+    """What all cells of the run have in common."""
+    if isinstance(options, StudyOptions):
+        return options.profile
+    return options.consumption if isinstance(options, WorkloadOptions) else ""
 
 
 def files_of(runs: Sequence[AnyRun]) -> tuple[Path, ...]:
@@ -436,7 +272,7 @@ def _manifest(folder: Path, shown: Path) -> tuple[Mapping[str, Any], RunKind]:
 
 
 @dataclass(frozen=True, slots=True)
-class _KindRecord(OpenRecord):
+class _KindRecord:
     """What is read of a manifest before it is known what the manifest has to have."""
 
     kind: RunKind
@@ -465,7 +301,7 @@ def _check_schema(content: Mapping[str, Any], file: Path) -> None:
     raise DataError(f"{file}: schema {schema!r}, this analysis reads {SCHEMA_VERSION}; {advice}")
 
 
-def _check_outcome(manifest: ManifestRecord, shown: Path) -> None:
+def _check_outcome(manifest: Manifest, shown: Path) -> None:
     if manifest.outcome is RunOutcome.COMPLETE:
         return
     state = {
@@ -559,9 +395,10 @@ def _parquet(file: Path) -> Iterator[pq.ParquetFile]:
         ) from error
 
 
-def _laid_out(files: Sequence[Path]) -> tuple[LayoutRecord, ...]:
+def _laid_out(files: Sequence[Path]) -> tuple[LayoutRow, ...]:
     """The complete layouts. Raises DataError where one is recorded twice."""
-    found = sorted(LayoutRecord(**row) for file in files for row in _rows(file, [column.name for column in LAYOUTS]))
+    names = [field.name for field in fields(LayoutRow)]
+    found = sorted(LayoutRow(**row) for file in files for row in _rows(file, names))
     for layout, following in pairwise(found):
         if layout.key == following.key:
             raise DataError(
@@ -650,7 +487,7 @@ def _check_passes(
 
 
 def _check_cells(
-    cells: Sequence[CellKey], manifest: ManifestRecord, plans: Container[tuple[str, str]], shown: Path, *, partial: bool
+    cells: Sequence[CellKey], manifest: Manifest, plans: Container[tuple[str, str]], shown: Path, *, partial: bool
 ) -> None:
     """Raises DataError where a recorded cell has no plan or start; of an interrupted run, starts are not checked."""
     starts = {(start.broker, start.start) for start in manifest.starts}
@@ -664,7 +501,7 @@ def _check_cells(
 
 
 def _partial_finding(
-    manifest: ManifestRecord,
+    manifest: Manifest,
     cells: Sequence[CellKey],
     missing: Sequence[CellKey],
     passes: tuple[int, int] | None,

@@ -31,17 +31,22 @@ from fixtures.load.net.opening import ConnectionRequest, close_all, open_connect
 from fixtures.load.scenario.case_run import CaseContext, CaseSettings, load
 from fixtures.load.throughput.delivery_tracker import DeliveryTracker
 from fixtures.load.throughput.layout_run import in_flight
-from fixtures.load.throughput.publisher import BLOCK_FRAMES, send_frame
+from fixtures.load.throughput.publisher import BLOCK_MESSAGES
 from fixtures.recording.run_directory import RunDirectory
-from fixtures.wire.bulk import MESSAGES, FrameBlock, scan, stamp
-from fixtures.wire.frames import Frame
-from fixtures.wire.stomp import encode
+from fixtures.wire.blocks import MessageBlock
+from fixtures.wire.events import Login, SubscriptionRequest
+from fixtures.wire.stamp import LANE_DIGITS, lane_stamp
+from fixtures.wire.stomp.client import Stomp
+from fixtures.wire.stomp.codec import encode
+from fixtures.wire.stomp.frames import Frame
+from fixtures.wire.stomp.scan import MESSAGES, scan
 from microbench.test_replication import EXPERIMENT
 from tests.support.hosts import hosted
 from tests.support.load_bench import FIRST, Way, lay_out
 from tests.support.run_directories import write_events
 from workloads.jms2009ps.compiled import ConfiguredSupplyChain
 from workloads.jms2009ps.scenarios import SCENARIOS
+from workloads.messaging import AckMode, Destination, DestinationKind
 from workloads.scenario.model import DESTINATION_PREFIX, Consumption, Scenario
 from workloads.scenario.periods import Period
 from workloads.schedule import Slot
@@ -360,12 +365,14 @@ def _ring(running: Running, cpu: int) -> tuple[float, float]:
     """
     os.sched_setaffinity(0, {cpu})
     ring = time.monotonic_ns()  # the last one left its messages behind
-    names = [f"/queue/{DESTINATION_PREFIX}.ring{ring}.{place}" for place in range(RING)]
-    strict = (("id", "0"), ("ack", "client-individual"), ("activemq.prefetchSize", "1"), ("receipt", "in"))
-    subscribe = [Frame("SUBSCRIBE", (("destination", name), *strict)) for name in names]
+    queues = [Destination(DestinationKind.QUEUE, f"{DESTINATION_PREFIX}.ring{ring}.{place}") for place in range(RING)]
+    names = [f"/queue/{queue.name}" for queue in queues]
     body = b"x" * 1800
-    wanted = [ConnectionRequest(place, (frame,)) for place, frame in enumerate(subscribe)]
-    connections = open_connections(wanted, running.endpoint, "/")
+    wanted = [
+        ConnectionRequest(place, (SubscriptionRequest(place, queue, ack=AckMode.CLIENT_INDIVIDUAL, ahead=1),))
+        for place, queue in enumerate(queues)
+    ]
+    connections = open_connections(wanted, running.endpoint, running.protocol, LANE_DIGITS)
     epoll = select.epoll()
     sockets = {each.socket.fileno(): (each.socket, names[(each.number + 1) % RING].encode()) for each in connections}
     tails = dict.fromkeys(sockets, b"")
@@ -404,7 +411,7 @@ def message(lane: int, seq: int, subscription: int) -> Frame:
         ("destination", "/topic/bench.replication.f0160-r040"),
         ("subscription", str(subscription)),
         ("priority", "4"),
-        ("Stamp", stamp(lane, seq)),
+        ("Stamp", lane_stamp(lane, seq)),
         ("ID", "#0"),
         ("message-id", f"ID:host-40000-1700000000000-3:{lane}:-1:1:{seq}"),
         ("content-length", "0"),
@@ -439,7 +446,7 @@ def scan_and_audit() -> Row:
 def encoding() -> Row:
     """Frames whose sequence number is patched in place."""
     lane = plan_of(0, 1).lanes[0]
-    block = FrameBlock([send_frame(lane, "/topic/bench", TODAY)], BLOCK_FRAMES)
+    block = MessageBlock([Stomp().session(Login()).template(lane, TODAY)], BLOCK_MESSAGES)
     turns = 4000
     begin = time.process_time()
     for turn in range(turns):

@@ -19,11 +19,16 @@ from fixtures.brokers import PRODUCTS, Provider
 from fixtures.brokers.product import PROVIDER_OPTIONS, Product, Program, Site
 from fixtures.brokers.spec import BrokerSpec, Endpoint
 from fixtures.session.options import OPTIONS
+from fixtures.wire.protocols import ProtocolEntry
 from tests.conftest import ROOT
+from tests.fixtures.wire import test_protocol_contract
 from tests.support.experiments import EXPERIMENTS
+from tests.support.records import rebuilt, through_json
 from tests.support.sessions import command, side_by_side
+from workloads.capabilities import Capabilities, Transactions
 from workloads.jms2009ps import __main__ as configuration_command
 from workloads.logistics import __main__ as logistics_command
+from workloads.messaging import AckMode, DestinationKind
 from workloads.scenario.execution import Execution
 from workloads.scenario.workload import CaseRequest, Model
 from workloads.specjms2007 import __main__ as workload_command
@@ -318,7 +323,7 @@ def test_example_of_a_workload(tmp_path):
     receivers = {number: handler for handler in scenario.handlers for number in handler.addresses}
 
     assert [name for name in vars(Model) if not name.startswith("_") and not hasattr(model, name)] == []
-    assert workload.from_json(json.loads(json.dumps(model.to_json())), model.configuration) == model
+    assert rebuilt(workload, through_json(model.record)) == model
     assert (len(scenario.handlers), scenario.connections) == (model.handlers, model.connections)
     assert sum(model.address_rates_per_s) == model.sent_per_s
     assert len(model.address_rates_per_s) == len(model.addresses) == len(scenario.addresses)
@@ -358,3 +363,19 @@ def test_example_of_a_broker(tmp_path):
     assert product.providers == (Provider.HOME,)
     assert launch.listening.search("listening on 127.0.0.1:61613\n")[1] == "61613"
     assert list(launch.command)[:2] == ["python", "-u"]
+
+
+def test_example_of_a_protocol(tmp_path, monkeypatch):
+    """Its two sides understand each other by all rules of a protocol, but for what its capabilities lack."""
+    lines = imported("fixtures/wire/lines.py", tmp_path)
+    lacking = {"selectors": False, "ack_modes": frozenset({AckMode.AUTO}), "transactions": Transactions.NONE}
+    row = Capabilities(frozenset({DestinationKind.TOPIC}), **lacking)
+    entry = ProtocolEntry({"lines": False}, lines.Lines(), lines.LinesServerSession, lines.Lines(), row)
+    monkeypatch.setattr(test_protocol_contract, "PROTOCOLS", {"lines": entry})
+    for piece in (1, 1 << 20):
+        test_protocol_contract.test_a_login_is_accepted("lines", piece)
+        test_protocol_contract.test_messages_of_others_are_delivered("lines", piece)
+        test_protocol_contract.test_messages_of_the_load_are_copies("lines", piece, 40)
+    test_protocol_contract.test_the_bulk_path_finds_what_the_plain_path_does("lines")
+    test_protocol_contract.test_a_refusal_says_why("lines")
+    test_protocol_contract.test_ways_to_ask_are_rows_of_the_protocol("lines")

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
 
 
 class GateRole(StrEnum):
@@ -61,34 +60,6 @@ FEWEST_PAIRS = 5
 
 #: Pairs of lives of a calibration, which compares a broker with itself.
 CALIBRATION_PAIRS = 8
-
-#: File with the calibrations of this machine, in the parent folder of the run directories: a list of objects, the
-#: newest last, each with the CALIBRATION_KEYS that identify it and `smallest_margin` by family.
-CALIBRATIONS = "calibrations.json"
-CALIBRATION_KEYS = (
-    "baseline",
-    "cells",
-    "profile",
-    "client",
-    "loop",
-    "in_flight",
-    "coalesce_us",
-    "workers",
-    "layouts",
-    "rounds",
-    "slice_seconds",
-    "broker_cpus",
-)
-
-
-def calibration_key(options: Mapping[str, Any], cells: Iterable[str]) -> dict[str, Any]:
-    """What identifies a calibration: the CALIBRATION_KEYS with their values.
-
-    options: those of the run, as in its manifest
-    cells: measured cells, each with its experiment, as in "replication f0000-r001"
-    """
-    return {key: sorted(cells) if key == "cells" else options[key] for key in CALIBRATION_KEYS}
-
 
 #: Relative change from which a candidate counts as slower, unless the user sets another.
 MARGIN = 0.05

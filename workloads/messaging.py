@@ -24,7 +24,7 @@ class DestinationKind(StrEnum):
 
 
 class AckMode(StrEnum):
-    """STOMP 1.2, SUBSCRIBE: `client` acknowledges cumulatively, `client-individual` every message individually.
+    """`client` acknowledges cumulatively, `client-individual` every message individually, `auto` none.
 
     `transacted` acknowledges cumulatively inside a transaction, once per block of messages that was read.
     """
@@ -33,11 +33,6 @@ class AckMode(StrEnum):
     CLIENT = "client"
     CLIENT_INDIVIDUAL = "client-individual"
     TRANSACTED = "transacted"
-
-    @property
-    def header(self) -> str:
-        """The value of SUBSCRIBE's `ack` header."""
-        return "client" if self is AckMode.TRANSACTED else self.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,7 @@
-"""The run directory: the columns of every recorded table, and its plan and manifest.
+"""The run directory: its files, and the columns of every recorded table, stated once, as the dataclass of its rows.
 
     results/<UTC time>-<label>/
-        manifest.json     `kind`, what ran where, with which options; `outcome` once it ended; `not_applicable`: a
-                          list of {broker, experiment, cell, reason} of cells that a broker cannot do and that were
-                          therefore not scheduled; `warnings`: a list of {broker, start, source, messages, others}, an
-                          entry for each log of a broker and each other source, with messages {severity, text, count,
-                          first} and the number of `others`, which were too many to be kept
+        manifest.json     `workloads.manifest.Manifest`: what ran where, with which options, and how it ended
         plan.json         what should have happened, per (experiment, cell)
         sends/            one Parquet file per (broker, start, layout, block, worker)
         deliveries/       likewise
@@ -15,8 +11,8 @@
         layouts/          likewise, one row each, written last: a layout that has it is complete
         brokers/          one folder per broker start: its log
 
-Of a business workload (kind `workload`) plan.json has what `workloads.scenario.model` compiled, and instead of sends,
-deliveries, windows and latency there are
+Of a business workload (kind `workload`) the entries of plan.json are `workloads.scenario.scenario_plan.ScenarioPlan`
+instead of `workloads.throughput.study_plan.StudyPlan`, and instead of sends, deliveries, windows and latency there are
 
         sent/             every message, one file per (broker, start, experiment, cell, worker)
         received/         every delivery, likewise
@@ -38,11 +34,13 @@ written under a temporary name and renamed when complete.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
+from types import NoneType
+from typing import Annotated, Any, TypeAlias, get_args, get_type_hints
 
 #: Raised when a column, a key or the meaning of one changes; the analysis refuses other versions.
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 #: Offset of the positions of a cell's second part, after its broker was killed, from those of the first.
 PART_POSITIONS = 10**9
@@ -95,371 +93,127 @@ class ColumnType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
+    """A column of a table."""
+
     name: str
     type: ColumnType
+    #: What it holds, in words.
     meaning: str
     nullable: bool = False
 
 
-KEYS = (
-    Column(
-        "broker", ColumnType.STRING, "the broker as the user named it, without credentials; its role where two compare"
-    ),
-    Column("start", ColumnType.INT32, "number of the start of the broker's process, from 1"),
-    Column("experiment", ColumnType.STRING, f"file of microbench, {ANCHOR!r} or {CAPACITY!r}"),
-    Column("cell", ColumnType.STRING, "setting of the experiment's factors"),
-)
+#: A whole number that is stored with 32 bits.
+Int32: TypeAlias = Annotated[int, ColumnType.INT32]
 
-#: Throughput study only: the layout that a row belongs to.
-LAYOUT_KEYS = (
-    Column("layout", ColumnType.INT32, "which layout of the start, from 1; 0 is that of the warm-up"),
-    Column("block", ColumnType.INT32, "which of the start's blocks of cells, from 0"),
-)
+#: Broker, start, layout, block.
+LayoutKey: TypeAlias = tuple[str, int, int, int]
 
-SENDS = (
-    *KEYS,
-    *LAYOUT_KEYS,
-    Column("lane", ColumnType.INT32, "publisher x template, numbered in plan.json"),
-    Column("first_seq", ColumnType.INT64, "first sequence number wholly written to the broker's socket"),
-    Column("last_seq", ColumnType.INT64, "last one, included; a lane without a message has no row"),
-    Column("first_ns", ColumnType.INT64, "instant after the first message of the lane's publisher was written"),
-    Column("last_ns", ColumnType.INT64, "instant after its last one was"),
-)
-
-DELIVERIES = (
-    *KEYS,
-    *LAYOUT_KEYS,
-    Column(
-        "subscription",
-        ColumnType.INT32,
-        "numbered in plan.json; negative where it is another cell's: -1 less its number in the block",
-    ),
-    Column("lane", ColumnType.INT32, "publisher x template, numbered in plan.json"),
-    Column("arrival", ColumnType.INT64, "index of the first message in the order in which the worker read them"),
-    Column("first_seq", ColumnType.INT64, "first of the consecutive sequence numbers of a run"),
-    Column("last_seq", ColumnType.INT64, "last one, included; the same as first_seq where events are recorded"),
-    Column("first_ns", ColumnType.INT64, "instant at which the first was read"),
-    Column("last_ns", ColumnType.INT64, "instant at which the last was read"),
-    Column("planned_ns", ColumnType.INT64, "planned instant of the first; null in a closed loop", nullable=True),
-)
-
-WINDOWS = (
-    *KEYS,
-    *LAYOUT_KEYS,
-    Column(
-        "round",
-        ColumnType.INT32,
-        f"which round of the layout; those up to {WARMING_ROUND} make it warm and are not counted",
-    ),
-    Column("position", ColumnType.INT32, "index of the slice in its round, from 0"),
-    Column("begin_ns", ColumnType.INT64, "instant of the first reading of the counters, after the ramp"),
-    Column("end_ns", ColumnType.INT64, "instant of the last reading, before the drain"),
-    Column("received", ColumnType.INT64, "SEND frames wholly written to the broker's sockets in between"),
-    Column("expected", ColumnType.INT64, "copies that the plan expects of those messages"),
-    Column("dispatched", ColumnType.INT64, "copies read from the broker's sockets in between"),
-    Column("in_flight", ColumnType.INT64, "messages in flight allowed; null in an open loop", nullable=True),
-    Column("planned_per_s", ColumnType.FLOAT64, "messages planned per second; null in a closed loop", nullable=True),
-    Column(
-        "broker_cpu_ns", ColumnType.INT64, "CPU time of all its processes; null where it cannot be read", nullable=True
-    ),
-    Column(
-        "compiler_cpu_ns", ColumnType.INT64, "of it, by the compiler threads of its JVM; null without", nullable=True
-    ),
-    Column(
-        "gc_cpu_ns", ColumnType.INT64, "of it, by the JVM's threads for garbage collection; null without", nullable=True
-    ),
-    Column(
-        "gc_pause_ns", ColumnType.INT64, "pauses for young collections in between; null without a log", nullable=True
-    ),
-    Column("gc_pauses", ColumnType.INT64, "how many such pauses began in between; null without a log", nullable=True),
-    Column("full_gc_pause_ns", ColumnType.INT64, "pauses for full collections; null without a log", nullable=True),
-    Column(
-        "stolen_ns",
-        ColumnType.INT64,
-        "time in which a CPU of the broker was given to other machines by the hypervisor, the mean of its CPUs: the "
-        "slice's share by time of all slices of the layout, since the kernel counts ticks of 10 ms; null where unknown",
-        nullable=True,
-    ),
-    Column("load_cpu_ns", ColumnType.INT64, "CPU time of all workers"),
-    Column(
-        "idle_broker_cpu_ns", ColumnType.INT64, "CPU time of other live brokers meanwhile; null without", nullable=True
-    ),
-    Column("owed", ColumnType.INT64, "copies that had not arrived at the end of the drain after the slice"),
-    Column("status", ColumnType.STRING, "ok or warm-up"),
-)
-
-_SAMPLED = (
-    Column("broker_cpu_ns", ColumnType.INT64, "CPU time of all the broker's processes", nullable=True),
-    Column(
-        "compiler_cpu_ns", ColumnType.INT64, "of it, by the compiler threads of its JVM; null without", nullable=True
-    ),
-    Column(
-        "gc_cpu_ns", ColumnType.INT64, "of it, by the JVM's threads for garbage collection; null without", nullable=True
-    ),
-    Column("broker_rss_bytes", ColumnType.INT64, "resident memory of all the broker's processes", nullable=True),
-    Column("broker_context_switches", ColumnType.INT64, "of all threads of the broker", nullable=True),
-    Column("broker_disk_written_bytes", ColumnType.INT64, "by the broker's processes", nullable=True),
-    Column("load_rss_bytes", ColumnType.INT64, "resident memory of all workers"),
-    Column("memory_available_bytes", ColumnType.INT64, "of the host"),
-    Column("swap_used_bytes", ColumnType.INT64, "of the host"),
-    Column("disk_written_bytes", ColumnType.INT64, "of the host's disks"),
-    Column("network_sent_bytes", ColumnType.INT64, "of all interfaces, loopback included"),
-)
-
-#: Throughput study only; experiment and cell are those being measured at that instant.
-SAMPLES = (
-    *KEYS,
-    *LAYOUT_KEYS,
-    Column("at_ns", ColumnType.INT64, "instant of the reading; counters are cumulative"),
-    Column("received", ColumnType.INT64, "SEND frames written in this layout so far"),
-    Column("dispatched", ColumnType.INT64, "copies read in this layout so far"),
-    *_SAMPLED,
-)
-
-WORKLOAD_SAMPLES = (
-    *KEYS,
-    Column("at_ns", ColumnType.INT64, "instant of the reading; counters are cumulative"),
-    Column("received", ColumnType.INT64, "messages written in this cell so far"),
-    Column("dispatched", ColumnType.INT64, "messages read in this cell so far"),
-    Column("standing", ColumnType.INT64, "subscriptions of members that are confirmed and not being ended"),
-    Column("joined", ColumnType.INT64, "subscriptions of members that were confirmed so far"),
-    Column("left", ColumnType.INT64, "subscriptions of members whose end was confirmed so far"),
-    *_SAMPLED,
-    Column(
-        "broker_heap_after_gc_bytes",
-        ColumnType.INT64,
-        "heap in use after the last collection of the broker's JVM; null without a log, and before the first",
-        nullable=True,
-    ),
-)
-
-LATENCY = (
-    *KEYS,
-    *LAYOUT_KEYS,
-    Column("round", ColumnType.INT32, "of the slice in which the planned instant lies"),
-    Column("measure", ColumnType.STRING, "latency: planned to read; lateness: planned to written, of the generator"),
-    Column("bucket", ColumnType.INT32, "of workloads.histogram: log-linear, negative for negative times"),
-    Column("count", ColumnType.INT64, "copies (latency) or messages (lateness)"),
-)
-
-LAYOUTS = (
-    *KEYS[:2],
-    *LAYOUT_KEYS,
-    Column("begin_ns", ColumnType.INT64, "instant before the first connection was opened"),
-    Column("connected_ns", ColumnType.INT64, "instant at which all connections and subscriptions were established"),
-    Column("end_ns", ColumnType.INT64, "instant at which all of them were closed"),
-    Column("cells", ColumnType.INT32, "laid out, anchors included"),
-    Column("connections", ColumnType.INT32, "of publishers and subscribers"),
-    Column("subscriptions", ColumnType.INT32, "on them"),
-    Column("rounds", ColumnType.INT32, "complete ones, the uncounted one included"),
-    Column("status", ColumnType.STRING, "ok or warm-up"),
-)
+_TYPES = {int: ColumnType.INT64, float: ColumnType.FLOAT64, str: ColumnType.STRING}
 
 
-class Measure(StrEnum):
-    """What a row of the latency table counts."""
+def columns_of(row: type[Any]) -> tuple[Column, ...]:
+    """The columns of a table, from the dataclass of its rows.
 
-    LATENCY = "latency"
-    LATENESS = "lateness"
-
-
-SENT = (
-    *KEYS,
-    Column("producer", ColumnType.INT32, "handler or driver, numbered in plan.json"),
-    Column("position", ColumnType.INT64, "index of the message among the producer's, from 0, in the order of writing"),
-    Column("execution", ColumnType.INT64, "id of the chain that the message belongs to"),
-    Column("step", ColumnType.INT32, "which message of the workload, numbered in plan.json"),
-    Column("address", ColumnType.INT32, "message type and party that receives it, numbered in plan.json"),
-    Column("planned_ns", ColumnType.INT64, "instant planned for its driver; null for a reply", nullable=True),
-    Column("sent_ns", ColumnType.INT64, "instant before its first byte was written"),
-    Column(
-        "settled_ns",
-        ColumnType.INT64,
-        "instant at which the broker's receipt of its transaction's COMMIT, or of the message itself, was read; of a "
-        "message with neither the instant at which it was written; null where that did not happen",
-        nullable=True,
-    ),
-    Column("body_bytes", ColumnType.INT32, "of its body"),
-    Column("key", ColumnType.INT32, "by which members of populations hear it; null without", nullable=True),
-)
-
-RECEIVED = (
-    *KEYS,
-    Column("handler", ColumnType.INT32, "numbered in plan.json; null for the copy of a member", nullable=True),
-    Column(
-        "subscription",
-        ColumnType.INT32,
-        "of the member, numbered in `subscriptions`; null for the copy of a handler",
-        nullable=True,
-    ),
-    Column("arrival", ColumnType.INT64, "index in the order in which the worker read its messages"),
-    Column("producer", ColumnType.INT32, "producer of the message, from its stamp"),
-    Column("position", ColumnType.INT64, "index of the message among that producer's, from its stamp"),
-    Column("execution", ColumnType.INT64, "id of its chain, from its stamp"),
-    Column("step", ColumnType.INT32, "from its stamp"),
-    Column("sent_ns", ColumnType.INT64, "from its stamp"),
-    Column("received_ns", ColumnType.INT64, "instant at which its bytes were read"),
-    Column(
-        "settled_ns",
-        ColumnType.INT64,
-        "instant at which the receipt of the COMMIT that consumes it was read; outside transactions, at which its "
-        "acknowledgement was written, or it was read where the broker acknowledges; null where that did not happen",
-        nullable=True,
-    ),
-    Column("redelivered", ColumnType.INT32, "1 where the broker marks it as delivered before, else 0"),
-    Column("body_bytes", ColumnType.INT32, "of its body, as received"),
-)
-
-SUBSCRIPTIONS = (
-    *KEYS,
-    Column("subscription", ColumnType.INT32, "numbered per cell in the order of workloads.scenario.population"),
-    Column("population", ColumnType.INT32, "number in the scenario"),
-    Column("member", ColumnType.INT64, "number in the population"),
-    Column("place", ColumnType.INT32, "which of the population's subscriptions, from 0"),
-    Column("key", ColumnType.INT32, "whose messages it hears"),
-    Column("second_key", ColumnType.INT32, "another key whose messages it hears; null without", nullable=True),
-    Column("connection", ColumnType.INT32, "index of the shared connection; of a session 0"),
-    Column("planned_join_ns", ColumnType.INT64, "instant planned; null where it joined before the load", nullable=True),
-    Column(
-        "subscribe_ns", ColumnType.INT64, "instant before SUBSCRIBE was written; null if it never was", nullable=True
-    ),
-    Column("joined_ns", ColumnType.INT64, "instant at which its receipt was read; null if it never was", nullable=True),
-    Column("planned_leave_ns", ColumnType.INT64, "instant planned; null where the load ended before it", nullable=True),
-    Column(
-        "unsubscribe_ns",
-        ColumnType.INT64,
-        "instant before UNSUBSCRIBE was written, which ends every subscription after the drain; null if it never was",
-        nullable=True,
-    ),
-    Column("left_ns", ColumnType.INT64, "instant at which its receipt was read; null if it never was", nullable=True),
-)
-
-SESSIONS = (
-    *KEYS,
-    Column("population", ColumnType.INT32, "number in the scenario"),
-    Column("member", ColumnType.INT64, "number in the population"),
-    Column("planned_join_ns", ColumnType.INT64, "instant planned for its join"),
-    Column("connect_ns", ColumnType.INT64, "instant before its connection was opened"),
-    Column(
-        "connected_ns", ColumnType.INT64, "instant at which CONNECTED was read; null if it never was", nullable=True
-    ),
-    Column(
-        "joined_ns",
-        ColumnType.INT64,
-        "instant at which the last receipt of its subscriptions was read; null if one never was",
-        nullable=True,
-    ),
-    Column("planned_leave_ns", ColumnType.INT64, "instant planned; null where the load ended before it", nullable=True),
-    Column(
-        "leave_ns",
-        ColumnType.INT64,
-        "instant before UNSUBSCRIBE and DISCONNECT were written; null if they never were",
-        nullable=True,
-    ),
-    Column(
-        "left_ns", ColumnType.INT64, "instant at which the receipt of DISCONNECT was read; null if not", nullable=True
-    ),
-    Column("orders", ColumnType.INT32, "messages that it sent"),
-)
-
-_MEMORY = "after a full collection of its JVM; null where that is not possible"
-
-SETUP = (
-    *KEYS,
-    Column("begin_ns", ColumnType.INT64, "instant before the first SUBSCRIBE of a member was written"),
-    Column("end_ns", ColumnType.INT64, "instant at which the last of their receipts was read"),
-    Column("subscriptions", ColumnType.INT64, "of members, made in between"),
-    Column("broker_heap_before_bytes", ColumnType.INT64, f"before anything is connected, {_MEMORY}", nullable=True),
-    Column("broker_heap_after_bytes", ColumnType.INT64, f"before the load, {_MEMORY}", nullable=True),
-    Column(
-        "broker_heap_left_bytes",
-        ColumnType.INT64,
-        f"when all members have left and shared connections are still open, {_MEMORY}",
-        nullable=True,
-    ),
-    Column("broker_rss_before_bytes", ColumnType.INT64, "resident memory of its processes then", nullable=True),
-    Column("broker_rss_after_bytes", ColumnType.INT64, "resident memory of its processes then", nullable=True),
-    Column("broker_rss_left_bytes", ColumnType.INT64, "resident memory of its processes then", nullable=True),
-)
-
-PERIODS = (
-    *KEYS,
-    Column("period", ColumnType.STRING, "of workloads.scenario.periods; each at most once, one after the other"),
-    Column("begin_ns", ColumnType.INT64, "instant at its begin"),
-    Column("end_ns", ColumnType.INT64, "instant at its end; of the drain, when nothing was in flight any more"),
-    Column("broker_cpu_ns", ColumnType.INT64, "CPU time of all the broker's processes in it", nullable=True),
-    Column("gc_pause_ns", ColumnType.INT64, "pauses of the broker's JVM in it; null without", nullable=True),
-    Column("load_cpu_ns", ColumnType.INT64, "CPU time of all workers in it"),
-    Column(
-        "host_speed_ns",
-        ColumnType.INT64,
-        "time of a fixed piece of work on the load's CPU, lower quartile over the period",
-    ),
-    Column(
-        "store_bytes", ColumnType.INT64, "what the broker's files hold at its end; null where unknown", nullable=True
-    ),
-)
-
-TABLES: Mapping[str, tuple[Column, ...]] = {
-    "sends": SENDS,
-    "deliveries": DELIVERIES,
-    "windows": WINDOWS,
-    "samples": SAMPLES,
-    "latency": LATENCY,
-    "layouts": LAYOUTS,
-}
-
-#: Tables of a run of a business workload; a run directory has one of the two sets, given by its manifest's `kind`.
-WORKLOAD_TABLES: Mapping[str, tuple[Column, ...]] = {
-    "sent": SENT,
-    "received": RECEIVED,
-    "subscriptions": SUBSCRIPTIONS,
-    "sessions": SESSIONS,
-    "setup": SETUP,
-    "periods": PERIODS,
-    "samples": WORKLOAD_SAMPLES,
-}
+    The annotation of a field is the whole definition of its column: `Annotated[int | None, "what it holds"]`, where
+    `| None` makes it nullable, and `Int32` stands for `int` where 32 bits are enough.
+    """
+    hints = get_type_hints(row, include_extras=True)
+    return tuple(_column(field.name, hints[field.name]) for field in fields(row))
 
 
-class RunKind(StrEnum):
-    """What a run directory holds."""
+def _column(name: str, hint: Any) -> Column:
+    kind, *stored, meaning = get_args(hint)
+    nullable = NoneType in get_args(kind)
+    if nullable:
+        kind = get_args(kind)[0]
+        kind, *stored = get_args(kind) or (kind,)
+    return Column(name, stored[0] if stored else _TYPES[kind], meaning, nullable)
 
-    THROUGHPUT = "throughput"
-    WORKLOAD = "workload"
+
+@dataclass(frozen=True)
+class StartKeys:
+    """What all rows of a broker's start have in common."""
+
+    broker: Annotated[str, "the broker as the user named it, without credentials; its role where two compare"]
+    start: Annotated[Int32, "number of the start of the broker's process, from 1"]
 
 
-TABLES_OF: Mapping[RunKind, Mapping[str, tuple[Column, ...]]] = {
-    RunKind.THROUGHPUT: TABLES,
-    RunKind.WORKLOAD: WORKLOAD_TABLES,
-}
+@dataclass(frozen=True)
+class CellKeys(StartKeys):
+    """What all rows of a measured cell have in common."""
+
+    experiment: Annotated[str, "file of microbench, 'anchor' or 'capacity'"]
+    cell: Annotated[str, "setting of the experiment's factors"]
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """The measured part of one slice; fields as the columns of WINDOWS that follow KEYS."""
+class LayoutKeys:
+    """Throughput study only: the layout that a row belongs to."""
 
-    layout: int
-    block: int
-    round: int
-    position: int
-    begin_ns: int
-    end_ns: int
-    received: int
-    expected: int
-    dispatched: int
-    in_flight: int | None
-    planned_per_s: float | None
-    broker_cpu_ns: int | None
-    compiler_cpu_ns: int | None
-    gc_cpu_ns: int | None
-    gc_pause_ns: int | None
-    gc_pauses: int | None
-    full_gc_pause_ns: int | None
-    stolen_ns: int | None
-    load_cpu_ns: int
-    idle_broker_cpu_ns: int | None
-    owed: int
-    status: str
+    layout: Annotated[Int32, "which layout of the start, from 1; 0 is that of the warm-up"]
+    block: Annotated[Int32, "which of the start's blocks of cells, from 0"]
+
+
+KEYS = columns_of(CellKeys)
+LAYOUT_KEYS = columns_of(LayoutKeys)
+
+
+@dataclass(frozen=True, slots=True)
+class SendRow:
+    """The messages of a lane in a layout."""
+
+    lane: Annotated[Int32, "publisher x template, numbered in plan.json"]
+    first_seq: Annotated[int, "first sequence number wholly written to the broker's socket"]
+    last_seq: Annotated[int, "last one, included; a lane without a message has no row"]
+    first_ns: Annotated[int, "instant after the first message of the lane's publisher was written"]
+    last_ns: Annotated[int, "instant after its last one was"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryRow:
+    """Copies of a lane that a subscription got one after the other."""
+
+    subscription: Annotated[
+        Int32,
+        "numbered in plan.json; negative where it is another cell's: -1 less its number in the block",
+    ]
+    lane: Annotated[Int32, "publisher x template, numbered in plan.json"]
+    arrival: Annotated[int, "index of the first message in the order in which the worker read them"]
+    first_seq: Annotated[int, "first of the consecutive sequence numbers of a run"]
+    last_seq: Annotated[int, "last one, included; the same as first_seq where events are recorded"]
+    first_ns: Annotated[int, "instant at which the first was read"]
+    last_ns: Annotated[int, "instant at which the last was read"]
+    planned_ns: Annotated[int | None, "planned instant of the first; null in a closed loop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Window(LayoutKeys):
+    """The measured part of one slice."""
+
+    round: Annotated[Int32, "which round of the layout; those up to 0 make it warm and are not counted"]
+    position: Annotated[Int32, "index of the slice in its round, from 0"]
+    begin_ns: Annotated[int, "instant of the first reading of the counters, after the ramp"]
+    end_ns: Annotated[int, "instant of the last reading, before the drain"]
+    received: Annotated[int, "messages wholly written to the broker's sockets in between"]
+    expected: Annotated[int, "copies that the plan expects of those messages"]
+    dispatched: Annotated[int, "copies read from the broker's sockets in between"]
+    in_flight: Annotated[int | None, "messages in flight allowed; null in an open loop"]
+    planned_per_s: Annotated[float | None, "messages planned per second; null in a closed loop"]
+    broker_cpu_ns: Annotated[int | None, "CPU time of all its processes; null where it cannot be read"]
+    compiler_cpu_ns: Annotated[int | None, "of it, by the compiler threads of its JVM; null without"]
+    gc_cpu_ns: Annotated[int | None, "of it, by the JVM's threads for garbage collection; null without"]
+    gc_pause_ns: Annotated[int | None, "pauses for young collections in between; null without a log"]
+    gc_pauses: Annotated[int | None, "how many such pauses began in between; null without a log"]
+    full_gc_pause_ns: Annotated[int | None, "pauses for full collections; null without a log"]
+    stolen_ns: Annotated[
+        int | None,
+        "time in which a CPU of the broker was given to other machines by the hypervisor, the mean of its CPUs: the "
+        "slice's share by time of all slices of the layout, since the kernel counts ticks of 10 ms; null where unknown",
+    ]
+    load_cpu_ns: Annotated[int, "CPU time of all workers"]
+    idle_broker_cpu_ns: Annotated[int | None, "CPU time of other live brokers meanwhile; null without"]
+    owed: Annotated[int, "copies that had not arrived at the end of the drain after the slice"]
+    status: Annotated[str, "ok or warm-up"]
 
     @property
     def elapsed_s(self) -> float:
@@ -494,3 +248,247 @@ class Window:
     def processing_s(self) -> float:
         """B of the slice, pauses included: seconds per message. Only where there are `messages`."""
         return self.taken_s / self.messages
+
+
+@dataclass(frozen=True, slots=True)
+class CountersRow:
+    """What the load has counted at an instant."""
+
+    at_ns: Annotated[int, "instant of the reading; counters are cumulative"]
+    received: Annotated[int, "messages written in this layout so far"]
+    dispatched: Annotated[int, "copies read in this layout so far"]
+
+
+@dataclass(frozen=True, slots=True)
+class SampledRow:
+    """What was read of the broker, the load and the host at an instant; counters are cumulative."""
+
+    broker_cpu_ns: Annotated[int | None, "CPU time of all the broker's processes"]
+    compiler_cpu_ns: Annotated[int | None, "of it, by the compiler threads of its JVM; null without"]
+    gc_cpu_ns: Annotated[int | None, "of it, by the JVM's threads for garbage collection; null without"]
+    broker_rss_bytes: Annotated[int | None, "resident memory of all the broker's processes"]
+    broker_context_switches: Annotated[int | None, "of all threads of the broker"]
+    broker_disk_written_bytes: Annotated[int | None, "by the broker's processes"]
+    load_rss_bytes: Annotated[int, "resident memory of all workers"]
+    memory_available_bytes: Annotated[int, "of the host"]
+    swap_used_bytes: Annotated[int, "of the host"]
+    disk_written_bytes: Annotated[int, "of the host's disks"]
+    network_sent_bytes: Annotated[int, "of all interfaces, loopback included"]
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyRow:
+    """A bucket of a cell's latencies in a round."""
+
+    round: Annotated[Int32, "of the slice in which the planned instant lies"]
+    measure: Annotated[str, "latency: planned to read; lateness: planned to written, of the generator"]
+    bucket: Annotated[Int32, "of workloads.histogram: log-linear, negative for negative times"]
+    count: Annotated[int, "copies (latency) or messages (lateness)"]
+
+
+@dataclass(frozen=True, order=True)
+class LayoutRow(LayoutKeys, StartKeys):
+    """A complete layout."""
+
+    begin_ns: Annotated[int, "instant before the first connection was opened"]
+    connected_ns: Annotated[int, "instant at which all connections and subscriptions were established"]
+    end_ns: Annotated[int, "instant at which all of them were closed"]
+    cells: Annotated[Int32, "laid out, anchors included"]
+    connections: Annotated[Int32, "of publishers and subscribers"]
+    subscriptions: Annotated[Int32, "on them"]
+    rounds: Annotated[Int32, "complete ones, the uncounted one included"]
+    status: Annotated[str, "ok or warm-up"]
+
+    @property
+    def key(self) -> LayoutKey:
+        return self.broker, self.start, self.layout, self.block
+
+
+class Measure(StrEnum):
+    """What a row of the latency table counts."""
+
+    LATENCY = "latency"
+    LATENESS = "lateness"
+
+
+@dataclass(frozen=True, slots=True)
+class SentRow:
+    """A message of a workload."""
+
+    producer: Annotated[Int32, "handler or driver, numbered in plan.json"]
+    position: Annotated[int, "index of the message among the producer's, from 0, in the order of writing"]
+    execution: Annotated[int, "id of the chain that the message belongs to"]
+    step: Annotated[Int32, "which message of the workload, numbered in plan.json"]
+    address: Annotated[Int32, "message type and party that receives it, numbered in plan.json"]
+    planned_ns: Annotated[int | None, "instant planned for its driver; null for a reply"]
+    sent_ns: Annotated[int, "instant before its first byte was written"]
+    settled_ns: Annotated[
+        int | None,
+        "instant at which the broker's receipt of its transaction's COMMIT, or of the message itself, was read; of a "
+        "message with neither the instant at which it was written; null where that did not happen",
+    ]
+    body_bytes: Annotated[Int32, "of its body"]
+    key: Annotated[Int32 | None, "by which members of populations hear it; null without"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedRow:
+    """A delivery of a workload."""
+
+    handler: Annotated[Int32 | None, "numbered in plan.json; null for the copy of a member"]
+    subscription: Annotated[Int32 | None, "of the member, numbered in `subscriptions`; null for the copy of a handler"]
+    arrival: Annotated[int, "index in the order in which the worker read its messages"]
+    producer: Annotated[Int32, "producer of the message, from its stamp"]
+    position: Annotated[int, "index of the message among that producer's, from its stamp"]
+    execution: Annotated[int, "id of its chain, from its stamp"]
+    step: Annotated[Int32, "from its stamp"]
+    sent_ns: Annotated[int, "from its stamp"]
+    received_ns: Annotated[int, "instant at which its bytes were read"]
+    settled_ns: Annotated[
+        int | None,
+        "instant at which the receipt of the COMMIT that consumes it was read; outside transactions, at which its "
+        "acknowledgement was written, or it was read where the broker acknowledges; null where that did not happen",
+    ]
+    redelivered: Annotated[Int32, "1 where the broker marks it as delivered before, else 0"]
+    body_bytes: Annotated[Int32, "of its body, as received"]
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionRow:
+    """A subscription of a member of a population."""
+
+    subscription: Annotated[Int32, "numbered per cell in the order of workloads.scenario.population"]
+    population: Annotated[Int32, "number in the scenario"]
+    member: Annotated[int, "number in the population"]
+    place: Annotated[Int32, "which of the population's subscriptions, from 0"]
+    key: Annotated[Int32, "whose messages it hears"]
+    second_key: Annotated[Int32 | None, "another key whose messages it hears; null without"]
+    connection: Annotated[Int32, "index of the shared connection; of a session 0"]
+    planned_join_ns: Annotated[int | None, "instant planned; null where it joined before the load"]
+    subscribe_ns: Annotated[int | None, "instant before SUBSCRIBE was written; null if it never was"]
+    joined_ns: Annotated[int | None, "instant at which its receipt was read; null if it never was"]
+    planned_leave_ns: Annotated[int | None, "instant planned; null where the load ended before it"]
+    unsubscribe_ns: Annotated[
+        int | None,
+        "instant before UNSUBSCRIBE was written, which ends every subscription after the drain; null if it never was",
+    ]
+    left_ns: Annotated[int | None, "instant at which its receipt was read; null if it never was"]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session of a member of a population."""
+
+    population: Annotated[Int32, "number in the scenario"]
+    member: Annotated[int, "number in the population"]
+    planned_join_ns: Annotated[int, "instant planned for its join"]
+    connect_ns: Annotated[int, "instant before its connection was opened"]
+    connected_ns: Annotated[int | None, "instant at which the login was accepted; null if it never was"]
+    joined_ns: Annotated[
+        int | None,
+        "instant at which the last receipt of its subscriptions was read; null if one never was",
+    ]
+    planned_leave_ns: Annotated[int | None, "instant planned; null where the load ended before it"]
+    leave_ns: Annotated[int | None, "instant before its end was written; null if they never were"]
+    left_ns: Annotated[int | None, "instant at which its end was confirmed; null if not"]
+    orders: Annotated[Int32, "messages that it sent"]
+
+
+@dataclass(frozen=True, slots=True)
+class SetupRow:
+    """How the members that are there from the begin joined, and the memory that they take."""
+
+    begin_ns: Annotated[int, "instant before the first SUBSCRIBE of a member was written"]
+    end_ns: Annotated[int, "instant at which the last of their receipts was read"]
+    subscriptions: Annotated[int, "of members, made in between"]
+    broker_heap_before_bytes: Annotated[
+        int | None,
+        "before anything is connected, after a full collection of its JVM; null where that is not possible",
+    ]
+    broker_heap_after_bytes: Annotated[
+        int | None,
+        "before the load, after a full collection of its JVM; null where that is not possible",
+    ]
+    broker_heap_left_bytes: Annotated[
+        int | None,
+        "when all members have left and shared connections are still open, after a full collection of its JVM; null "
+        "where that is not possible",
+    ]
+    broker_rss_before_bytes: Annotated[int | None, "resident memory of its processes then"]
+    broker_rss_after_bytes: Annotated[int | None, "resident memory of its processes then"]
+    broker_rss_left_bytes: Annotated[int | None, "resident memory of its processes then"]
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodRow:
+    """A period of a cell."""
+
+    period: Annotated[str, "of workloads.scenario.periods; each at most once, one after the other"]
+    begin_ns: Annotated[int, "instant at its begin"]
+    end_ns: Annotated[int, "instant at its end; of the drain, when nothing was in flight any more"]
+    broker_cpu_ns: Annotated[int | None, "CPU time of all the broker's processes in it"]
+    gc_pause_ns: Annotated[int | None, "pauses of the broker's JVM in it; null without"]
+    load_cpu_ns: Annotated[int, "CPU time of all workers in it"]
+    host_speed_ns: Annotated[int, "time of a fixed piece of work on the load's CPU, lower quartile over the period"]
+    store_bytes: Annotated[int | None, "what the broker's files hold at its end; null where unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadCountersRow:
+    """What the load of a workload has counted at an instant."""
+
+    at_ns: Annotated[int, "instant of the reading; counters are cumulative"]
+    received: Annotated[int, "messages written in this cell so far"]
+    dispatched: Annotated[int, "messages read in this cell so far"]
+    standing: Annotated[int, "subscriptions of members that are confirmed and not being ended"]
+    joined: Annotated[int, "subscriptions of members that were confirmed so far"]
+    left: Annotated[int, "subscriptions of members whose end was confirmed so far"]
+
+
+@dataclass(frozen=True, slots=True)
+class HeapRow:
+    """What the log of the broker's JVM said of its heap at an instant."""
+
+    broker_heap_after_gc_bytes: Annotated[
+        int | None,
+        "heap in use after the last collection of the broker's JVM; null without a log, and before the first",
+    ]
+
+
+class RunKind(StrEnum):
+    """What a run directory holds."""
+
+    THROUGHPUT = "throughput"
+    WORKLOAD = "workload"
+
+
+WINDOWS = (*KEYS, *columns_of(Window))
+SAMPLES = (*KEYS, *LAYOUT_KEYS, *columns_of(CountersRow), *columns_of(SampledRow))
+WORKLOAD_SAMPLES = (*KEYS, *columns_of(WorkloadCountersRow), *columns_of(SampledRow), *columns_of(HeapRow))
+SETUP = (*KEYS, *columns_of(SetupRow))
+PERIODS = (*KEYS, *columns_of(PeriodRow))
+
+TABLES: Mapping[str, tuple[Column, ...]] = {
+    "sends": (*KEYS, *LAYOUT_KEYS, *columns_of(SendRow)),
+    "deliveries": (*KEYS, *LAYOUT_KEYS, *columns_of(DeliveryRow)),
+    "windows": WINDOWS,
+    "samples": SAMPLES,
+    "latency": (*KEYS, *LAYOUT_KEYS, *columns_of(LatencyRow)),
+    "layouts": columns_of(LayoutRow),
+}
+
+#: Tables of a run of a business workload; a run directory has one of the two sets, given by its manifest's `kind`.
+WORKLOAD_TABLES: Mapping[str, tuple[Column, ...]] = {
+    "sent": (*KEYS, *columns_of(SentRow)),
+    "received": (*KEYS, *columns_of(ReceivedRow)),
+    "subscriptions": (*KEYS, *columns_of(SubscriptionRow)),
+    "sessions": (*KEYS, *columns_of(SessionRow)),
+    "setup": SETUP,
+    "periods": PERIODS,
+    "samples": WORKLOAD_SAMPLES,
+}
+
+TABLES_OF: Mapping[RunKind, Mapping[str, tuple[Column, ...]]] = {
+    RunKind.THROUGHPUT: TABLES,
+    RunKind.WORKLOAD: WORKLOAD_TABLES,
+}

@@ -92,8 +92,8 @@ class Like:
 class Between:
     """`name BETWEEN low AND high`, both included, on a property that holds an integer.
 
-    STOMP carries every property as text; a broker must convert it (`convert_string_expressions` in ActiveMQ,
-    which Classic applies to every STOMP selector). Text that is no integer does not match. Integers are those of
+    Protocols of text carry every property as text; a broker must convert it (`convert_string_expressions` in ActiveMQ,
+    which Classic applies to every such selector). Text that is no integer does not match. Integers are those of
     a non-negative Java `int`: with a bound in that range Classic does not match larger numbers in text (observed).
     """
 

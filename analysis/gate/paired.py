@@ -26,10 +26,14 @@ from analysis.throughput.linear_model import identifiable, iterated_wls, regress
 from workloads.gate import ALL_CELLS, GateRole
 from workloads.limits import IDLE_BROKER
 from workloads.schema import Window
-from workloads.throughput.families import COSTS
+from workloads.throughput.families import COSTS, families
+from workloads.throughput.study_plan import StudyPlan
 
 #: (experiment, cell)
 Key = tuple[str, str]
+
+#: Counted slices of a pair of lives, by role and cell.
+PairWindows = Mapping[GateRole, Mapping[Key, Sequence[Window]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,12 @@ class CellRatio:
     left_out: int
 
 
-def cell_ratios(windows: Mapping[GateRole, Mapping[Key, Sequence[Window]]], pair: int) -> tuple[CellRatio, ...]:
+def ratios_of(pairs: Sequence[PairWindows]) -> tuple[CellRatio, ...]:
+    """The ratios of all cells in all pairs of lives, numbered from 1."""
+    return tuple(ratio for number, windows in enumerate(pairs, start=1) for ratio in cell_ratios(windows, number))
+
+
+def cell_ratios(windows: PairWindows, pair: int) -> tuple[CellRatio, ...]:
     """The ratios of all cells in a pair of lives.
 
     windows: counted slices by role and cell
@@ -180,6 +189,21 @@ def _full_share(windows: Iterable[Window]) -> float:
     """Pauses for full collections as a share of the time outside pauses."""
     of_role = list(windows)
     return sum(window.full_gc_pause_ns or 0 for window in of_role) / 1e9 / sum(map(_running_s, of_role))
+
+
+def rows_of(ratios: Sequence[CellRatio], plans: Mapping[Key, StudyPlan]) -> tuple[MetricRow, ...]:
+    """The families' logarithms of ratios.
+
+    ratios: of all cells
+    plans: entries of plan.json, by cell
+    """
+    factors = {
+        key: (plan.n_fltr, plan.replication)
+        for key, plan in plans.items()
+        if plan.fits_model and plan.pace is None and any(ratio.key == key for ratio in ratios)
+    }
+    named = families((experiment, *factors[experiment, cell]) for experiment, cell in factors)
+    return metric_rows(ratios, factors, named)
 
 
 def metric_rows(

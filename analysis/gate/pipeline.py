@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any
 
 from analysis.errors import DataError
 from analysis.frames import frames
 from analysis.gate import scenario
-from analysis.gate.paired import CellRatio, Key
-from analysis.gate.planner import PairWindows, ratios_of, rows_of
+from analysis.gate.paired import CellRatio, Key, PairWindows, ratios_of, rows_of
 from analysis.gate.results import CellComparison, GateResult, RoleActivity, incomplete
 from analysis.gate.verdict import GateVerdict, Judgement, judge
 from analysis.intervals import mapped, mean_interval
+from analysis.record_reading import read
 from analysis.results import CellKey, CellSummary, Finding, Interval
 from analysis.run_directory import LATEST, files_of, kind_of, manifests
 from analysis.spark import session
-from analysis.structure import OpenRecord, read
 from analysis.throughput import aggregate, audit
 from analysis.throughput.reader import ThroughputRecord, counted, open_runs
 from analysis.throughput.run_checks import scheduled_apart, stolen_time
 from analysis.throughput.slices import windows_by_cell
-from workloads.gate import GateRole, GateRules, Policy
+from workloads.gate import GateRole
 from workloads.limits import IDLE_BROKER, LEFT_OUT, ROBUST_MEAN
+from workloads.manifest import GateOptions, Manifest
 from workloads.schema import BY_URL, PREPARATION, RunKind, Window
 from workloads.status import CellStatus, VerdictKind
 
@@ -51,42 +50,19 @@ def judged(paths: Sequence[Path], *, master: str, partial: bool = False) -> tupl
     )
 
 
-@dataclass(frozen=True, slots=True)
-class GateOptions(OpenRecord):
-    """The options of a session on which a gate depends."""
-
-    #: The baseline as the user named it.
-    baseline: str
-    #: The candidate.
-    broker: tuple[str, ...]
-    margin: float
-    policy: Policy
-    looks: tuple[int, ...]
-    confirming: int
-    calibrate: bool
-    #: Smallest margin by family.
-    calibrated: Mapping[str, float]
-
-    @property
-    def rules(self) -> GateRules:
-        return GateRules(
-            self.margin, self.policy, self.looks, self.confirming, calibrate=self.calibrate, calibrated=self.calibrated
-        )
-
-
-def is_gate(manifest: Mapping[str, Any]) -> bool:
+def is_gate(manifest: Manifest) -> bool:
     """Whether a run compares two brokers."""
-    return manifest["options"].get("baseline") is not None
+    return manifest.options.get("baseline") is not None
 
 
-def options_of(manifest: Mapping[str, Any], path: Path) -> GateOptions:
+def options_of(manifest: Manifest, path: Path) -> GateOptions:
     """What a gate was asked. Raises DataError for a run that is none."""
     if not is_gate(manifest):
         raise DataError(
             f"{path}: not a regression gate; `pytest microbench -k replication --baseline BROKER --broker BROKER` "
             "measures one"
         )
-    return read(GateOptions, manifest["options"], f"{path}/manifest.json, options")
+    return read(GateOptions, manifest.options, f"{path}/manifest.json, options")
 
 
 def _judged(
@@ -97,7 +73,7 @@ def _judged(
 ) -> GateResult:
     pairs, rules = _pairs(run, windows), asked.rules
     ratios = ratios_of(pairs)
-    judgement = judge(rows_of(ratios, run.entries), rules)
+    judgement = judge(rows_of(ratios, run.plans), rules)
     _check_complete(run, judgement, len(pairs))
     cells, summaries = _cells(ratios), aggregate.over_starts(run, windows)
     wrong = tuple(finding for finding in audit_findings if finding.consequence == VerdictKind.INVALID)

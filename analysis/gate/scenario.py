@@ -52,8 +52,8 @@ def judged(path: Path, rules: GateRules, *, master: str, partial: bool) -> GateR
     return GateResult(
         run=results[0].run,
         path=str(results[0].path),
-        baseline=manifest["options"]["baseline"],
-        broker=manifest["options"]["broker"][0],
+        baseline=manifest.options["baseline"],
+        broker=manifest.options["broker"][0],
         titles={role: titles[role] for role in GateRole},
         what=", ".join(sorted(pairs[0])),
         pairs=len(pairs),
@@ -67,7 +67,7 @@ def judged(path: Path, rules: GateRules, *, master: str, partial: bool) -> GateR
         findings=(*failed, *incomplete(judgement, len(pairs))),
         judged=judgement.verdict,
         overriding=GateVerdict.FAILED if failed else None,
-        of_processes=any(manifest["brokers"][role].get("provider") == BY_URL for role in GateRole),
+        of_processes=any(manifest.brokers[role].provider == BY_URL for role in GateRole),
     )
 
 

@@ -12,6 +12,9 @@ from typing import Any
 
 from analysis.report.svg import WIDTH, Anchor, Tone, box, head, line, lines, svg, text
 from analysis.scenario.one_host import on_one_host
+from workloads.manifest import BrokerRecord, HostRecord, Manifest
+from workloads.messaging import DestinationKind
+from workloads.scenario.scenario_plan import ScenarioPlan
 from workloads.schema import BY_URL
 
 #: Horizontal extent of the load on the left and of the broker on the right; connections are drawn between them.
@@ -22,23 +25,22 @@ _TOP, _STEP = 52.0, 17.0
 _WORKERS = 4
 
 
-def diagram(manifest: Mapping[str, Any], plan: Mapping[str, Any], broker: str) -> str:
+def diagram(manifest: Manifest, plan: ScenarioPlan, broker: str) -> str:
     """An `<svg>` element; `broker` is a label of the manifest, `plan` a cell's entry of plan.json."""
-    host, options = manifest.get("host", {}), manifest.get("options", {})
-    facts = manifest.get("brokers", {}).get(broker, {})
+    host, options, facts = manifest.host, manifest.options, manifest.brokers[broker]
     load, bottom_of_load = _load(options)
     of_broker = tuple(_broker(broker, facts))
     of_store = tuple(_store(facts, host))
     store_top = _TOP + 30 + _STEP * len(of_broker) + 26
     bottom = max(bottom_of_load, store_top + 32 + _STEP * len(of_store) if of_store else store_top) + 16
-    elsewhere = not on_one_host(broker, facts)
+    elsewhere = not on_one_host(broker, facts.provider)
     right = _LOAD[1] + 16 if elsewhere else WIDTH - 2
     elements = [
         box(1, 1, right, bottom - 2, fill=Tone.SHADE),
         text(16, 24, "Host" if elsewhere else "Host: clients and server on one", bold=True),
         lines(16, 41, wrap(", ".join(_host(host)), 44 if elsewhere else 150)[:1], size=11.5, tone=Tone.SOFT),
         *load,
-        *_connections(plan, (_TOP + store_top) / 2 - 6),
+        *_connections(plan, facts.protocol_title, (_TOP + store_top) / 2 - 6),
         *_panel(_BROKER, _TOP, store_top - _TOP - 26, f"Broker {broker}", of_broker, dashed=elsewhere),
     ]
     if of_store:
@@ -50,19 +52,18 @@ def diagram(manifest: Mapping[str, Any], plan: Mapping[str, Any], broker: str) -
     _, clients = _clients(plan)
     processes = _hosts(options) * options["workers"] if "workers" in options else "?"
     alt = (
-        f"System under test: {processes} load processes with {clients}, connected by STOMP to "
+        f"System under test: {processes} load processes with {clients}, connected by {facts.protocol_title} to "
         f"{', '.join(of_broker[:1]) or broker}."
     )
     return svg(alt, bottom, elements)
 
 
-def _host(host: Mapping[str, Any]) -> Iterator[str]:
-    yield from filter(None, (host.get("system"), host.get("cpu_model")))
-    if "cpus" in host:
-        yield f"{host['cpus']} CPUs"
-    if "memory_bytes" in host:
-        yield f"{host['memory_bytes'] / 2**30:.1f} GiB"
-    yield from filter(None, (host.get("os"), host.get("kernel") and f"Linux {host['kernel']}"))
+def _host(host: HostRecord) -> Iterator[str]:
+    yield from filter(None, (host.system, host.cpu_model))
+    if host.cpus:
+        yield f"{host.cpus} CPUs"
+    yield f"{host.memory_bytes / 2**30:.1f} GiB"
+    yield from filter(None, (host.os, f"Linux {host.kernel}"))
 
 
 def _load(options: Mapping[str, Any]) -> tuple[list[str], float]:
@@ -89,25 +90,25 @@ def _hosts(options: Mapping[str, Any]) -> int:
     return int(options["host_count"]) if options.get("hosts") else 1
 
 
-def _clients(plan: Mapping[str, Any]) -> tuple[int, str]:
+def _clients(plan: ScenarioPlan) -> tuple[int, str]:
     """The number of connections, and whose they are."""
     numbers = {
-        "event handlers": len(plan.get("handlers", ())),
-        "drivers": len(plan.get("drivers", ())),
-        "of subscribers": sum(population["connections"] for population in plan.get("populations", ())),
+        "event handlers": len(plan.handlers),
+        "drivers": len(plan.drivers),
+        "of subscribers": sum(population.connections for population in plan.populations),
     }
     return sum(numbers.values()), ", ".join(f"{number:,} {name}" for name, number in numbers.items() if number)
 
 
-def _connections(plan: Mapping[str, Any], y: float) -> Iterator[str]:
+def _connections(plan: ScenarioPlan, protocol: str, y: float) -> Iterator[str]:
     connections, clients = _clients(plan)
-    destinations: Sequence[Mapping[str, Any]] = plan.get("destinations", ())
-    queues = sum(destination["kind"] == "queue" for destination in destinations)
+    destinations = plan.destinations
+    queues = sum(destination.kind is DestinationKind.QUEUE for destination in destinations)
     middle = (_LOAD[1] + _BROKER[0]) / 2
     yield line([(_LOAD[1] + 8, y), (_BROKER[0] - 8, y)], Tone.INK, width=1.6)
     yield head(_LOAD[1] + 4, y, Tone.INK, to_the_left=True)
     yield head(_BROKER[0] - 4, y, Tone.INK)
-    yield text(middle, y - 12, f"STOMP, {connections:,} connections", anchor=Anchor.MIDDLE, bold=True)
+    yield text(middle, y - 12, f"{protocol}, {connections:,} connections", anchor=Anchor.MIDDLE, bold=True)
     below = (
         clients,
         f"{queues:,} queues, {len(destinations) - queues:,} topics",
@@ -115,33 +116,31 @@ def _connections(plan: Mapping[str, Any], y: float) -> Iterator[str]:
     yield lines(middle, y + 20, below, anchor=Anchor.MIDDLE)
 
 
-def _broker(label: str, facts: Mapping[str, Any]) -> Iterator[str]:
-    yield " ".join(filter(None, (facts.get("product") or label, facts.get("version"))))
-    provider = facts.get("provider")
-    if provider == BY_URL:
-        yield "already running, on this host" if on_one_host(label, facts) else "already running on an unknown host"
-    elif provider:
-        yield f"provided by {facts.get('image') or provider}"
-    if "cpus" in facts:
-        yield _cpus(facts["cpus"])
-    if facts.get("java"):
-        yield f"Java {facts['java']}"
-    options: Mapping[str, Any] = facts.get("options") or {}
+def _broker(label: str, facts: BrokerRecord) -> Iterator[str]:
+    yield " ".join(filter(None, (facts.product or label, facts.version)))
+    if facts.provider == BY_URL:
+        yield (
+            "already running, on this host"
+            if on_one_host(label, facts.provider)
+            else "already running on an unknown host"
+        )
+    else:
+        yield f"provided by {facts.image or facts.provider}"
+    yield _cpus(facts.cpus)
+    if facts.java:
+        yield f"Java {facts.java}"
     yield from (
         f"{name.replace('_', ' ')} {value}"
-        for name, value in options.items()
+        for name, value in facts.options.items()
         if value and name not in {"store", "sync"}
     )
 
 
-def _store(facts: Mapping[str, Any], host: Mapping[str, Any]) -> Iterator[str]:
-    options: Mapping[str, Any] = facts.get("options") or {}
-    if options.get("store"):
-        yield f"{options['store']}, synced: {options.get('sync', 'unknown')}"
-        described: Mapping[str, Any] = host.get("store") or {}
-        disk = described.get("disk") or "a disk"
-        if described.get("filesystem"):
-            yield f"{described['filesystem']} on {disk} of {described['size_bytes'] / 1e9:,.0f} GB"
+def _store(facts: BrokerRecord, host: HostRecord) -> Iterator[str]:
+    if facts.options.get("store"):
+        yield f"{facts.options['store']}, synced: {facts.options.get('sync', 'unknown')}"
+        if host.store.filesystem:
+            yield f"{host.store.filesystem} on {host.store.disk or 'a disk'} of {host.store.size_bytes / 1e9:,.0f} GB"
 
 
 def _cpus(cpus: Sequence[int] | None) -> str:

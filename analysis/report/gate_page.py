@@ -17,6 +17,7 @@ from analysis.report.throughput_page import NAME, template, write_text
 from analysis.results import Interval
 from analysis.table import Table
 from analysis.text import Alike, alike
+from workloads.manifest import Manifest
 
 #: Colour of the box of a verdict.
 _TONES = {GateVerdict.INCONCLUSIVE: "unverified", **dict.fromkeys(PASSING, "valid")}
@@ -52,7 +53,7 @@ class GateChapter:
 
 def write(
     result: GateResult,
-    manifest: Mapping[str, Any],
+    manifest: Manifest,
     history: Sequence[Mapping[str, Any]] = (),
     output: Path | None = None,
 ) -> Path:
@@ -68,7 +69,7 @@ def write(
     return path
 
 
-def html(result: GateResult, manifest: Mapping[str, Any], history: Sequence[Mapping[str, Any]] = ()) -> str:
+def html(result: GateResult, manifest: Manifest, history: Sequence[Mapping[str, Any]] = ()) -> str:
     """The page."""
     drawings = Drawings()
     ratios, pairs = (drawings.figure(_ANCHOR, picture) for picture in (_ratios(result), _pairs(result)))
@@ -92,7 +93,7 @@ def html(result: GateResult, manifest: Mapping[str, Any], history: Sequence[Mapp
         ratios=ratios,
         pairs=pairs,
         history=past,
-        brokers=manifest_facts.brokers(manifest),
+        brokers=manifest_facts.brokers(manifest.brokers),
         setup=tuple(manifest_facts.setup(manifest)),
     )
     return template("gate.html.j2").render(

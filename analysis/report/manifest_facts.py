@@ -7,33 +7,38 @@ from typing import Any
 
 from analysis.formats import MIB
 from analysis.table import Table, TableColumn, TableRow
+from workloads.json_value import json_value
+from workloads.manifest import BrokerRecord, Manifest
 
 
-def title_lines(manifest: Mapping[str, Any]) -> Iterator[str]:
+def title_lines(manifest: Manifest) -> Iterator[str]:
     """The host, then when the run began and ended."""
-    host = manifest.get("host", {})
-    cpus = f"{host['cpus']} CPUs" if "cpus" in host else ""
-    memory = f"{host['memory_bytes'] / 2**30:.1f} GiB" if "memory_bytes" in host else ""
-    system = host.get("os") or host.get("platform")
-    yield ", ".join(filter(None, (host.get("cpu_model"), cpus, memory, system))) or "host not known"
-    began, ended = (manifest.get(key, "?") for key in ("created_utc", "ended_utc"))
-    yield f"{began} to {ended}, {manifest.get('outcome', 'no outcome')}"
+    host = manifest.host
+    cpus = f"{host.cpus} CPUs" if host.cpus else ""
+    system = host.os or host.platform
+    yield ", ".join(filter(None, (host.cpu_model, cpus, f"{host.memory_bytes / 2**30:.1f} GiB", system)))
+    yield f"{manifest.created_utc} to {manifest.ended_utc or '?'}, {manifest.outcome or 'no outcome'}"
 
 
-def setup(manifest: Mapping[str, Any]) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
+def setup(manifest: Manifest) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
     """Groups of (name, value) from the manifest: host, options, time."""
-    yield "Host", _facts(manifest.get("host", {}))
-    yield "Options", _facts(manifest.get("options", {}))
-    times = {"began": "created_utc", "ended": "ended_utc", "outcome": "outcome", "schema": "schema"}
-    yield "Run", _facts({name: manifest[key] for name, key in times.items() if key in manifest})
+    yield "Host", _facts(json_value(manifest.host))
+    yield "Options", _facts(json_value(manifest.options))
+    times = {
+        "began": manifest.created_utc,
+        "ended": manifest.ended_utc,
+        "outcome": manifest.outcome,
+        "schema": manifest.schema,
+    }
+    yield "Run", _facts({name: value for name, value in times.items() if value is not None})
 
 
-def brokers(manifest: Mapping[str, Any]) -> Table:
+def brokers(known: Mapping[str, BrokerRecord]) -> Table:
     """A column per broker, a row per fact: common facts first, then all others in the manifest."""
-    described: Mapping[str, Mapping[str, Any]] = manifest.get("brokers", {})
+    described = {label: _broker(broker) for label, broker in known.items()}
     names = dict.fromkeys([*_BROKER_FACTS, *(name for facts in described.values() for name in facts)])
     rows = tuple(
-        TableRow((_name(name), *(_broker_fact(name, facts) for facts in described.values())))
+        TableRow((_name(name), *(_value(name, facts.get(name)) for facts in described.values())))
         for name in names
         if any(name in facts for facts in described.values())
     )
@@ -51,27 +56,26 @@ _BROKER_FACTS = (
     "message_memory",
     "configuration_digest",
     "options",
+    "protocol",
     "capabilities",
 )
 
 
-def _broker_fact(name: str, facts: Mapping[str, Any]) -> str:
-    value = facts.get(name)
-    return _capabilities(value) if name == "capabilities" and isinstance(value, dict) else _value(name, value)
+def _broker(broker: BrokerRecord) -> dict[str, Any]:
+    facts: dict[str, Any] = json_value(broker)
+    return facts | {"protocol": broker.protocol_title, "capabilities": _capabilities(broker)}
 
 
-def _capabilities(row: Mapping[str, Any]) -> str:
-    """The broker's capabilities as text."""
-    prefetch = row.get("prefetch")
+def _capabilities(broker: BrokerRecord) -> str:
+    row = broker.capabilities
     return "; ".join(
         (
-            f"STOMP {row.get('version')}",
-            f"destinations: {', '.join(row.get('destinations') or ()) or 'none'}",
-            "filters on subscriptions" if row.get("selectors") else "no filters on subscriptions",
-            f"acknowledgement: {', '.join(row.get('ack_modes') or ()) or 'none'}",
-            f"transactions: {row.get('transactions')}",
-            "durable subscriptions" if row.get("durable") is not None else "no durable subscriptions",
-            f"prefetch in {prefetch.get('unit')}" if prefetch else "no prefetch",
+            f"destinations: {', '.join(sorted(row.destinations)) or 'none'}",
+            "filters on subscriptions" if row.selectors else "no filters on subscriptions",
+            f"acknowledgement: {', '.join(sorted(row.ack_modes)) or 'none'}",
+            f"transactions: {row.transactions}",
+            "durable subscriptions" if row.durable else "no durable subscriptions",
+            "deliveries ahead limited to one" if row.one_ahead else "no limit of deliveries ahead",
         )
     )
 

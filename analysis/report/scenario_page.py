@@ -27,6 +27,8 @@ from analysis.scenario.planned_destinations import planned_destinations
 from analysis.scenario.results import Recovery, WorkloadResult, disclaimers
 from analysis.table import Table, TableColumn, TableRow, grouped
 from analysis.text import Alike, alike, counted_verdicts
+from workloads.manifest import BrokerRecord
+from workloads.messaging import DestinationKind
 from workloads.scenario.workload import Model
 from workloads.supply_chain.supply_chain import SupplyChain
 
@@ -207,7 +209,7 @@ def _subscription_figures(anchor: str, result: WorkloadResult, model: Model, dra
 
 
 def _title(result: WorkloadResult) -> Iterator[str]:
-    arrivals = result.plan.get("arrivals", "constant")
+    arrivals = result.plan.arrivals
     yield f"{result.key.cell}, start {result.key.start}, on {result.broker_title}"
     yield (
         f"{result.topology} topology, BASE {result.base}; {result.consumption} consumption, transactions: "
@@ -224,10 +226,9 @@ def _recovery(of: Recovery) -> Iterator[tuple[str, str]]:
 
 
 def _phases(result: WorkloadResult) -> Iterator[tuple[str, str]]:
-    lengths = result.plan.get("lengths") or {}
-    if lengths:
-        asked = (f"{_PHASES[key]} {lengths[key]:g} s" for key in _PHASES if key in lengths)
-        yield f"asked for ({lengths.get('name', 'own')})", ", ".join(asked)
+    lengths = result.plan.lengths
+    asked = (f"{name} {getattr(lengths, key):g} s" for key, name in _PHASES.items())
+    yield f"asked for ({lengths.name})", ", ".join(asked)
     for span in result.spans:
         yield str(span.period), f"from {span.begin_s:,.1f} s on, {span.seconds:,.1f} s"
 
@@ -250,20 +251,20 @@ def _interaction(
 
 def _topology(result: WorkloadResult, model: Model) -> Iterator[tuple[str, str]]:
     yield from model.facts
-    kinds = [destination["kind"] for destination in result.plan["destinations"]]
-    yield "destinations", f"{kinds.count('queue'):,} queues, {kinds.count('topic'):,} topics"
+    kinds = [destination.kind for destination in result.plan.destinations]
+    queues, topics = kinds.count(DestinationKind.QUEUE), kinds.count(DestinationKind.TOPIC)
+    yield "destinations", f"{queues:,} queues, {topics:,} topics"
     yield "subscriptions", f"{sum(each.subscriptions for each in planned_destinations(result, model)):,}"
-    populations = result.plan.get("populations", [])
-    drivers = model.connections - model.handlers - sum(population["connections"] for population in populations)
-    shared = "".join(f", {of['connections']:,} {of['label']}" for of in populations)
+    populations = result.plan.populations
+    drivers = model.connections - model.handlers - sum(population.connections for population in populations)
+    shared = "".join(f", {of.connections:,} {of.label}" for of in populations)
     yield "connections", f"{model.handlers:,} event handlers, {drivers:,} drivers{shared}"
     yield "digest of the tables", result.workload.digest()
 
 
-def _of_broker(result: WorkloadResult) -> dict[str, Any]:
-    """The manifest with only this result's broker: the run's other brokers have separate chapters."""
-    known = result.manifest.get("brokers", {})
-    return {"brokers": {label: facts for label, facts in known.items() if label == result.key.broker}}
+def _of_broker(result: WorkloadResult) -> dict[str, BrokerRecord]:
+    """Only this result's broker: the run's other brokers have separate chapters."""
+    return {result.key.broker: result.broker}
 
 
 def _not_applicable(result: WorkloadResult) -> Table:

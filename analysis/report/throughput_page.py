@@ -160,7 +160,7 @@ def _chapter(anchor: str, result: RunResult, drawings: Drawings) -> BrokerChapte
         title=(*result.title, *manifest_facts.title_lines(result.manifest)),
         glance=glance(result),
         findings=(),
-        brokers=manifest_facts.brokers(result.manifest),
+        brokers=manifest_facts.brokers(result.manifest.brokers),
         setup=tuple(manifest_facts.setup(result.manifest)),
         models=tuple(_model(anchor, fit, groups, drawings) for fit in result.fits),
         ratios=tuple(_compared(anchor, comparison, drawings) for comparison in result.comparisons),

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from analysis.scenario import steady
 from analysis.scenario.aggregates import Counts, times
-from analysis.scenario.reader import CaseRecord, DriverRecord
+from analysis.scenario.reader import CaseRecord
 from analysis.scenario.results import AuditRow, AuditVerdict, Second
 from workloads.arrivals import ArrivalProcess
 from workloads.errors import WorkloadError
@@ -20,6 +20,7 @@ from workloads.limits import Rule
 from workloads.scenario import limits
 from workloads.scenario.execution import Execution
 from workloads.scenario.periods import Period
+from workloads.scenario.scenario_plan import PlannedDriver
 
 #: If the last recorded start of a driver is more than this many mean gaps before the end of a period, the driver has
 #: fallen behind its plan.
@@ -132,11 +133,11 @@ def _steps(cell: CaseRecord, interaction: int) -> list[int]:
     return [number for number, step in enumerate(cell.steps) if step.interaction == interaction]
 
 
-def _drivers(cell: CaseRecord, interaction: int) -> list[DriverRecord]:
+def _drivers(cell: CaseRecord, interaction: int) -> list[PlannedDriver]:
     return [driver for driver in cell.plan.drivers if cell.steps[driver.step].interaction == interaction]
 
 
-def _drawn(material: AuditInput, driver: DriverRecord, period: Period) -> float:
+def _drawn(material: AuditInput, driver: PlannedDriver, period: Period) -> float:
     drawn = material.counts.drawn.get((period, driver.number), 0)
     row = material.counts.drivers.get(driver.number)
     span = material.periods[period]

@@ -72,12 +72,12 @@ _QUANTITIES: Mapping[ComparedQuantity, _Quantity] = {
     ComparedQuantity.SENT: _Quantity(_by_interaction(lambda of: of.sent), "messages"),
     ComparedQuantity.RECEIVED: _Quantity(_by_interaction(lambda of: of.received), "messages"),
     ComparedQuantity.SUBSCRIPTIONS: _Quantity(
-        lambda result: {_WHOLE: sum(len(handler["subscriptions"]) for handler in result.plan["handlers"])},
+        lambda result: {_WHOLE: sum(len(handler.subscriptions) for handler in result.plan.handlers)},
         "by the plan",
         planned=True,
     ),
     ComparedQuantity.HANDLERS: _Quantity(
-        lambda result: {_WHOLE: len(result.plan["handlers"])}, "by the plan", planned=True
+        lambda result: {_WHOLE: len(result.plan.handlers)}, "by the plan", planned=True
     ),
 }
 

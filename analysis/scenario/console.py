@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import fill
 
+from analysis.formats import count
 from analysis.results import worst
 from analysis.scenario import claims, tables
 from analysis.scenario.churn_tables import churn_tables
@@ -64,7 +65,7 @@ def _header(result: WorkloadResult) -> Iterator[str]:
     yield "\n".join(
         [
             f"{result.key.broker}: {result.broker_title}, start {result.key.start}",
-            f"{result.consumption} consumption, transactions {result.transactions}, {result.plan['arrivals']} arrivals",
+            f"{result.consumption} consumption, transactions {result.transactions}, {result.plan.arrivals} arrivals",
             f"store: {result.store}; memory for messages: {result.message_memory}",
             periods,
             f"{result.figure_name}: {f'none, {reason}' if reason else result.figure}",
@@ -110,7 +111,7 @@ def warnings(found: Warnings) -> str:
     if not found.messages:
         return "warnings: none" if found.logged else "warnings: none from the load; the broker's log is not known"
     counts = {severity: found.count(severity) for severity in reversed(Severity)}
-    said = " and ".join(f"{count:,} {severity}{'s' * (count > 1)}" for severity, count in counts.items() if count)
+    said = " and ".join(count(number, severity) for severity, number in counts.items() if number)
     more = f", {found.others:,} more not kept" if found.others else ""
     worst = max(found.messages, key=lambda message: (message.severity is Severity.ERROR, message.count))
     line = f"warnings: {said}{more}; {worst.source}: {worst.text}"
@@ -143,4 +144,4 @@ def _compliance(deviations: Sequence[str], compliant: bool | None) -> str:
         return "yes, except for one host" if number else "yes"
     if set(deviations) <= {ONE_HOST}:
         return "no, because the verdict is not valid"
-    return f"no, {number} deviation{'s' * (number > 1)}"
+    return f"no, {count(number, 'deviation')}"

@@ -60,7 +60,7 @@ def conduct(material: AuditInput) -> Conduct:
     cell, broker = material.cell, material.cell.broker
     return Conduct(
         published=cell.model.published,
-        one_host=on_one_host(cell.key.broker, {"provider": broker.provider}),
+        one_host=on_one_host(cell.key.broker, broker.provider),
         by_url=broker.provider == BY_URL,
         reference=_REFERENCE in {broker.provider, (broker.product or "").lower()[: len(_REFERENCE)]},
         store=store(material),
@@ -163,7 +163,7 @@ def _load(material: AuditInput, period: PeriodResult) -> Iterator[Finding]:
             "assign a separate CPU to the load, or choose a lower BASE",
             broker=broker,
         )
-    workers = material.cell.run.manifest.options.all_workers
+    workers = material.cell.run.options.all_workers
     if period.load_cpu > LOAD_CPU.limit * workers:
         yield Finding(
             f"load CPU in the {period.period}",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from analysis.atomic import written_whole
 from analysis.errors import DataError
 from analysis.scenario.planned_destinations import planned_destinations
 from analysis.scenario.results import AuditRow, AuditVerdict, PeriodResult, WorkloadResult
+from workloads.json_value import json_value
 from workloads.messaging import DestinationKind
 from workloads.scenario.limits import BACKLOG, CLOCK, LEVEL
 from workloads.status import VerdictKind
@@ -66,7 +67,7 @@ def withheld(result: WorkloadResult) -> str:
 
 def storage(result: WorkloadResult) -> Storage:
     """The measured growth of the broker's files, extrapolated to 86400 s, with its limitations as text."""
-    free = (result.manifest.get("host", {}).get("store") or {}).get("free_bytes")
+    free = result.manifest.host.store.free_bytes
     period = result.measured
     growth = None if period is None else period.store_growth_bytes_per_s
     if period is None or growth is None:
@@ -89,7 +90,7 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
     """Plain JSON values; the disclaimer comes first, and this suite's own figure is given only if the audit passed."""
     reason = withheld(result)
     manifest = result.manifest
-    return {
+    said: dict[str, Any] = {
         "disclaimer": result.workload.disclaimer,
         "schema": SCHEMA,
         "figure": {
@@ -101,9 +102,9 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
         "test_info": {
             "run": result.run,
             "cell": asdict(result.key),
-            "began_utc": manifest.get("created_utc"),
-            "ended_utc": manifest.get("ended_utc"),
-            "outcome": manifest.get("outcome"),
+            "began_utc": manifest.created_utc,
+            "ended_utc": manifest.ended_utc,
+            "outcome": manifest.outcome,
             "verdict": result.verdict,
             "compliant": result.compliant,
             "deviations": None if result.deviations is None else list(result.deviations),
@@ -111,13 +112,13 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
         "sut": _sut(result),
         "general_notes": _notes(result),
         "products": list(_products(result)),
-        "hardware": dict(manifest.get("host", {})),
+        "hardware": manifest.host,
         "configuration": _configuration(result),
         "topology": _topology(result),
-        "workload_configuration": result.plan["configuration"],
+        "workload_configuration": result.plan.configuration,
         "model": {"digest_sha256": result.workload.digest(), "source": result.workload.source},
         "periods": {
-            "lengths": result.plan.get("lengths"),
+            "lengths": json_value(result.plan.lengths),
             "spans": [asdict(span) for span in result.spans],
         },
         "results": [_period(period) for period in result.periods],
@@ -131,6 +132,7 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
             dict(zip(("section", "what", "why"), row, strict=True)) for row in result.workload.not_applicable
         ],
     }
+    return dict(json_value(said))
 
 
 def write(results: Sequence[WorkloadResult]) -> tuple[Path, ...]:
@@ -159,25 +161,20 @@ def _name(result: WorkloadResult) -> str:
     return re.sub(r"[^\w.-]", "_", f"disclosure-{key.broker}-{key.start:02d}-{key.cell}") + ".json"
 
 
-def _broker(result: WorkloadResult) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = result.manifest.get("brokers", {}).get(result.key.broker, {})
-    return found
-
-
 def _sut(result: WorkloadResult) -> dict[str, Any]:
     """Section 6.1.1.2. CPUs are those assigned to the server or the clients; chips are those of the host. Both are
     unknown of clients on several hosts."""
-    host, options, broker = result.manifest.get("host", {}), result.manifest.get("options", {}), _broker(result)
+    host, options, broker = result.manifest.host, result.manifest.options, result.broker
     here, hosts = result.one_host, options.get("host_count") if options.get("hosts") else None
     return {
         "server_nodes": 1,
-        "server_cpus": None if broker.get("cpus") is None else len(broker["cpus"]),
-        "server_chips": host.get("cpu_sockets") if here else None,
+        "server_cpus": None if broker.cpus is None else len(broker.cpus),
+        "server_chips": host.cpu_sockets if here else None,
         "server_instances": 1,
         "server_on_the_client_node": True if here else None,
         "client_nodes": hosts or 1,
         "client_cpus": None if hosts else len(options.get("load_cpus") or ()) or None,
-        "client_chips": None if hosts else host.get("cpu_sockets"),
+        "client_chips": None if hosts else host.cpu_sockets,
         "client_processes": options.get("workers", 1) * (hosts or 1),
         "database_nodes": 0,
         "others": [],
@@ -214,45 +211,46 @@ def _notes(result: WorkloadResult) -> dict[str, Any]:
 
 def _products(result: WorkloadResult) -> Iterator[dict[str, Any]]:
     """Section 6.1.2."""
-    host, broker = result.manifest.get("host", {}), _broker(result)
+    host, broker = result.manifest.host, result.broker
     yield {
         "type": "message broker",
-        "name": broker.get("product"),
-        "version": broker.get("version"),
-        "says_of_itself": broker.get("server"),
-        "provider": broker.get("provider"),
-        "image": broker.get("image"),
-        "os": host.get("os"),
+        "name": broker.product,
+        "version": broker.version,
+        "says_of_itself": broker.server,
+        "provider": broker.provider,
+        "image": broker.image,
+        "os": host.os,
     }
-    if broker.get("java"):
-        yield {"type": "JVM of the broker", "version": broker["java"], "architecture": host.get("machine")}
+    if broker.java:
+        yield {"type": "JVM of the broker", "version": broker.java, "architecture": host.machine}
     yield {
         "type": "load generator and audit",
         "name": "brokerbench",
-        "client": result.manifest.get("options", {}).get("client"),
-        "packages": host.get("packages"),
+        "client": result.manifest.options.get("client"),
+        "packages": dict(host.packages),
     }
-    yield {"type": "Python of the load", "version": host.get("python"), "architecture": host.get("machine")}
+    yield {"type": "Python of the load", "version": host.python, "architecture": host.machine}
 
 
 def _configuration(result: WorkloadResult) -> dict[str, Any]:
     """Section 6.1.4: configuration and tuning of the broker and of the load."""
-    broker = _broker(result)
+    broker = result.broker
     return {
         "broker": {
-            "options": broker.get("options"),
-            "jvm_flags": broker.get("flags"),
-            "jvm_flags_in_effect": broker.get("flags_in_effect"),
-            "configuration_digest_sha256": broker.get("configuration_digest"),
-            "capabilities": broker.get("capabilities"),
-            "cpus": broker.get("cpus"),
-            "tls": broker.get("tls"),
+            "options": dict(broker.options),
+            "jvm_flags": broker.flags,
+            "jvm_flags_in_effect": broker.flags_in_effect,
+            "configuration_digest_sha256": broker.configuration_digest,
+            "protocol": dict(broker.protocol),
+            "capabilities": json_value(broker.capabilities),
+            "cpus": broker.cpus,
+            "tls": broker.tls,
         },
-        "load": dict(result.manifest.get("options", {})),
+        "load": dict(result.manifest.options),
         "consumption": result.consumption,
         "transactions": result.transactions,
-        "arrivals": result.plan.get("arrivals"),
-        "seed": result.plan.get("seed"),
+        "arrivals": result.plan.arrivals,
+        "seed": result.plan.seed,
     }
 
 
@@ -262,15 +260,15 @@ def _topology(result: WorkloadResult) -> dict[str, Any]:
     destinations = planned_destinations(result, model)
     topics = [destination for destination in destinations if destination.kind == DestinationKind.TOPIC]
     return {
-        **plan["topology"],
+        **json_value(plan.topology),
         "queues": len(destinations) - len(topics),
         "topics": len(topics),
         "subscriptions": sum(destination.subscriptions for destination in destinations),
         "topic_subscriptions": sum(destination.subscriptions for destination in topics),
         "filters": sum(destination.filters for destination in destinations),
-        "durable_handlers": sum(bool(handler["durable"]) for handler in plan["handlers"]),
-        "event_handlers": len(plan["handlers"]),
-        "drivers": len(plan["drivers"]),
+        "durable_handlers": sum(handler.durable for handler in plan.handlers),
+        "event_handlers": len(plan.handlers),
+        "drivers": len(plan.drivers),
         "connections": model.connections,
     }
 

@@ -22,10 +22,11 @@ from analysis.errors import DataError
 from analysis.frames import STRANGER, Frames, refuse_strangers
 from analysis.scenario import execution_ids, expected
 from analysis.scenario.copy_classes import INSTANTS, MemberCopies, member_copies
-from analysis.scenario.reader import CaseRecord, DriverRecord, SessionRecord
+from analysis.scenario.reader import CaseRecord, SessionRecord
 from workloads.capabilities import Transactions
 from workloads.scenario.execution import NUMBER_BITS, Execution
 from workloads.scenario.periods import Period
+from workloads.scenario.scenario_plan import PlannedDriver
 from workloads.schema import PART_POSITIONS
 
 MESSAGE = ("cell_id", "producer", "position")
@@ -192,9 +193,9 @@ def _written(
             cell.number,
             producer.number,
             producer.sender,
-            isinstance(producer, DriverRecord),
+            isinstance(producer, PlannedDriver),
             cell.steps[producer.step].interaction,
-            1e9 / producer.rate_per_s if isinstance(producer, DriverRecord) else None,
+            1e9 / producer.rate_per_s if isinstance(producer, PlannedDriver) else None,
         )
         for cell in cells
         for producer in (*cell.producers.values(), *cell.sessions(lengths_ns[cell.number]))
@@ -263,7 +264,7 @@ def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[CaseReco
             )
         cell = numbers[row["cell_id"]]
         producer = cell.producer(row["producer"])
-        if isinstance(producer, DriverRecord):
+        if isinstance(producer, PlannedDriver):
             begun = Execution.of(cell.first_execution(producer))
             number = row["highest"] - Execution(begun.interaction, begun.origin, 0).id
             beyond = isinstance(producer, SessionRecord) and row["highest"] > producer.last_execution

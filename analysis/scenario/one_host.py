@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from ipaddress import ip_address
-from typing import Any
 from urllib.parse import urlsplit
 
 from workloads.schema import BY_URL
 
 
-def on_one_host(broker: str, facts: Mapping[str, Any]) -> bool:
+def on_one_host(broker: str, provider: str) -> bool:
     """Whether a broker ran on the host of its clients.
 
     broker: its label; for a broker given by URL this is the URL
-    facts: its entry in the manifest
+    provider: where it came from, by the manifest
     """
-    if facts.get("provider") != BY_URL:
+    if provider != BY_URL:
         return True
     host = urlsplit(broker).hostname or ""
     try:

@@ -24,7 +24,7 @@ from analysis.scenario.churn_counts import ChurnCounts, churn_counts
 from analysis.scenario.churn_measures import churn_findings, churn_result, population_results
 from analysis.scenario.membership import Longs, MemberRows, SessionFaults, arrays, failed_sessions, member_rows
 from analysis.scenario.message_join import ledger
-from analysis.scenario.reader import CaseRecord, HandlerRecord, ScenarioRecord, cells, comparable, open_runs, warnings
+from analysis.scenario.reader import CaseRecord, ScenarioRecord, cells, comparable, open_runs, warnings
 from analysis.scenario.results import (
     ChurnResult,
     DestinationResult,
@@ -40,6 +40,7 @@ from analysis.scenario.results import (
 )
 from analysis.spark import session
 from workloads.scenario.execution import Execution
+from workloads.scenario.model import PlannedHandler
 from workloads.scenario.periods import Period
 
 #: The tables of members, by name.
@@ -211,8 +212,8 @@ def _result(
         slice_s=counted.slice_s,
         backlog_by_address=backlog,
         backlog_by_destination=timeline.summed_by_destination(cell, in_flight),
-        plan=cell.run.entries[cell.key.experiment, cell.key.cell],
-        manifest=cell.run.facts,
+        plan=cell.run.plan(cell.key),
+        manifest=cell.run.manifest,
         spans=tuple(
             Span(period, (row["begin_ns"] - load_ns) / 1e9, (row["end_ns"] - row["begin_ns"]) / 1e9)
             for period, row in periods.items()
@@ -319,7 +320,7 @@ def _step(material: AuditInput, number: int, period: Period) -> StepResult:
     return StepResult(step.interaction, step.message, sent, received, received_bytes, times(row))
 
 
-def _handler(material: AuditInput, handler: HandlerRecord, period: Period) -> HandlerResult:
+def _handler(material: AuditInput, handler: PlannedHandler, period: Period) -> HandlerResult:
     row = material.counts.handlers.get((period, handler.number))
     message = material.cell.steps[handler.step].message
     return HandlerResult(handler.number, handler.place, message, 0 if row is None else row["n"], times(row))

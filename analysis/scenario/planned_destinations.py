@@ -35,27 +35,27 @@ def planned_destinations(result: WorkloadResult, model: Model) -> tuple[PlannedD
     model: that of the result
     """
     plan = result.plan
-    subscribed: list[list[str | None]] = [[] for _ in plan["destinations"]]
-    for handler in plan["handlers"]:
-        for subscription in handler["subscriptions"]:
-            subscribed[subscription["destination"]].append(subscription["selector"])
+    subscribed: list[list[str | None]] = [[] for _ in plan.destinations]
+    for handler in plan.handlers:
+        for subscription in handler.subscriptions:
+            subscribed[subscription.destination].append(subscription.selector)
     sent, rejected, handled = ([0.0] * len(subscribed) for _ in range(3))
-    for address, rate_per_s in zip(plan["addresses"], map(float, model.address_rates_per_s), strict=True):
-        sent[address["destination"]] += rate_per_s
-        rejected[address["destination"]] += rate_per_s * address["rejections"]
-        handled[address["destination"]] += rate_per_s * address["copies"]
-    members = _members(model) if plan.get("populations") else Counter()
+    for address, rate_per_s in zip(plan.addresses, map(float, model.address_rates_per_s), strict=True):
+        sent[address.destination] += rate_per_s
+        rejected[address.destination] += rate_per_s * address.rejections
+        handled[address.destination] += rate_per_s * address.copies
+    members = _members(model) if plan.populations else Counter()
     received = {} if result.measured is None else {of.destination: of.received for of in result.measured.destinations}
     found = []
-    for place, destination in enumerate(plan["destinations"]):
+    for place, destination in enumerate(plan.destinations):
         filters = sum(selector is not None for selector in subscribed[place]) + members[place, True]
         if result.measured is not None and members[place, True]:
             rejected[place] += members[place, True] * sent[place]
             rejected[place] -= received[place] / result.measured.seconds - handled[place]
         found.append(
             PlannedDestination(
-                destination["name"],
-                destination["kind"],
+                destination.name,
+                destination.kind,
                 len(subscribed[place]) + members[place, True] + members[place, False],
                 filters,
                 sent[place],

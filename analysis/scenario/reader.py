@@ -10,89 +10,25 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from analysis.errors import DataError
+from analysis.record_reading import read
 from analysis.results import CellKey
-from analysis.run_directory import BrokerRecord, ManifestRecord, PlanRecord, RunRecord, read_run, resolve_runs
+from analysis.run_directory import RunRecord, read_run, resolve_runs
 from analysis.scenario.results import LoggedWarnings, Warnings
-from workloads.arrivals import ArrivalProcess
-from workloads.capabilities import Transactions
 from workloads.errors import WorkloadError
-from workloads.messaging import DestinationKind
+from workloads.manifest import BrokerRecord, Manifest, WorkloadOptions
 from workloads.registry import WORKLOADS
 from workloads.scenario.execution import Execution
-from workloads.scenario.model import Consumption
+from workloads.scenario.model import Producer
 from workloads.scenario.population import Population
+from workloads.scenario.scenario_plan import PlannedDriver, ScenarioPlan
 from workloads.scenario.workload import AddressKey, Model, StepSpec, Workload
 from workloads.schema import LOAD, RunKind
 
 
 @dataclass(frozen=True, slots=True)
-class DestinationRecord:
-    """A destination of a plan."""
-
-    kind: DestinationKind
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class AddressRecord:
-    """An address of a plan; see `workloads.scenario.model.Address`."""
-
-    label: str
-    #: Number of its destination.
-    destination: int
-    properties: Mapping[str, str]
-    #: Copies per message.
-    copies: int
-    #: Subscriptions whose selectors reject a message.
-    rejections: int
-
-
-@dataclass(frozen=True, slots=True)
-class SubscriptionRecord:
-    """A subscription of a handler of a plan."""
-
-    #: Number of its destination.
-    destination: int
-    selector: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ProducerRecord:
-    """A handler or driver of a plan."""
-
-    number: int
-    #: Name of its location for display.
-    place: str
-    #: Number of its location.
-    sender: int
-    #: Number of the message type that it consumes or starts.
-    step: int
-
-
-@dataclass(frozen=True, slots=True)
-class HandlerRecord(ProducerRecord):
-    """An event handler of a plan; see `workloads.scenario.model.Handler`."""
-
-    #: Numbers of the addresses that it hears.
-    addresses: tuple[int, ...]
-    subscriptions: tuple[SubscriptionRecord, ...]
-    transacted: bool
-    durable: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DriverRecord(ProducerRecord):
-    """A driver of a plan."""
-
-    #: Starts per second.
-    rate_per_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class SessionRecord(DriverRecord):
+class SessionRecord(PlannedDriver):
     """A session, which starts executions as a driver does; known from the law of its population."""
 
     #: Ids of its first and last execution.
@@ -101,45 +37,7 @@ class SessionRecord(DriverRecord):
 
 
 @dataclass(frozen=True, slots=True)
-class PopulationRecord:
-    """A population of a plan; see `workloads.scenario.population.Population`."""
-
-    label: str
-    #: Those that its members share; of sessions about how many are open at once.
-    connections: int
-    #: Number of the members that join before the load.
-    initial: int
-    sessions: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ScenarioPlan(PlanRecord):
-    """An entry of plan.json of a business workload, as `workloads.scenario.plan_json.plan_entry` writes it."""
-
-    workload: str
-    topology: Mapping[str, Any]
-    #: How messages reach their addresses; None in a workload that leaves no choice.
-    configuration: Mapping[str, Any] | None
-    base: int
-    consumption: Consumption
-    #: What the broker supports; a run may have several brokers, see `cells`.
-    transactions: Transactions
-    arrivals: ArrivalProcess
-    seed: int
-    lengths: Mapping[str, Any]
-    repeat: bool
-    killed: bool
-    #: Names of the message types.
-    steps: tuple[str, ...]
-    destinations: tuple[DestinationRecord, ...]
-    addresses: tuple[AddressRecord, ...]
-    handlers: tuple[HandlerRecord, ...]
-    drivers: tuple[DriverRecord, ...]
-    populations: tuple[PopulationRecord, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ScenarioRecord(RunRecord[ManifestRecord, ScenarioPlan]):
+class ScenarioRecord(RunRecord[Manifest, WorkloadOptions, ScenarioPlan]):
     """A readable run directory of a business workload."""
 
     #: The models of the planned cells, by (experiment, cell).
@@ -181,7 +79,7 @@ class CaseRecord:
         return tuple(address.step for address in self.model.addresses)
 
     @cached_property
-    def producers(self) -> Mapping[int, ProducerRecord]:
+    def producers(self) -> Mapping[int, Producer]:
         """Handlers and drivers, by number."""
         return {producer.number: producer for producer in (*self.plan.handlers, *self.plan.drivers)}
 
@@ -196,7 +94,7 @@ class CaseRecord:
         drivers = self.model.scenario.drivers if self.plan.populations else ()
         return {driver.number: driver.first_execution for driver in drivers}
 
-    def first_execution(self, driver: DriverRecord) -> int:
+    def first_execution(self, driver: PlannedDriver) -> int:
         """The id of the first execution of a driver or session."""
         if isinstance(driver, SessionRecord):
             return driver.first_execution
@@ -212,7 +110,7 @@ class CaseRecord:
                         break
                     yield self._session(population, number)
 
-    def producer(self, number: int) -> ProducerRecord | None:
+    def producer(self, number: int) -> Producer | None:
         """A handler, driver or session; None if there is none with this number."""
         if number in self.producers or not any(population.sessions for population in self.populations):
             return self.producers.get(number)
@@ -333,17 +231,31 @@ def _check_alike(what: str, why: str, values: Mapping[str, str]) -> None:
 
 
 def _open(folder: Path, shown: Path, name: str, *, partial: bool) -> ScenarioRecord:
-    found = read_run(folder, shown, name, RunKind.WORKLOAD, (ManifestRecord, ScenarioPlan), partial=partial)
-    models = {at: _model(plan, f"{shown}/plan.json, {at[1]}") for at, plan in found.plans.items()}
-    return ScenarioRecord(**{field.name: getattr(found, field.name) for field in fields(found)}, models=models)
+    records = Manifest, WorkloadOptions, ScenarioPlan
+    found = read_run(folder, shown, name, RunKind.WORKLOAD, records, partial=partial)
+    places = {at: f"{shown}/plan.json, {at[1]}" for at in found.plans}
+    plans = {at: _whole(plan, places[at]) for at, plan in found.plans.items()}
+    models = {at: _model(plan, places[at]) for at, plan in plans.items()}
+    known = {field.name: getattr(found, field.name) for field in fields(found)}
+    return ScenarioRecord(**{**known, "plans": plans}, models=models)
+
+
+def _whole(plan: ScenarioPlan, place: str) -> ScenarioPlan:
+    """The plan with the records of its workload. Raises DataError if they are not such records."""
+    if plan.workload not in WORKLOADS:
+        raise DataError(f"{place}: workload {plan.workload!r}, expected one of {', '.join(WORKLOADS)}")
+    workload = WORKLOADS[plan.workload]
+    return replace(
+        plan,
+        topology=read(workload.record, plan.topology, f"{place}, topology"),
+        configuration=read(workload.configuration, plan.configuration, f"{place}, configuration"),
+    )
 
 
 def _model(plan: ScenarioPlan, place: str) -> Model:
     """The model rebuilt from the plan. Raises DataError if it does not match the lists of the plan."""
-    if plan.workload not in WORKLOADS:
-        raise DataError(f"{place}: workload {plan.workload!r}, expected one of {', '.join(WORKLOADS)}")
     try:
-        model = WORKLOADS[plan.workload].from_json(plan.topology, plan.configuration)
+        model = WORKLOADS[plan.workload].rebuild(plan.topology, plan.configuration)
     except WorkloadError as error:
         raise DataError(
             f"{place}: {error}; the run directory was changed after it was written: measure again"

@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from analysis.results import CellKey, Finding, Interval, NotApplicable
 from analysis.scenario.one_host import on_one_host
 from workloads.limits import Rule
+from workloads.manifest import BrokerRecord, Manifest
 from workloads.registry import WORKLOADS
 from workloads.scenario import deviations
 from workloads.scenario.periods import Period
 from workloads.scenario.published_views import PublishedFlow
+from workloads.scenario.scenario_plan import ScenarioPlan
 from workloads.scenario.workload import Model, Workload
 from workloads.schema import Severity
 from workloads.status import VerdictKind
@@ -256,11 +257,11 @@ class SessionResult:
     planned: int
     #: Those that did not connect, subscribe, or send what was planned.
     failed: int
-    #: From the opening of a connection to CONNECTED.
+    #: From the opening of a connection to the accepted login.
     connect: DeliveryTimes
     #: From the opening of a connection to the receipt of SUBSCRIBE.
     join: DeliveryTimes
-    #: From UNSUBSCRIBE to the receipt of DISCONNECT.
+    #: From UNSUBSCRIBE to the confirmed end of the connection.
     leave: DeliveryTimes
 
 
@@ -499,9 +500,9 @@ class WorkloadResult:
     #: The same copies by name of the broker's destination.
     backlog_by_destination: Mapping[str, int]
     #: The entry of the cell in plan.json.
-    plan: Mapping[str, Any]
-    #: The complete manifest of the run.
-    manifest: Mapping[str, Any]
+    plan: ScenarioPlan
+    #: Of the run.
+    manifest: Manifest
     #: All periods of the run, measured or not.
     spans: tuple[Span, ...] = ()
     #: Where persistent messages were stored, and whether the store was synced.
@@ -515,23 +516,27 @@ class WorkloadResult:
 
     @property
     def workload(self) -> Workload:
-        return WORKLOADS[self.plan["workload"]]
+        return WORKLOADS[self.plan.workload]
 
     @property
     def model(self) -> Model:
         """The model, rebuilt from the plan."""
-        return self.workload.from_json(self.plan["topology"], self.plan["configuration"])
+        return self.workload.rebuild(self.plan.topology, self.plan.configuration)
+
+    @property
+    def broker(self) -> BrokerRecord:
+        """The broker as it was started."""
+        return self.manifest.brokers[self.key.broker]
 
     @property
     def one_host(self) -> bool:
         """Whether clients and server ran on one host."""
-        return on_one_host(self.key.broker, self.manifest.get("brokers", {}).get(self.key.broker, {}))
+        return on_one_host(self.key.broker, self.broker.provider)
 
     @property
     def message_memory(self) -> str:
         """The memory that messages may take in the broker, for display."""
-        brokers: Mapping[str, Mapping[str, Any]] = self.manifest.get("brokers", {})
-        return brokers.get(self.key.broker, {}).get("message_memory") or "limit not known"
+        return self.broker.message_memory or "limit not known"
 
     @property
     def figure_name(self) -> str:

@@ -401,7 +401,7 @@ def configurations(results: Sequence[WorkloadResult]) -> Iterator[Table]:
 
     Values are means over the starts; those of a cell whose audit failed somewhere are greyed.
     """
-    configured = [result for result in results if result.plan["configuration"] is not None]
+    configured = [result for result in results if result.plan.configuration is not None]
     runs = {result.run for result in configured}
     columns = (
         TableColumn("cell", number=False),
@@ -504,10 +504,7 @@ def backlog(result: WorkloadResult) -> Table | None:
     if not left:
         return None
     cut = f": the {MOST} largest of {len(left):,}; the disclosure has all" if len(left) > MOST else ""
-    names = {
-        address["label"]: result.plan["destinations"][address["destination"]]["name"]
-        for address in result.plan["addresses"]
-    }
+    names = {address.label: result.plan.destinations[address.destination].name for address in result.plan.addresses}
     rows = tuple(
         TableRow((label, f"{count:,}", names[label], f"{result.backlog_by_destination[names[label]]:,}"))
         for label, count in left[:MOST]

@@ -63,7 +63,7 @@ def estimated(run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]]
             rotation.MeasuredSlice.of(key, window) for window in counted(windows[key]) if window.planned_per_s is None
         ]
         lives.setdefault((key.broker, key.start), []).extend(slices)
-    widening = run.manifest.options.widening
+    widening = run.options.widening
     return {life: rotation.estimate(slices, widening) for life, slices in lives.items() if slices}
 
 
@@ -151,7 +151,7 @@ def conservation(windows: Sequence[Window]) -> float | None:
 def findings(run: ThroughputRecord, cells: Sequence[CellSummary]) -> Iterator[Finding]:
     """Doubts about the run that follow from its cells: unknown CPU, cells left out, slices that do not conserve or
     drain, means that differ from the robust values, other brokers that were not idle."""
-    if run.manifest.options.grid == SMOKE:
+    if run.options.grid == SMOKE:
         yield Finding(
             what="a smoke grid was run",
             measured="correctness only",
@@ -199,14 +199,14 @@ def _summary(
         layouts=len({window.layout for window in ok}),
         conservation=conservation(ok),
         status=CellStatus.OK,
-        **_numbers(ok, run.manifest.brokers[key.broker].cpu_count, run.manifest.options.all_workers),
+        **_numbers(ok, run.manifest.brokers[key.broker].cpu_count, run.options.all_workers),
         **_times(key, ok, estimate),
     )
     if not exact:
         return replace(
             cell, status=CellStatus.AUDIT_FAILED, reason="copies were lost, duplicated, reordered or misdelivered"
         )
-    for status, doubt in _RULES if run.manifest.options.grid != SMOKE else ():
+    for status, doubt in _RULES if run.options.grid != SMOKE else ():
         if reason := doubt(run, cell):
             return replace(cell, status=status, reason=reason)
     return replace(cell, reason=f"{left_out} slices left out, capacity was lower then" if left_out else "")

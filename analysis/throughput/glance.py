@@ -33,6 +33,7 @@ from analysis.throughput.console import AUDIT_VERDICTS, VERDICTS, nowhere
 from analysis.throughput.fit import PAPER, STARTS_AS_UNIT, bend, processing_time_s
 from analysis.throughput.tables import GRADES, MEANING, SCOPES, deviation, relative_half_width, unit
 from workloads.limits import EXTRAPOLATION, LAYOUTS
+from workloads.manifest import StudyManifest
 from workloads.status import CellStatus, ClaimVerdict, VerdictKind
 from workloads.throughput.presets import PRESETS
 
@@ -159,10 +160,10 @@ def _layouts_said(rounds: Sequence[RoundLevel]) -> str:
     return f"{_span(layouts.values())} layouts x {_span(of_block.values())} rounds"
 
 
-def _looks_said(manifest: Mapping[str, Any]) -> str:
+def _looks_said(manifest: StudyManifest) -> str:
     """` (2 of 4 looks)`: how many each start needed; empty where nothing was decided."""
-    taken = Counter((look["broker"], look["start"]) for look in manifest.get("looks", []))
-    planned = len(manifest.get("options", {}).get("looks", []))
+    taken = Counter((look.broker, look.start) for look in manifest.looks)
+    planned = len(manifest.options.get("looks", []))
     return f" ({_span(taken.values())} of {planned} looks)" if taken else ""
 
 
@@ -235,9 +236,8 @@ def _worst(fit: FitResult) -> str:
 
 def _cpus(result: RunResult, broker: str) -> int | None:
     """The size of the broker's CPU set; None where it is not known."""
-    facts: Mapping[str, object] = result.manifest.get("brokers", {}).get(broker, {})
-    cpus = facts.get("cpus")
-    return len(cpus) if isinstance(cpus, list) and cpus else None
+    cpus = result.manifest.brokers[broker].cpus
+    return len(cpus) if cpus else None
 
 
 def _example(fit: FitResult, cpus: int | None) -> str:
@@ -403,14 +403,14 @@ def _longer(result: RunResult) -> str:
         for fit, width in wide
     ]
     needed = max([*layouts, ENOUGH_LAYOUTS])
-    if result.manifest.get("options", {}).get("precision"):
+    if result.manifest.options.get("precision"):
         return f"--max-layouts {needed}"
     return f"--starts {STARTS_AS_UNIT}" if needed > MOST_LAYOUTS else f"--layouts {needed}"
 
 
 def _again(result: RunResult, more: str = "") -> str:
     """The command that measures these experiments again."""
-    options: Mapping[str, Any] = result.manifest.get("options", {})
+    options = result.manifest.options
     experiments = list(dict.fromkeys(cell.key.experiment for cell in result.cells))
     words = ["pytest", "microbench"]
     if 0 < len(experiments) <= MOST_NAMED:

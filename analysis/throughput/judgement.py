@@ -46,7 +46,7 @@ def estimated(
     """
     starts = aggregate.estimated(run, windows)
     cells = aggregate.summarise(run, windows, exact, starts)
-    models, errors = fits(cells, run.manifest.options.precision)
+    models, errors = fits(cells, run.options.precision)
     return Estimates(
         starts,
         cells,

@@ -13,6 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from analysis.errors import DataError
+from analysis.formats import count
 from analysis.frames import frames
 from analysis.results import (
     AuditResult,
@@ -105,7 +106,7 @@ def _result(
     found = judgement.estimated(run, windows, exact)
     findings = [*audited_run.findings, *certificates(run), *_nothing(run, found.cells)]
     latencies: tuple[LatencyResult, ...] = ()
-    measures = run.manifest.options.grid != SMOKE
+    measures = run.options.grid != SMOKE
     if measures:
         latencies = latency.latency(run, found.cells, times, found.fits)
         found = replace(found, cells=latency.marked(found.cells, latencies))
@@ -134,7 +135,7 @@ def _result(
         comparisons=broker_comparison.compare(list(run.manifest.brokers), found.cells, fits, run.not_applicable)
         if measures
         else (),
-        manifest=run.facts,
+        manifest=run.manifest,
     )
 
 
@@ -178,8 +179,7 @@ def _no_model(result: RunResult) -> str:
 
 
 def _title(run: ThroughputRecord) -> tuple[str, ...]:
-    options, number = run.manifest.options, len({start.start for start in run.manifest.starts})
-    starts = f"{number} start{'s' * (number != 1)}"
+    options, starts = run.options, count(len({start.start for start in run.manifest.starts}), "start")
     client = "" if options.client == BULK else f", client {options.client}"
     return (
         f"grid {options.grid}, profile {options.profile}, loop {options.loop}, {starts}{client}",

@@ -16,8 +16,7 @@ import numpy as np
 from scipy.special import fdtrc
 
 from analysis.results import CellKey, Finding, HostUse, RoundLevel
-from analysis.run_directory import BrokerRecord
-from analysis.throughput.reader import Life, StudyStart, ThroughputRecord, counted
+from analysis.throughput.reader import Life, ThroughputRecord, counted
 from analysis.throughput.rotation import RoundKey, StartEstimate
 from workloads.limits import (
     CARRY_OVER,
@@ -29,6 +28,7 @@ from workloads.limits import (
     WARM_COMPILER,
     WARM_CONTRASTS,
 )
+from workloads.manifest import BrokerRecord, StudyStart
 from workloads.schema import Window
 from workloads.status import VerdictKind
 

@@ -113,7 +113,7 @@ def test_packed_behind_its_report(tmp_path, monkeypatch, capsys):
     (folder / "manifest.json").write_text("{}")
     result = scenario_results.result(vertical(5).only(4), path=folder)
     monkeypatch.setattr(run_directory, "kind_of", lambda _paths: RunKind.WORKLOAD)
-    monkeypatch.setattr(run_directory, "manifests", lambda _paths: (({"options": {}}, folder),))
+    monkeypatch.setattr(run_directory, "manifests", lambda _paths: ((scenario_results.result().manifest, folder),))
     monkeypatch.setattr(pipeline, "analysed", lambda _paths, **_reading: (result,))
 
     assert main(["report", str(folder), "--archive", "--json"]) == 0

@@ -20,6 +20,7 @@ from tests.support import run_directories as rd
 from tests.support import scenario_runs as wr
 from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Transactions
+from workloads.json_value import json_value
 from workloads.messaging import Destination, DestinationKind
 from workloads.scenario.execution import Execution
 from workloads.scenario.message import KeySpace, MessageKey, MessageSpec
@@ -34,9 +35,9 @@ from workloads.scenario.model import (
     Scenario,
 )
 from workloads.scenario.periods import Lengths, Period
-from workloads.scenario.plan_json import plan_entry
 from workloads.scenario.population import Member, Order, Population, PopulationSubscription, enrolments
 from workloads.scenario.published_views import ModelFigure, PublishedFlow, PublishedFlows
+from workloads.scenario.scenario_plan import ScenarioPlan
 from workloads.scenario.workload import AddressKey, ExpectedMessage, InteractionModel, Model, StepSpec, Workload
 
 #: Name of the workload; see `workload`.
@@ -222,8 +223,9 @@ class TrackerModel:
     def facts(self) -> tuple[tuple[str, str], ...]:
         return (("factor", str(self.factor)),)
 
-    def to_json(self) -> dict[str, Any]:
-        return {"factor": self.factor}
+    @property
+    def record(self) -> TrackerModel:
+        return self
 
 
 def workload() -> Workload:
@@ -237,7 +239,8 @@ def workload() -> Workload:
         source="the tests",
         provenance="Made for the tests.",
         cases={},
-        from_json=lambda topology, _: TrackerModel(factor=topology["factor"]),
+        record=TrackerModel,
+        rebuild=lambda record, _: record,
         digest=lambda: "0",
         deviations=None,
         not_applicable=(),
@@ -280,11 +283,11 @@ def add_cell(
     model = model or TrackerModel()
     keys = {"broker": "activemq", "start": 1, "experiment": name, "cell": cell}
     run.plans.append(
-        plan_entry(
+        json_value(ScenarioPlan.of(
             name, model, cell,
             consumption=Consumption.RELAXED, transactions=Transactions.FULL, arrivals=ArrivalProcess.CONSTANT, seed=1,
             length="own", lengths=lengths,
-        )
+        ))
     )  # fmt: skip
     run.manifest["schedule"].append(keys)
     begin_ns = max((row["end_ns"] for row in run.tables["periods"]), default=wr.BEGIN_NS - SECOND_NS) + SECOND_NS

@@ -12,8 +12,9 @@ from fixtures.brokers import provisioning, reaper, session_token
 from fixtures.brokers.product import Launch, Product, Program
 from fixtures.brokers.spec import Provider
 from fixtures.host import cpus
+from fixtures.wire.stomp.client import Stomp
 from tests.conftest import ROOT
-from workloads.capabilities import Capabilities, Syntax
+from workloads.capabilities import Capabilities
 from workloads.messaging import DestinationKind
 
 CPUS = cpus.available_cpus()
@@ -46,14 +47,14 @@ def product(command, *, port_chosen=False, steal=lambda _port: None):
         listening = LISTENING if port_chosen else None
         return Launch(command(login.port), {"settings": "x"}, "", listening, {"PYTHONPATH": str(ROOT)})
 
-    kinds = (DestinationKind.TOPIC, DestinationKind.QUEUE)
-    capabilities = Capabilities({kind: Syntax(f"/{kind}/{{name}}", f"/{kind}/{{name}}") for kind in kinds})
+    capabilities = Capabilities(frozenset((DestinationKind.TOPIC, DestinationKind.QUEUE)))
     return Product(
         name="own",
         default_version=None,
         lines=(),
         seen="none",
         options={},
+        protocol=Stomp(),
         capabilities=lambda _spec: capabilities,
         launch=launch,
         alarms=(),

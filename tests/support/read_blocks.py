@@ -6,9 +6,15 @@ import socket
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from fixtures.load.net.reader import Connection
-from fixtures.wire.bulk import stamp
-from fixtures.wire.frames import Frame, Version
+from fixtures.load.net.connection import Connection
+from fixtures.wire.events import Event, Login
+from fixtures.wire.stamp import LANE_DIGITS, lane_stamp
+from fixtures.wire.stomp.client import Stomp
+from fixtures.wire.stomp.frames import Version
+
+
+def session(version=Version.V1_2):
+    return Stomp(versions=(version,)).session(Login(), LANE_DIGITS)
 
 
 @contextmanager
@@ -21,21 +27,21 @@ def lines(count, version=Version.V1_2):
             stack.enter_context(here)
             stack.enter_context(there)
             here.setblocking(False)
-            made.append(Line(there, Connection(10 + 3 * number, here, version)))
+            made.append(Line(there, Connection(10 + 3 * number, here, session(version))))
         yield made
 
 
 def take(reader, made):
-    """Books what the reader has: the stamps, as digits, and the other frames to the lines that they came from."""
+    """Books what the reader has by the lines: stamps, whose subscriptions have the lines' numbers, and other events."""
     by_number = {line.connection.number: line for line in made}
-    taken = reader.take(lambda connection, frame: by_number[connection.number].others.append(frame))
-    if taken is None:
+    stamps = reader.take(lambda connection, event: by_number[connection.number].others.append(event))
+    if stamps is None:
         return
-    numbers, stamps = taken
-    assert len(numbers) == len(stamps.lane) == len(stamps.seq)
-    planned = [0] * len(numbers) if stamps.planned_ns is None else stamps.planned_ns.tolist()
-    for number, *parts in zip(numbers.tolist(), stamps.lane.tolist(), stamps.seq.tolist(), planned, strict=True):
-        by_number[number].stamps.append(stamp(*parts)[1:])
+    planned = [0] * len(stamps.seq) if stamps.planned_ns is None else stamps.planned_ns.tolist()
+    for number, *parts in zip(
+        stamps.subscription.tolist(), stamps.lane.tolist(), stamps.seq.tolist(), planned, strict=True
+    ):
+        by_number[number].stamps.append(lane_stamp(*parts)[1:])
 
 
 @dataclass
@@ -45,4 +51,4 @@ class Line:
     there: socket.socket
     connection: Connection
     stamps: list[str] = field(default_factory=list)
-    others: list[Frame] = field(default_factory=list)
+    others: list[Event] = field(default_factory=list)

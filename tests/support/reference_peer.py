@@ -7,8 +7,10 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
-from fixtures.wire.frames import Frame, Version
-from fixtures.wire.stomp import Decoder, encode, negotiated
+from fixtures.reference.state import ClientState
+from fixtures.wire.stomp.codec import Decoder, encode, negotiated
+from fixtures.wire.stomp.frames import Frame, Version
+from fixtures.wire.stomp.server import StompServerSession
 from tests.conftest import ROOT
 
 PATIENCE_S = 20.0
@@ -25,6 +27,19 @@ def running(truth, *options):
             yield process, int(port)
         finally:
             process.kill()
+
+
+def client_in_memory(broker, **login):
+    """A client of a broker without sockets, which is logged in."""
+    client = ClientState(None, StompServerSession())
+    hear(broker, client, Frame("CONNECT", (("accept-version", "1.2"), *login.items())))
+    return client
+
+
+def hear(broker, client, frame):
+    """The broker hears a frame of a client without a socket, and answers in its output."""
+    for event in client.session.decode(encode(frame)):
+        broker.handle(client, event)
 
 
 class Peer:

@@ -10,8 +10,8 @@ from contextlib import ExitStack
 from typing import Any
 
 from fixtures.brokers.spec import Endpoint
-from fixtures.wire.frames import Frame
-from fixtures.wire.stomp import Decoder
+from fixtures.wire.stomp.codec import Decoder
+from fixtures.wire.stomp.frames import Frame
 
 
 class Relay:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analysis.record_reading import read
 from workloads.arrivals import ArrivalProcess
+from workloads.capabilities import Capabilities
 from workloads.histogram import bucket_of
+from workloads.json_value import json_value
+from workloads.manifest import BrokerRecord, HostRecord, StoreRecord, StudyManifest, StudyStart
 from workloads.messaging import Destination, DestinationKind
 from workloads.schedule import schedule
 from workloads.schema import (
     ANCHOR,
-    DELIVERIES,
     PREPARATION,
     SCHEMA_VERSION,
     TABLES,
@@ -36,13 +39,17 @@ from workloads.schema import (
     Column,
     ColumnType,
     Measure,
+    RunKind,
+    RunOutcome,
+    Window,
 )
 from workloads.selectors import Equals
 from workloads.throughput.blocks import ANCHOR_GRADES, FEWEST_ANCHORS, FEWEST_CELLS
 from workloads.throughput.flow import PROFILES, Flow, Plan, Subscription, Template
 from workloads.throughput.lanes import LaneAudit
 from workloads.throughput.load_shape import LoadOverride, ShareOfCapacity
-from workloads.throughput.plan_json import plan_record
+from workloads.throughput.presets import PRESETS
+from workloads.throughput.study_plan import StudyPlan
 
 #: t_rcv, t_fltr, t_tx in s: something like today's ActiveMQ.
 TIMES = (3.0e-5, 2.0e-8, 9.0e-6)
@@ -93,7 +100,9 @@ class RunDirectory:
                 name = "-".join(map(str, key)).replace("/", "_").replace(":", "_")
                 pq.write_table(pa.Table.from_pylist(of_one, declared), folder / table / f"{name}.parquet")
         if self.manifest.get("outcome"):
-            self.manifest.setdefault("rows", {table: len(rows) for table, rows in self.tables.items()})
+            self.manifest["rows"] = self.manifest.get("rows") or {
+                table: len(rows) for table, rows in self.tables.items()
+            }
         (folder / "manifest.json").write_text(json.dumps(self.manifest), encoding="utf-8")
         plan = {"schema": SCHEMA_VERSION, "cells": self.plans}
         (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
@@ -102,6 +111,11 @@ class RunDirectory:
     def rows(self, table: str, **keys: Any) -> list[dict[str, Any]]:
         """The rows of a table with these values, to be changed in place."""
         return [row for row in self.tables[table] if all(row[name] == value for name, value in keys.items())]
+
+
+def window_of(row: Mapping[str, Any]) -> Window:
+    """A row of the windows as a slice."""
+    return Window(**{each.name: row[each.name] for each in fields(Window)})
 
 
 def cell_name(further: int, replication: int) -> str:
@@ -162,48 +176,110 @@ def manifest(**changes: Any) -> dict[str, Any]:
         "load_cpus": [1],
         "seed": 1,
     }
-    return {
-        "schema": SCHEMA_VERSION,
-        "kind": "throughput",
-        "label": "test",
-        "created_utc": "2026-01-01T00:00:00Z",
-        "ended_utc": "2026-01-01T00:05:00Z",
-        "host": {"cpus": 2},
-        "brokers": {},
-        "starts": [],
-        "schedule": [],
-        "not_applicable": [],
-        "outcome": "complete",
-        **changes,
-        "options": options | changes.get("options", {}),
-    }
+    written = StudyManifest(
+        schema=SCHEMA_VERSION,
+        kind=RunKind.THROUGHPUT,
+        label="test",
+        created_utc="2026-01-01T00:00:00Z",
+        ended_utc="2026-01-01T00:05:00Z",
+        options={},
+        host=HOST,
+        brokers={},
+        starts=(),
+        schedule=(),
+        not_applicable=(),
+        outcome=RunOutcome.COMPLETE,
+    )
+    return json_value(written) | changes | {"options": options | changes.get("options", {})}
+
+
+def study_manifest(**changes: Any) -> StudyManifest:
+    """Likewise as a record."""
+    return read(StudyManifest, manifest(**changes), "manifest.json")
+
+
+def preset_options(grid: str = "quick", **changes: Any) -> dict[str, Any]:
+    """The options of a run as its grid presets them."""
+    level = PRESETS[grid]
+    looks = level.looks[:1] if changes.get("starts", 1) > 1 else level.looks
+    usual = {"grid": grid, "rounds": level.rounds, "slice_seconds": level.slice_s, "warmup_seconds": level.warm_up_s}
+    return usual | {"looks": list(looks)} | changes
+
+
+#: A machine with two CPUs.
+HOST = HostRecord(
+    kernel="6.1",
+    machine="x86_64",
+    cpu_model=None,
+    cpus=2,
+    cpus_available=(0, 1),
+    memory_bytes=8 * 2**30,
+    python="3.11",
+    platform="Linux",
+    system=None,
+    os=None,
+    cpu_sockets=1,
+    cpu_cores=2,
+    cpu_mhz=None,
+    cpu_caches={},
+    store=StoreRecord("ext4", None, None, None, 10**11, 5 * 10**10),
+    packages={},
+)
+
+#: A broker that lacks nothing.
+BROKER = BrokerRecord(
+    product="ActiveMQ Classic",
+    version="5.18.3",
+    provider="jars",
+    server=None,
+    options={},
+    configuration_digest="0" * 16,
+    flags=(),
+    message_memory=None,
+    java=None,
+    flags_in_effect=None,
+    tls=None,
+    capabilities=Capabilities(
+        frozenset({DestinationKind.TOPIC, DestinationKind.QUEUE}),
+        durable=True,
+        one_ahead=True,
+        crash_marked=frozenset({DestinationKind.TOPIC, DestinationKind.QUEUE}),
+        synced=True,
+    ),
+    protocol={"name": "stomp"},
+    cpus=(0,),
+    cpu_known=True,
+    scheduling=None,
+)
 
 
 def broker_facts(**changes: Any) -> dict[str, Any]:
-    return {
-        "product": "ActiveMQ Classic",
-        "version": "5.18.3",
-        "provider": "jars",
-        "options": {},
-        "capabilities": capability_facts(),
-        "tls": None,
-        "configuration_digest": "0" * 16,
-        "jvm_flags": [],
-        "cpus": [0],
-        "cpu_known": True,
-        **changes,
-    }
+    return json_value(BROKER) | changes
 
 
 def capability_facts(**changes: Any) -> dict[str, Any]:
     """The capabilities of a broker that lacks nothing."""
-    all_of_them = {"transactions": "full", "atomic": True, "crash_marked": ["queue", "topic"], "synced": True}
-    return all_of_them | changes
+    return json_value(BROKER.capabilities) | changes
 
 
 def start_facts(broker: str, start: int, **changes: Any) -> dict[str, Any]:
-    warm = {"warm_up_s": 41.0, "warm": True, "contrast_change": 0.011, "compiler_share": 0.004, "rounds": 5}
-    return {"broker": broker, "start": start, "idle_cpu": 0.004, **warm, **changes}
+    warm = StudyStart(
+        broker=broker,
+        start=start,
+        idle_cpu=0.004,
+        warm_up_s=41.0,
+        warm=True,
+        contrast_change=0.011,
+        compiler_share=0.004,
+        waited_for="",
+        rounds=5,
+    )
+    return json_value(warm) | changes
+
+
+def plan_entry(plan: Plan, **known: Any) -> dict[str, Any]:
+    """The entry of plan.json; `known` are the further parameters of `StudyPlan.of`."""
+    return json_value(StudyPlan.of(plan, **known))
 
 
 class Phases:
@@ -283,10 +359,10 @@ def measured_run(
         ),
         [
             *(
-                plan_record(plan, fits_model=fits_model, factors={"further": further, "replication": r})
+                plan_entry(plan, fits_model=fits_model, factors={"further": further, "replication": r})
                 for (further, r), plan in zip(cells, plans.values(), strict=True)
             ),
-            *map(plan_record, held),
+            *map(plan_entry, held),
         ],
     )
     dealt = [[*list(plans.values())[block::blocks], *held] for block in range(blocks)]
@@ -386,7 +462,7 @@ def add_cell(
     """
     keys = {"broker": broker, "start": start, "experiment": plan.experiment, "cell": plan.cell}
     if (plan.experiment, plan.cell) not in {(entry["experiment"], entry["cell"]) for entry in run.plans}:
-        run.plans.append(plan_record(plan, factors=factors or {}, pace=pace))
+        run.plans.append(plan_entry(plan, factors=factors or {}, pace=pace))
     if plan.experiment not in PREPARATION:
         run.manifest["schedule"].append(keys)
     slices = count()
@@ -627,7 +703,7 @@ def write_events(
     place = {"layout": 1, "block": 0}
     keys = {key: run.manifest["schedule"][0][key] for key in KEYS} | place
     plan = replication_plan(0, subscriptions, publishers=publishers)
-    run.plans[0] = plan_record(plan, fits_model=True, factors={})
+    run.plans[0] = plan_entry(plan, fits_model=True, factors={})
     pairs = subscriptions * publishers
     messages = rows // pairs
     for table in ("sends", "deliveries"):
@@ -638,7 +714,7 @@ def write_events(
     run.tables["deliveries"] = run.rows("deliveries", layout=WARM_UP_LAYOUT)
     run.manifest["rows"] = {table: len(content) for table, content in run.tables.items()}
     (folder / "deliveries").mkdir(parents=True)
-    declared = schema(DELIVERIES)
+    declared = schema(TABLES["deliveries"])
     with pq.ParquetWriter(folder / "deliveries" / "events.parquet", declared) as writer:
         of_group, arrived = max(2, EVENTS_PER_GROUP // pairs), 0
         for first in range(0, messages, of_group):

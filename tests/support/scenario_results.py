@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis.record_reading import read
 from analysis.results import CellKey, Finding
 from analysis.scenario.results import (
     AuditRow,
@@ -30,10 +31,11 @@ from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Transactions
 from workloads.jms2009ps.compiled import ConfiguredSupplyChain
 from workloads.jms2009ps.parameters import Configuration
+from workloads.manifest import Manifest
 from workloads.scenario import limits
 from workloads.scenario.model import Consumption
 from workloads.scenario.periods import LENGTHS, Period
-from workloads.scenario.plan_json import plan_entry
+from workloads.scenario.scenario_plan import ScenarioPlan
 from workloads.schema import RunKind
 from workloads.status import VerdictKind
 from workloads.supply_chain.characterization import by_interaction
@@ -106,7 +108,7 @@ def result(
     lengths = LENGTHS["short"]
     cell = cell or f"{topology.name}-b{topology.base:04d}"
     scenario = model.scenario
-    plan = plan_entry(
+    plan = ScenarioPlan.of(
         workload,
         model,
         cell,
@@ -143,7 +145,7 @@ def result(
                     "store": "kahadb",
                     "sync": "always",
                 },
-                capabilities=rd.capability_facts(version="1.2"),
+                capabilities=rd.capability_facts(),
             )
         },
         options={"broker": [broker], "workers": 1, "load_cpus": [0], "broker_cpus": [1], **(options or {})},
@@ -173,7 +175,7 @@ def result(
         backlog_by_address={},
         backlog_by_destination={},
         plan=plan,
-        manifest=manifest,
+        manifest=read(Manifest, manifest, "manifest.json"),
         spans=tuple(spans),
         store="store=kahadb, sync=always: synced",
     )

@@ -20,6 +20,7 @@ import numpy as np
 from tests.support import run_directories as rd
 from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Transactions
+from workloads.json_value import json_value
 from workloads.messaging import Destination, DestinationKind
 from workloads.scenario.message import MessageSpec
 from workloads.scenario.model import (
@@ -34,7 +35,7 @@ from workloads.scenario.model import (
     splitmix64,
 )
 from workloads.scenario.periods import Lengths, Period
-from workloads.scenario.plan_json import plan_entry
+from workloads.scenario.scenario_plan import ScenarioPlan
 from workloads.schema import WORKLOAD_TABLES, RunKind
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Topology, vertical
@@ -200,8 +201,8 @@ def empty_run(broker: str = "activemq", start: int = 1, **options: Any) -> rd.Ru
             brokers={
                 broker: rd.broker_facts(options={"store": "kahadb", "sync": "always"}),
             },
-            starts=[{"broker": broker, "start": start, "idle_cpu": 0.004}],
-            options={"consumption": "strict", "workers": 1, **options},
+            starts=[rd.start_facts(broker, start)],
+            options={"consumption": "strict", "archive": False, "workers": 1, **options},
         ),
         [],
         {table: [] for table in WORKLOAD_TABLES},
@@ -230,7 +231,7 @@ def add_cell(
     model = Filtered(topology) if filtered else SupplyChain(topology)
     cell = cell or f"{topology.name}-b{topology.base:04d}"
     keys = {"broker": broker, "start": start, "experiment": WORKLOAD, "cell": cell}
-    record = plan_entry(
+    record = ScenarioPlan.of(
         WORKLOAD,
         model,
         cell,
@@ -244,7 +245,7 @@ def add_cell(
         killed=killed,
     )
     if cell not in {entry["cell"] for entry in run.plans}:
-        run.plans.append(record | plan)
+        run.plans.append(json_value(record) | plan)
     run.manifest["schedule"].append(keys)
     begin_ns = max((row["end_ns"] for row in run.tables["periods"]), default=BEGIN_NS - SECOND_NS) + SECOND_NS
     periods = _periods(lengths, begin_ns, repeat=repeat)

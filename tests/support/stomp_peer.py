@@ -9,21 +9,34 @@ import socket
 import struct
 import time
 from collections import deque
+from dataclasses import replace
 from itertools import count
 from typing import Self
 
 from fixtures.brokers.spec import Endpoint
-from fixtures.load.net.opening import error_text
-from fixtures.wire.frames import Frame
-from fixtures.wire.stomp import Decoder, encode, negotiated
-from workloads.capabilities import Capabilities
+from fixtures.wire.protocol import ClientProtocol, ClientSession
+from fixtures.wire.stomp.client import Stomp, StompSession, connect_frame, error_text
+from fixtures.wire.stomp.codec import Decoder, encode, negotiated
+from fixtures.wire.stomp.frames import Frame, Version
 
 #: Far more than any answer takes, also beside other work.
 PATIENCE_S = 20.0
 #: Longer than a local broker keeps a message that is to come, where none is waited for.
 QUIET_S = 0.7
 #: What most brokers ask of a login.
-PLAIN = Capabilities({})
+PLAIN = Stomp()
+
+
+def stomp(protocol: ClientProtocol) -> Stomp:
+    """How a broker is asked that speaks STOMP."""
+    assert isinstance(protocol, Stomp)
+    return protocol
+
+
+def version_of(session: ClientSession) -> Version:
+    """The version of STOMP that was agreed."""
+    assert isinstance(session, StompSession)
+    return session.version
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not a failure
@@ -39,7 +52,7 @@ class Talk:
     def __init__(
         self,
         endpoint: Endpoint,
-        row: Capabilities = PLAIN,
+        row: Stomp = PLAIN,
         *,
         client_id: str | None = None,
         heart_beat: str = "0,0",
@@ -188,7 +201,7 @@ def _frame(command: str, body: bytes, headers: dict[str, str]) -> Frame:
     return Frame(command, tuple((name.replace("_", "-"), value) for name, value in headers.items()), body)
 
 
-def _connect(endpoint: Endpoint, row: Capabilities, client_id: str | None, heart_beat: str) -> Frame:
-    named = {"login": endpoint.login, "passcode": endpoint.passcode, "client-id": client_id}
-    stated = (("accept-version", row.version), ("host", row.virtual_host), ("heart-beat", heart_beat))
-    return Frame("CONNECT", (*stated, *((name, value) for name, value in named.items() if value is not None)))
+def _connect(endpoint: Endpoint, row: Stomp, client_id: str | None, heart_beat: str) -> Frame:
+    frame = connect_frame(row, endpoint.logging_in(client_id))
+    headers = {**dict(frame.headers), "heart-beat": heart_beat}
+    return replace(frame, headers=tuple(headers.items()))

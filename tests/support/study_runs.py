@@ -35,6 +35,7 @@ from analysis.results import (
     Scope,
     Variation,
 )
+from tests.support.run_directories import broker_facts, preset_options, study_manifest
 from workloads.schema import Window
 from workloads.status import CellStatus, ClaimVerdict, VerdictKind
 from workloads.throughput.lanes import LaneAudit
@@ -382,6 +383,7 @@ def study(*, run=RUN, brokers=("activemq",), starts=1, factor=1.0, path="results
         path=path,
         title=("grid today, profile today, 1 start", *(f"{broker}: ActiveMQ Classic 5.18.3" for broker in brokers)),
         measures=True,
+        manifest=study_manifest(options=preset_options(), brokers={broker: broker_facts() for broker in brokers}),
         audit=AuditResult(run, audits, ()),
         cells=tuple(cells),
         fits=fits,
@@ -431,6 +433,6 @@ def small(**changes):
         "findings": (),
         "claims": (),
         "latency": (),
-        "manifest": {"brokers": {"activemq": {"cpus": [1]}}, "options": {"grid": "quick", "starts": 1}},
+        "manifest": study_manifest(options=preset_options(), brokers={"activemq": broker_facts()}),
     }
     return replace(whole, **(values | changes))

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from analysis.record_reading import read
+from workloads.json_value import json_value
 from workloads.registry import WORKLOADS
 from workloads.scenario.model import DESTINATION_PREFIX
 from workloads.scenario.workload import NO_TEXT, Text
@@ -27,8 +29,10 @@ def test_a_workload_is_whole(name):
         file = None if case.files is None else case.files.default
         own = NO_TEXT if file is None else Text(file.name, file.read_text(encoding="utf-8"))
         model = case.model(workload.request(1, own))
-        written = json.loads(json.dumps([model.to_json(), model.configuration]))
-        assert workload.from_json(*written) == model
+        written = json.loads(json.dumps(json_value([model.record, model.configuration])))
+        kinds = (workload.record, workload.configuration)
+        read_again = [read(kind, value, "plan.json") for kind, value in zip(kinds, written, strict=True)]
+        assert workload.rebuild(*read_again) == model
         assert all(destination.name.startswith(f"{DESTINATION_PREFIX}.") for destination in model.scenario.destinations)
         labels = [f"{model.party(address)} {model.steps[address.step].message}" for address in model.addresses]
         assert [each.label for each in model.scenario.addresses] == labels

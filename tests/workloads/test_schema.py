@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.oracles import expected_pairs
+from tests.support.run_directories import plan_entry
 from workloads.arrivals import ArrivalProcess
 from workloads.messaging import Destination, DestinationKind
 from workloads.schema import KEYS, LAYOUT_KEYS, TABLES, WORKLOAD_TABLES, ColumnType
 from workloads.selectors import Equals
 from workloads.throughput.flow import PROFILES, Flow, Plan, Subscription, Template
 from workloads.throughput.load_shape import AtCapacity, ShareOfCapacity, SyncPublishers
-from workloads.throughput.plan_json import plan_record
 
 #: Subscriptions that some templates match and some do not, so that receivers have gaps.
 SUBSCRIPTIONS = st.sampled_from([Subscription(), *(Subscription(Equals("P", value)) for value in "abc")])
@@ -43,7 +43,7 @@ def plans(draw: st.DrawFn) -> Plan:
 @given(plan=plans())
 def test_the_record_expects_what_the_plan_expects(plan):
     """From plan.json come exactly the pairs of lane and subscription that the plan has, each once."""
-    record = json.loads(json.dumps(plan_record(plan)))
+    record = json.loads(json.dumps(plan_entry(plan)))
 
     pairs = list(expected_pairs(record))
 
@@ -53,7 +53,7 @@ def test_the_record_expects_what_the_plan_expects(plan):
 @given(plan=plans())
 def test_the_record_describes_the_plan(plan):
     """What the fit and the tables need stands beside the lanes, and what a caller adds."""
-    record = plan_record(plan, factors={"r": 1})
+    record = plan_entry(plan, factors={"r": 1})
 
     assert record["experiment"] == "experiment"
     assert record["cell"] == "cell"
@@ -88,7 +88,7 @@ def test_the_record_says_what_a_cell_departed_in(pace, words):
     """Pace in words, and the factors as they are: numbers stay numbers, and words words, also in JSON."""
     flow = Flow(Destination(DestinationKind.TOPIC, "t"), 1, (Template(),), (Subscription(),))
     factors = {"percent": 95, "arrivals": "constant"}
-    record = plan_record(Plan("e", "c", PROFILES["today"], (flow,)), fits_model=True, factors=factors, pace=pace)
+    record = plan_entry(Plan("e", "c", PROFILES["today"], (flow,)), fits_model=True, factors=factors, pace=pace)
 
     assert json.loads(json.dumps(record)) == record
     assert (record["pace"], record["factors"], record["fits_model"]) == (words, factors, True)
@@ -103,7 +103,7 @@ def test_the_record_of_a_large_plan_is_small():
         (Subscription(Equals("P", "a")),) * 4000 + (Subscription(Equals("P", "b")),) * 1000,
     )
 
-    assert len(json.dumps(plan_record(Plan("e", "c", PROFILES["today"], (flow,))))) < 1000
+    assert len(json.dumps(plan_entry(Plan("e", "c", PROFILES["today"], (flow,))))) < 1000
 
 
 #: What a row of a table belongs to: a slice or its parts, a whole layout, a cell of a workload.

@@ -10,20 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from workloads.errors import WorkloadError
+from workloads.jms2009ps.configuration_record import ConfigurationRecord, configuration_digest
 from workloads.jms2009ps.parameters import Configuration
-from workloads.jms2009ps.plan_json import configuration_digest, from_json, to_json
 from workloads.jms2009ps.scenarios import SCENARIOS
 from workloads.jms2009ps.targets import subscriptions, targets
 from workloads.messaging import Destination
 from workloads.scenario.model import Handler, HandlerSubscription, Scenario
 from workloads.selectors import Selector, parse
-from workloads.supply_chain import plan_json
 from workloads.supply_chain.compiling import compile_scenario
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Location
+from workloads.supply_chain.topology_record import TopologyRecord
 
 
 @dataclass(frozen=True)
@@ -38,16 +37,16 @@ class ConfiguredSupplyChain(SupplyChain):
         return cls(settings.at(base), settings)
 
     @classmethod
-    def from_json(cls, record: Any, configuration: Any = None) -> ConfiguredSupplyChain:
-        """The model of these two entries of plan.json. Raises WorkloadError with the path of an invalid value."""
-        found = cls.configured(from_json(configuration), plan_json.from_json(record).base)
-        if found.to_json() != record:
+    def rebuilt(cls, topology: TopologyRecord, configuration: ConfigurationRecord) -> ConfiguredSupplyChain:
+        """The model of these two entries of plan.json. Raises WorkloadError with the key of an invalid value."""
+        found = cls.configured(configuration.rebuilt(), topology.base)
+        if found.record != topology:
             raise WorkloadError(f"topology: expected that of configuration {found.settings.name} at its BASE")
         return found
 
     @property
-    def configuration(self) -> Mapping[str, Any]:
-        return to_json(self.settings)
+    def configuration(self) -> ConfigurationRecord:
+        return ConfigurationRecord.of(self.settings)
 
     @cached_property
     def scenario(self) -> Scenario:

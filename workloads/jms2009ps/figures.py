@@ -18,6 +18,7 @@ from typing import Any
 
 from workloads.jms2009ps.parameters import PARAMETER_COUNTS, Configuration
 from workloads.jms2009ps.targets import FilteredSubscription, Target, bare_name, subscriptions, targets
+from workloads.json_value import json_value
 from workloads.messaging import Destination, DestinationKind
 from workloads.scenario.model import DESTINATION_PREFIX
 from workloads.selectors import And, Or, Selector
@@ -169,7 +170,7 @@ def figures_json(configuration: Configuration, base: int) -> dict[str, Any]:
         "locations": {role.value: number for role, number in topology.locations.items()},
         "handlers_per_queue": configuration.handlers_per_queue,
         "parameter_counts": dict(PARAMETER_COUNTS),
-        "parameters": configuration.parameters_json(),
+        "parameters": json_value(configuration.parameters),
         "queues": len(queues),
         "queue_consumers": sum(row.subscriptions for row in queues),
         "topics": len(topics),

@@ -19,7 +19,7 @@ Choices where the paper leaves something open:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -229,10 +229,6 @@ class Configuration:
             for number, interaction in topology.interactions.items()
         }
         return replace(topology, interactions=interactions)
-
-    def parameters_json(self) -> dict[str, dict[str, Any]]:
-        """All values as plain JSON, by message and name; null where a message has no such parameter."""
-        return {message: asdict(parameters) for message, parameters in self.parameters.items()}
 
 
 def _configured(step: MessageType, parameters: MessageParameters) -> MessageType:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from workloads.logistics.cases import CASES, COMPRESSION, NAME, PRESETS, SETTINGS
 from workloads.logistics.compiled import TRACKING, LogisticsModel, compression, quantities, ramp_s, replaced_after_s
 from workloads.logistics.figures import flows, model_figures
-from workloads.logistics.plan_json import digest
 from workloads.logistics.rules import NOT_APPLICABLE
+from workloads.logistics.size_record import SizeRecord, digest
 from workloads.logistics.traffic import CONFIRMATION
 from workloads.scenario.limits import SPEC_RULES
 from workloads.scenario.workload import Workload
@@ -38,7 +38,8 @@ WORKLOAD = Workload(
         "suite's own for subscriptions, and has not been reviewed by their authors or by SPEC."
     ),
     cases=CASES,
-    from_json=LogisticsModel.from_json,
+    record=SizeRecord,
+    rebuild=lambda record, _: LogisticsModel(record.rebuilt()),
     digest=digest,
     deviations=None,
     not_applicable=NOT_APPLICABLE,

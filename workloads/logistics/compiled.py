@@ -16,12 +16,11 @@ from itertools import count
 from math import ceil
 from typing import Any
 
-from workloads.errors import WorkloadError
-from workloads.logistics import plan_json
 from workloads.logistics.dimensions import LEAD_S, LINGER_S, Addressing, LogisticsSize
 from workloads.logistics.laws import STAGES, Customers, Progression, Shipments
 from workloads.logistics.membership import SessionLaw, TrackingLaw, fields
 from workloads.logistics.profiles import VEHICLES_PER_HUB, Entity, Growth, Quantity
+from workloads.logistics.size_record import SizeRecord
 from workloads.logistics.traffic import (
     CONFIRMATION,
     INTERACTION_OF,
@@ -68,18 +67,12 @@ class LogisticsModel:
 
     size: LogisticsSize
 
-    @classmethod
-    def from_json(cls, record: Any, configuration: Any = None) -> LogisticsModel:
-        """The model of these two entries of plan.json. Raises WorkloadError with the key of an invalid value."""
-        if configuration is not None:
-            raise WorkloadError(f"configuration: expected null, got {configuration!r}")
-        return cls(plan_json.from_json(record))
-
-    def to_json(self) -> dict[str, Any]:
-        return plan_json.to_json(self.size)
+    @property
+    def record(self) -> SizeRecord:
+        return SizeRecord.of(self.size)
 
     @property
-    def configuration(self) -> Mapping[str, Any] | None:
+    def configuration(self) -> Any:
         return None
 
     @property
@@ -264,7 +257,7 @@ def quantities(model: Any) -> Mapping[str, str]:
         "time compression": str(size.compression),
         "addressing": size.addressing.value,
         "customers per connection": str(size.customers_per_connection),
-        "tracking": plan_json.TRACKING,
+        "tracking": model.record.tracking,
     }
 
 

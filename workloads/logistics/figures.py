@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from workloads.json_value import json_value
 from workloads.logistics.choices import CHOICES
 from workloads.logistics.compiled import SESSIONS, TRACKING, LogisticsModel
 from workloads.logistics.dimensions import Addressing, LogisticsSize
-from workloads.logistics.plan_json import to_json
 from workloads.logistics.profiles import (
     CUSTOMERS_PER_DAY,
     LIFE_DAYS,
@@ -27,6 +27,7 @@ from workloads.logistics.profiles import (
     Growth,
     Quantity,
 )
+from workloads.logistics.size_record import SizeRecord
 from workloads.logistics.traffic import (
     CONFIRMATION,
     MESSAGES,
@@ -208,7 +209,7 @@ def identities(size: LogisticsSize) -> tuple[Identity, ...]:
 
 def figures_json(size: LogisticsSize) -> dict[str, Any]:
     """Everything about a size as plain JSON values: a float for each number, and its exact text beside it."""
-    record = to_json(size)
+    record: dict[str, Any] = json_value(SizeRecord.of(size))
     record["scale"] = size.scale_text
     scaled = size.base * size.scale
     record["entities"] = {

@@ -8,9 +8,6 @@ from workloads.capabilities import WITHOUT_DESTINATION, Capabilities, Transactio
 from workloads.messaging import AckMode
 from workloads.scenario.model import Consumption, Scenario
 
-#: A reactive load acknowledges with the `ack` header of MESSAGE, which STOMP has had since this version.
-REACTIVE_VERSION = "1.2"
-
 
 def missing_capability_of_scenario(scenario: Scenario, consumption: Consumption, capabilities: Capabilities) -> str:
     """The reason why the scenario is not applicable to such a broker; empty if it is applicable."""
@@ -18,19 +15,17 @@ def missing_capability_of_scenario(scenario: Scenario, consumption: Consumption,
 
 
 def _unmet_by_scenario(scenario: Scenario, consumption: Consumption, capabilities: Capabilities) -> Iterator[str]:
-    if capabilities.version != REACTIVE_VERSION:
-        yield f"no STOMP {REACTIVE_VERSION}"
     for destination in scenario.destinations:
         if destination.kind not in capabilities.destinations:
             yield WITHOUT_DESTINATION[destination.kind]
     if scenario.filtered and not capabilities.selectors:
         yield "no filters on subscriptions"
-    if scenario.durable and capabilities.durable is None:
+    if scenario.durable and not capabilities.durable:
         yield "no durable subscriptions"
     if scenario.transacted and capabilities.transactions is Transactions.NONE:
         yield "no transactions"
     strict = consumption is Consumption.STRICT
-    if strict and capabilities.prefetch is None:
+    if strict and not capabilities.one_ahead:
         yield "no limit on the messages delivered before acknowledgement"
     acknowledged = strict or any(handler.transacted for handler in scenario.handlers)
     if acknowledged and AckMode.CLIENT_INDIVIDUAL not in capabilities.ack_modes:

@@ -93,8 +93,8 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Handler:
-    """An event handler: consumes the messages of one step at one location, and answers on the same connection."""
+class Producer:
+    """A handler or driver."""
 
     #: Number of the producer.
     number: int
@@ -102,8 +102,14 @@ class Handler:
     place: str
     #: Number of the location, as used in fields.
     sender: int
-    #: Number of the step that it consumes.
+    #: Number of the step that it consumes or starts.
     step: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedHandler(Producer):
+    """What an event handler consumes: the messages of one step at one location."""
+
     #: Numbers of the addresses that it hears: every other message is not for it.
     addresses: tuple[int, ...]
     #: They let the messages to its addresses pass, each once, and no others.
@@ -112,6 +118,12 @@ class Handler:
     transacted: bool
     #: Whether its subscriptions outlive its connection.
     durable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Handler(PlannedHandler):
+    """An event handler: consumes messages, and answers on the same connection."""
+
     answers: tuple[Reply, ...]
 
 

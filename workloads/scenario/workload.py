@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
+from types import NoneType
 from typing import Any, NamedTuple, Protocol, cast
 
 from workloads.errors import WorkloadError
@@ -155,14 +156,15 @@ class Model(Protocol):
     def facts(self) -> tuple[tuple[str, str], ...]:
         """Pairs of name and value that describe the model, for display."""
 
-    def to_json(self) -> dict[str, Any]:
-        """The entry `topology` of plan.json."""
+    @property
+    def record(self) -> Any:
+        """The entry `topology` of plan.json, a dataclass of the workload's type `Workload.record`."""
 
     @property
-    def configuration(self) -> Mapping[str, Any] | None:
-        """The entry `configuration` of plan.json: how messages reach their addresses, as plain JSON.
+    def configuration(self) -> Any:
+        """The entry `configuration` of plan.json: how messages reach their addresses.
 
-        None in a workload that leaves no choice. The workload's `from_json` builds an equal model from both entries.
+        A dataclass of the type `Workload.configuration`; None in a workload that leaves no choice.
         """
 
 
@@ -345,9 +347,11 @@ class Workload:
     provenance: str
     #: The cases by name.
     cases: Mapping[str, Case]
-    #: Builds a model from `Model.to_json` and `Model.configuration`. Raises WorkloadError with the key of an invalid
-    #: value.
-    from_json: Callable[[Any, Any], Model]
+    #: Type of `Model.record`, a dataclass.
+    record: type[Any]
+    #: Builds an equal model from `Model.record` and `Model.configuration`. Raises WorkloadError with the key of an
+    #: invalid value.
+    rebuild: Callable[[Any, Any], Model]
     #: SHA-256 of its tables: runs with the same digest had the same model.
     digest: Callable[[], str]
     #: The rules by which a run is compliant; None if no run rules are published for it, so that no run is called
@@ -355,6 +359,8 @@ class Workload:
     deviations: tuple[Deviation, ...] | None
     #: Items that a full disclosure omits: section of the rules, the required item, and the reason.
     not_applicable: tuple[tuple[str, str, str], ...]
+    #: Type of `Model.configuration`, a dataclass.
+    configuration: type[Any] = NoneType
     #: What a publication claims of the cases, to be judged where a run has several of them.
     claims: PublishedClaims = NO_CLAIMS
     #: The value of its figure of merit, for a model that passed the audit.

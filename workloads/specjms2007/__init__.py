@@ -11,8 +11,8 @@ from workloads.scenario.limits import SPEC_RULES
 from workloads.scenario.workload import Workload
 from workloads.specjms2007.cases import CASES, NAME
 from workloads.specjms2007.rules import DEVIATIONS, NOT_APPLICABLE
-from workloads.supply_chain.plan_json import digest
 from workloads.supply_chain.supply_chain import SupplyChain
+from workloads.supply_chain.topology_record import TopologyRecord, digest
 
 #: The rules ask for text to this effect (section 2.2.2).
 DISCLAIMER = (
@@ -36,7 +36,8 @@ WORKLOAD = Workload(
         "by their authors or by SPEC."
     ),
     cases=CASES,
-    from_json=SupplyChain.from_json,
+    record=TopologyRecord,
+    rebuild=lambda record, _: SupplyChain(record.rebuilt()),
     digest=digest,
     deviations=DEVIATIONS,
     not_applicable=NOT_APPLICABLE,

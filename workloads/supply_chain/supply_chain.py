@@ -8,7 +8,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from workloads.errors import WorkloadError
 from workloads.messaging import DestinationKind
 from workloads.scenario.execution import Execution
 from workloads.scenario.model import Scenario, size_class
@@ -17,8 +16,8 @@ from workloads.supply_chain.characterization import by_interaction, sent_per_s_b
 from workloads.supply_chain.compiling import compile_handlers, compile_scenario
 from workloads.supply_chain.executions import assign, assignment_period, mean_counts, senders
 from workloads.supply_chain.interactions import INTERACTIONS, MessageType
-from workloads.supply_chain.plan_json import from_json, to_json
 from workloads.supply_chain.topology import CONTROLLED, Location, Topology
+from workloads.supply_chain.topology_record import TopologyRecord
 
 
 @dataclass(frozen=True)
@@ -27,17 +26,12 @@ class SupplyChain:
 
     topology: Topology
 
-    @classmethod
-    def from_json(cls, record: Any, configuration: Any = None) -> SupplyChain:
-        if configuration is not None:
-            raise WorkloadError(f"configuration: expected null, got {configuration!r}")
-        return cls(from_json(record))
-
-    def to_json(self) -> dict[str, Any]:
-        return to_json(self.topology)
+    @property
+    def record(self) -> TopologyRecord:
+        return TopologyRecord.of(self.topology)
 
     @property
-    def configuration(self) -> Mapping[str, Any] | None:
+    def configuration(self) -> Any:
         return None
 
     @property

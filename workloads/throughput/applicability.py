@@ -20,7 +20,7 @@ def _unmet(plan: Plan, capabilities: Capabilities) -> Iterator[str]:
             yield WITHOUT_DESTINATION[destination.kind]
         if subscription.selector is not None and not (capabilities.selectors or destination.kind.routed):
             yield "no filters on subscriptions"
-        if subscription.durable and capabilities.durable is None:
+        if subscription.durable and not capabilities.durable:
             yield "no durable subscriptions"
     ack = plan.profile.ack
     if ack is AckMode.TRANSACTED:

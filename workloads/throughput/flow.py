@@ -31,7 +31,7 @@ class Profile:
 
 #: `paper`: "persistent but non-durable", "explicitly acknowledged by the recipient" (Henjes et al. 2006,
 #: sections 2.1 and 4.1; the receipt corresponds to the synchronous JMS send of a persistent message).
-#: `today`: the settings with the least overhead in STOMP.
+#: `today`: the settings with the least overhead.
 PROFILES: Mapping[str, Profile] = {
     profile.name: profile
     for profile in (
@@ -41,7 +41,7 @@ PROFILES: Mapping[str, Profile] = {
 }
 
 
-#: The name of the header `correlation-id` in a selector (JMS 1.1, section 3.4.5).
+#: The name of the correlation id in a selector (JMS 1.1, section 3.4.5).
 CORRELATION_ID = "JMSCorrelationID"
 
 #: First character of the stamp that every message carries; it occurs nowhere else in a message.

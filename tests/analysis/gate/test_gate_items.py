@@ -15,7 +15,8 @@ from analysis.gate import history, pipeline
 from analysis.gate.verdict import GateVerdict
 from tests.support import run_directories as rd
 from tests.support.gates import NAMES, gate_directory
-from workloads.gate import ALL_CELLS, CALIBRATIONS, CORRECTNESS, GateRole
+from workloads.calibrations import CALIBRATIONS
+from workloads.gate import ALL_CELLS, CORRECTNESS, GateRole
 from workloads.limits import IDLE_BROKER, LEFT_OUT
 from workloads.schema import BY_URL
 from workloads.throughput.families import COSTS

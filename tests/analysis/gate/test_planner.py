@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
-from analysis.gate.planner import pairs_needed, ratios_of, rows_of
+from analysis.gate.paired import ratios_of, rows_of
+from analysis.planning import pairs_needed
 from tests.bench_gate import CELLS as PLANE
 from tests.conftest import ROOT
 from tests.support.gates import adjacent, by_role, rules
@@ -18,7 +20,7 @@ from workloads.throughput.families import COSTS
 
 def plan(n_fltr, copies, **changes):
     """An entry of plan.json, as far as a gate reads it."""
-    return {"n_fltr": n_fltr, "replication": copies, "fits_model": True, "pace": None, **changes}
+    return SimpleNamespace(n_fltr=n_fltr, replication=copies, **{"fits_model": True, "pace": None, **changes})
 
 
 PLANS = {key: plan(*factors) for key, factors in PLANE.items()}
@@ -85,7 +87,7 @@ def test_plans_of_cells_that_were_not_selected_do_not_count():
 def test_deciding_loads_neither_spark_nor_statsmodels():
     """Brokers may be running while it decides."""
     code = (
-        "import sys; import analysis.gate.planner; "
+        "import sys; import analysis.planning; "
         "print([name for name in ('pyspark', 'statsmodels', 'pandas', 'matplotlib') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -41,7 +41,7 @@ def simulated():
     run = wr.empty_run(GateRole.BASELINE)
     run.manifest["brokers"] = {role.value: rd.broker_facts(options={}) for role in GateRole}
     lives = [(role, number) for number in range(1, FEWEST_PAIRS + 1) for role in GateRole]
-    run.manifest["starts"] = [{"broker": role.value, "start": number, "idle_cpu": 0.004} for role, number in lives]
+    run.manifest["starts"] = [rd.start_facts(role.value, number) for role, number in lives]
     for role, number in lives:
         wr.add_cell(run, SMALL, lengths=LENGTHS, broker=role.value, start=number)
     return run

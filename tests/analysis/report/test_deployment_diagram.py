@@ -1,6 +1,7 @@
 """The system under test as a picture: what the manifest says, and nothing that it does not say."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -10,12 +11,11 @@ from tests.support import scenario_results as wr
 RESULT = wr.result()
 
 
-def drawn(label="activemq", options=None, **facts):
-    """The diagram of a manifest that differs in these options, or facts of its broker."""
-    manifest = RESULT.manifest | {
-        "options": RESULT.manifest["options"] | (options or {}),
-        "brokers": {label: RESULT.manifest["brokers"]["activemq"] | facts},
-    }
+def drawn(label="activemq", session=None, **facts):
+    """The diagram of a manifest that differs in these options of the session, or facts of its broker."""
+    known = RESULT.manifest
+    broker = replace(RESULT.broker, **facts)
+    manifest = replace(known, options={**known.options, **(session or {})}, brokers={label: broker})
     return diagram(manifest, RESULT.plan, label)
 
 
@@ -39,7 +39,7 @@ def test_what_stands_where():
 @pytest.mark.parametrize("workers", [1, 4, 5, 32])
 def test_many_workers(workers):
     """Each of a few load processes has its box; beyond four they are counted, so that the picture stays one."""
-    said = words(drawn(options={"workers": workers, "load_cpus": list(range(workers))}))
+    said = words(drawn(session={"workers": workers, "load_cpus": list(range(workers))}))
 
     assert sum(bool(re.fullmatch(r"Worker \d+", each)) for each in said) == min(workers, 4)
     assert (f"and {workers - 4} more" in said) == (workers > 4)
@@ -47,8 +47,7 @@ def test_many_workers(workers):
 
 def test_a_broker_that_ran_already():
     """It stands outside of the host, with what it says of itself; no store is made up for it."""
-    manifest = RESULT.manifest | {"brokers": {"stomp://10.0.0.1:61613": {"provider": "url", "version": "6.1"}}}
-    svg = diagram(manifest, RESULT.plan, "stomp://10.0.0.1:61613")
+    svg = drawn("stomp://10.0.0.1:61613", provider="url", options={})
     said = words(svg)
 
     assert "already running on an unknown host" in said

@@ -17,8 +17,10 @@ from analysis.scenario.results import AuditVerdict, Recovery
 from tests.support import scenario_results as wr
 from tests.support.pages import Page
 from tests.support.requirements import extra_missing
+from workloads.messaging import Destination, DestinationKind
 from workloads.scenario import limits
 from workloads.scenario.periods import Period
+from workloads.scenario.scenario_plan import PlannedAddress
 from workloads.specjms2007 import DISCLAIMER
 from workloads.status import VerdictKind
 from workloads.supply_chain.interactions import INTERACTIONS
@@ -317,12 +319,13 @@ def test_where_the_backlog_stood():
     """Addresses with messages under way at the end of the measurement are listed, the largest first; beside them the
     copies of all addresses of their destination.
     """
-    plan = {
-        "addresses": [{"label": label, "destination": to} for label, to in (("a", 0), ("b", 1), ("c", 1))],
-        "destinations": [{"name": "first"}, {"name": "second"}],
-    }
+    plan = replace(
+        SMALL.plan,
+        addresses=tuple(PlannedAddress(label, to, {}, 1, 0) for label, to in (("a", 0), ("b", 1), ("c", 1))),
+        destinations=tuple(Destination(DestinationKind.TOPIC, name) for name in ("first", "second")),
+    )
     counts = {"backlog_by_address": {"a": 2, "b": 30, "c": 1}, "backlog_by_destination": {"first": 2, "second": 31}}
-    left = replace(SMALL, plan=SMALL.plan | plan, **counts)
+    left = replace(SMALL, plan=plan, **counts)
 
     assert [row.values for row in tables.backlog(left).rows] == [
         ("b", "30", "second", "31"),

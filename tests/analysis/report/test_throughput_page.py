@@ -24,14 +24,18 @@ PICTURES = 11
 
 CHROMIUM = shutil.which("chromium")
 
-MANIFEST = rd.manifest(
-    brokers={"activemq": rd.broker_facts(jvm_flags=["-Xmx1024m"])},
-    host={"cpu_model": "AMD EPYC", "cpus": 2, "memory_bytes": 8 * 2**30},
+MANIFEST = replace(
+    rd.study_manifest(brokers={"activemq": rd.broker_facts(flags=["-Xmx1024m"])}),
+    host=replace(rd.HOST, cpu_model="AMD EPYC"),
 )
 
 
 def html(*results):
-    return throughput_page.html([replace(result, manifest=MANIFEST) for result in results])
+    broker = MANIFEST.brokers["activemq"]
+    manifests = [replace(MANIFEST, brokers=dict.fromkeys(result.manifest.brokers, broker)) for result in results]
+    return throughput_page.html(
+        [replace(result, manifest=manifest) for result, manifest in zip(results, manifests, strict=True)]
+    )
 
 
 @pytest.fixture(scope="module")

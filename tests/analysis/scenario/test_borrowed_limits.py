@@ -19,14 +19,14 @@ from tests.support.pages import Page
 from tests.support.scenario_runs import workload_run
 from workloads.jms2009ps.compiled import ConfiguredSupplyChain
 from workloads.jms2009ps.scenarios import SCENARIOS
+from workloads.json_value import json_value
 from workloads.registry import WORKLOADS
 from workloads.status import VerdictKind
 
 MODEL = ConfiguredSupplyChain.configured(SCENARIOS[1], 1)
-#: What makes the plan of a cell one of the other workload.
-OWN = {"workload": "jms2009ps", "configuration": MODEL.configuration}
 PLAIN = wr.result(MODEL.topology)
-RESULT = replace(PLAIN, plan={**PLAIN.plan, **OWN}, deviations=None)
+PLAN = replace(PLAIN.plan, workload="jms2009ps", configuration=MODEL.configuration)
+RESULT = replace(PLAIN, plan=PLAN, deviations=None)
 
 #: The result, and the same where the verdict is another.
 RESULTS = [replace(RESULT, verdict=verdict) for verdict in (VerdictKind.VALID, VerdictKind.UNVERIFIED)]
@@ -45,8 +45,9 @@ def test_a_workload_says_whether_it_has_run_rules(name):
 
 def test_a_run_without_run_rules_has_no_deviations(tmp_path):
     """The same conduct deviates from the rules of the one workload, and from nothing in the other."""
+    own = {"workload": "jms2009ps", "configuration": json_value(MODEL.configuration)}
     found = []
-    for name, plan in (("with", {}), ("without", OWN)):
+    for name, plan in (("with", {}), ("without", own)):
         runs = open_runs([workload_run(MODEL.topology, **plan).write(tmp_path / name)])
         (cell,) = cells(runs, runs[0].cells)
         found.append(deviations(AuditInput(cell, None, {}, ())))
@@ -90,8 +91,8 @@ def test_json_leaves_compliance_open(result):
 def test_a_page_of_another_host_does_not_name_one_machine():
     """Whatever rules there are, it is the broker's place that counts."""
     far = wr.result(broker="stomp://10.0.0.1:61613")
-    (facts,) = far.manifest["brokers"].values()
-    facts["provider"] = "url"
+    brokers = {label: replace(facts, provider="url") for label, facts in far.manifest.brokers.items()}
+    far = replace(far, manifest=replace(far.manifest, brokers=brokers))
 
     assert "with clients and server on one machine" not in scenario_page.html([far])
     assert "with clients and server on one machine" in scenario_page.html([wr.result()])

@@ -72,11 +72,11 @@ def test_delivery_times_by_destination(results, recording):
     took_ms = defaultdict(list)
     for row in rows["received"]:
         if period["begin_ns"] <= row["received_ns"] < period["end_ns"]:
-            to = result.plan["addresses"][address[row["producer"], row["position"]]]["destination"]
+            to = result.plan.addresses[address[row["producer"], row["position"]]].destination
             took_ms[to].append((row["received_ns"] - row["sent_ns"]) / 1e6)
 
     found = result.measured.destinations
-    assert [one.name for one in found] == [one["name"] for one in result.plan["destinations"]]
+    assert [one.name for one in found] == [one.name for one in result.plan.destinations]
     assert {one.destination: one.received for one in found if one.received} == {
         to: len(of) for to, of in took_ms.items()
     }

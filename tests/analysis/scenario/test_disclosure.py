@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from analysis.errors import DataError
+from analysis.record_reading import read
 from analysis.scenario.disclosure import NAME, disclosure, storage, withheld, write
 from analysis.scenario.results import Recovery
 from tests.support import scenario_results as wr
@@ -16,8 +17,8 @@ from workloads.specjms2007 import DISCLAIMER
 from workloads.status import VerdictKind
 from workloads.supply_chain import freeform
 from workloads.supply_chain.characterization import characterization
-from workloads.supply_chain.plan_json import digest, from_json
 from workloads.supply_chain.topology import horizontal, vertical
+from workloads.supply_chain.topology_record import TopologyRecord, digest
 
 RESULT = wr.result(repeat=True)
 
@@ -62,7 +63,7 @@ def test_topology_is_the_characterization_s():
 
     for key in ("queues", "topics", "topic_subscriptions", "event_handlers", "drivers", "connections"):
         assert said[key] == model[key], key
-    assert from_json({key: said[key] for key in RESULT.plan["topology"]}) == vertical(5)
+    assert read(TopologyRecord, said, "topology").rebuilt() == vertical(5)
 
 
 def test_nothing_is_left_out():
@@ -153,8 +154,8 @@ def test_recovery():
 
 def test_a_broker_that_ran_already():
     """What is not known of it is null, not made up."""
-    facts = {"activemq": {"provider": "url", "cpus": None, "product": "ActiveMQ"}}
-    said = disclosure(replace(RESULT, manifest=RESULT.manifest | {"brokers": facts}))
+    broker = replace(RESULT.broker, provider="url", cpus=None, configuration_digest=None)
+    said = disclosure(replace(RESULT, manifest=replace(RESULT.manifest, brokers={"activemq": broker})))
 
     assert said["sut"]["server_cpus"] is None
     assert said["sut"]["server_on_the_client_node"] is None

@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.record_reading import read
 from analysis.scenario.execution_ids import splitmix64
 from analysis.scenario.expected import templates
-from analysis.scenario.reader import CaseRecord, ScenarioPlan
-from analysis.structure import read
+from analysis.scenario.reader import CaseRecord
 from tests.support.scenario_runs import workload_run
 from tests.workloads.supply_chain.topologies import CONTROLLED, topologies
 from workloads.scenario import model
 from workloads.scenario.execution import Execution
 from workloads.scenario.periods import Lengths
+from workloads.scenario.scenario_plan import ScenarioPlan
 from workloads.supply_chain.supply_chain import SupplyChain
 
 

@@ -53,13 +53,13 @@ def test_what_filters_had_to_reject_is_said(results):
     result = results["filtered"]
     plan = result.plan
     (row,) = (row for row in result.audit if row.scope == "filters")
-    filters = sum(each["selector"] is not None for handler in plan["handlers"] for each in handler["subscriptions"])
+    filters = sum(each.selector is not None for handler in plan.handlers for each in handler.subscriptions)
     sent = Counter(row["address"] for row in table_rows(result.path, "sent", cell="filtered"))
-    topic = len(plan["destinations"]) - 1
+    topic = len(plan.destinations) - 1
     due = sum(
-        number * (filters - address["copies"])
-        for address, number in ((plan["addresses"][at], number) for at, number in sent.items())
-        if address["destination"] == topic
+        number * (filters - address.copies)
+        for address, number in ((plan.addresses[at], number) for at, number in sent.items())
+        if address.destination == topic
     )
 
     assert due > 0

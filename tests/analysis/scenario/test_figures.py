@@ -10,6 +10,7 @@ import pytest
 from analysis.scenario import aggregates, console, json_output
 from tests.conftest import read_json, table_rows
 from tests.support import scenario_results as wr
+from tests.support.records import through_json
 from workloads.scenario.periods import Period
 from workloads.specjms2007 import DISCLAIMER
 from workloads.supply_chain.topology import vertical
@@ -91,7 +92,7 @@ def test_what_each_address_delivered_over_time(results, rows):
     address.
     """
     result = results["perfect"]
-    labels = [one["label"] for one in result.plan["addresses"]]
+    labels = [one.label for one in result.plan.addresses]
     begin_ns = min(row["begin_ns"] for row in rows["periods"])
     sent = {(row["producer"], row["position"]): row["address"] for row in rows["sent"]}
     took = defaultdict(list)
@@ -163,7 +164,7 @@ def test_the_result_is_of_the_recorded_plan(results, recording):
     """Plan and manifest are carried along as they were written, for the disclosure."""
     result = results["perfect"]
 
-    assert result.plan == read_json(recording / "plan.json")["cells"][0]
+    assert through_json(result.plan) == read_json(recording / "plan.json")["cells"][0]
     assert result.store == "store=kahadb, sync=always: synced"
     assert [span.period for span in result.spans] == [Period.WARM_UP, Period.MEASUREMENT, Period.DRAIN]
 
@@ -171,8 +172,8 @@ def test_the_result_is_of_the_recorded_plan(results, recording):
 def test_the_memory_for_messages_is_printed():
     """Beside the store, as the broker's start says it; results of another broker say that it is not known."""
     of = wr.result(vertical(5).only(4))
-    facts = of.manifest["brokers"]["activemq"] | {"message_memory": "70 % of the heap, 716 MiB"}
-    known = replace(of, manifest=of.manifest | {"brokers": {"activemq": facts}})
+    facts = replace(of.manifest.brokers["activemq"], message_memory="70 % of the heap, 716 MiB")
+    known = replace(of, manifest=replace(of.manifest, brokers={"activemq": facts}))
 
     assert "always: synced; memory for messages: 70 % of the heap, 716 MiB\n" in console.audit([known])
     assert "always: synced; memory for messages: limit not known\n" in console.audit([of])

@@ -19,7 +19,8 @@ def material_of(folder, bounds_ms, shortest_ms):
     """A cell of two hosts with these bounds, whose fastest message took so long."""
     run = workload_run(vertical(1).only(4))
     run.manifest["load_hosts"] = [
-        {"host": host, "address": "10.0.0.2", "workers": 1, "bound_ns": round(bound_ms * 1e6)}
+        {"host": host, "address": "10.0.0.2", "workers": 1}
+        | {"offset_ns": 0, "change_ns": 0, "bound_ns": round(bound_ms * 1e6)}
         for _ in range(2)  # of two cells
         for host, bound_ms in enumerate(bounds_ms)
     ]

@@ -14,7 +14,7 @@ from analysis.scenario.membership import NONE, arrays, departures, durations, me
 from tests.support import churn_runs as cr
 from tests.support import scenario_runs as wr
 from tests.support.run_directories import schema
-from workloads.schema import SUBSCRIPTIONS
+from workloads.schema import WORKLOAD_TABLES
 
 SECOND_NS = 10**9
 
@@ -30,7 +30,7 @@ def run():
 def rows_of(run):
     populations = cr.TrackerModel().scenario.populations
     load = run.rows("periods", period="warm-up")[0]["begin_ns"], run.rows("periods", period="measurement")[0]["end_ns"]
-    table = pa.Table.from_pylist(run.tables["subscriptions"], schema(SUBSCRIPTIONS))
+    table = pa.Table.from_pylist(run.tables["subscriptions"], schema(WORKLOAD_TABLES["subscriptions"]))
     return member_rows(populations, arrays(table), load, "clean")
 
 

@@ -34,7 +34,7 @@ from workloads.supply_chain.topology import vertical
 )
 def test_a_host_is_shared_with_what_runs_on_this_machine(broker, provider, same):
     """What the suite has started, and what a URL of this machine names."""
-    assert on_one_host(broker, {"provider": provider}) is same
+    assert on_one_host(broker, provider) is same
 
 
 @pytest.mark.parametrize(("url", "shared"), [("stomp://127.0.0.1:61613", True), ("stomp://10.0.0.1:61613", False)])
@@ -65,9 +65,9 @@ def test_the_disclosure_says_where_the_server_was():
     """On the clients' node, or not known."""
     here = wr.result(broker="stomp://127.0.0.1:61613")
     for result, expected in ((here, True), (wr.result(broker="stomp://10.0.0.1:61613"), None)):
-        (facts,) = result.manifest["brokers"].values()
-        facts["provider"] = "url"
-        assert disclosure(result)["sut"]["server_on_the_client_node"] is expected
+        brokers = {result.key.broker: replace(result.broker, provider="url")}
+        by_url = replace(result, manifest=replace(result.manifest, brokers=brokers))
+        assert disclosure(by_url)["sut"]["server_on_the_client_node"] is expected
 
 
 def test_a_result_that_does_not_comply_says_why():

@@ -72,8 +72,8 @@ def _renamed(record):
     record["addresses"][0]["label"] = "SM9 order"
 
 
-def _unknown(record):
-    record["topology"]["more"] = 1
+def _mistyped(record):
+    record["topology"]["base"] = "five"
 
 
 def _listless(record):
@@ -88,9 +88,9 @@ def _foreign(record):
     ("change", "words"),
     [
         (_renamed, "are not those of its topology"),
-        (_unknown, "topology: expected the keys"),
+        (_mistyped, "topology: base: expected `int`, got `str`"),
         (_listless, r"handlers\[0\].number is missing"),
-        (_foreign, "steps is missing, expected a list"),
+        (_foreign, "steps is missing"),
     ],
 )
 def test_a_plan_that_was_changed_is_refused(tmp_path, change, words):

@@ -7,11 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from analysis import structure
+from analysis import record_reading
 from analysis.errors import DataError
 from analysis.report import scenario_page
 from analysis.results import CellKey
-from analysis.run_directory import ManifestRecord
 from analysis.scenario import console
 from analysis.scenario.disclosure import disclosure
 from analysis.scenario.reader import warnings
@@ -19,6 +18,7 @@ from analysis.scenario.results import LoggedWarnings, Warnings
 from tests.support import scenario_results as wr
 from tests.support.pages import Page
 from tests.support.scenario_runs import empty_run
+from workloads.manifest import Manifest
 from workloads.schema import Severity
 from workloads.supply_chain.topology import vertical
 
@@ -37,7 +37,7 @@ def entry(*messages, broker="activemq", start=1, source=LOG, others=0, **changes
 def read(*entries):
     """The warnings of the first start of a run whose manifest has these entries."""
     manifest = empty_run().manifest | {"warnings": list(entries)}
-    run = SimpleNamespace(manifest=structure.read(ManifestRecord, manifest, "run/manifest.json"))
+    run = SimpleNamespace(manifest=record_reading.read(Manifest, manifest, "run/manifest.json"))
     return warnings(run, CellKey("run", "activemq", 1, "specjms2007", "vertical-b0005"))
 
 

@@ -16,10 +16,10 @@ from analysis.throughput import audit as audits
 from analysis.throughput.audit import audit
 from analysis.throughput.reader import open_runs
 from tests.support import run_directories as rd
+from tests.support.run_directories import plan_entry
 from workloads.schema import ANCHOR, CAPACITY
 from workloads.status import VerdictKind
 from workloads.throughput.lanes import LaneAudit, audit_shared_lane
-from workloads.throughput.plan_json import plan_record
 
 KEYS = {"broker": "activemq", "start": 1, "experiment": "replication"}
 
@@ -159,7 +159,7 @@ def test_spark_agrees_with_the_audit_of_every_delivery(spark, cells, random):
     for replication, (pairs, sent) in enumerate(cells, start=1):
         keys = KEYS | {"cell": rd.cell_name(1, replication), "block": 0}
         plan = rd.replication_plan(1, replication, publishers=4)
-        run.plans[replication - 1] = plan_record(plan, fits_model=True, factors={})
+        run.plans[replication - 1] = plan_entry(plan, fits_model=True, factors={})
         for (layout, lane), count in sent.items():
             run.tables["sends"].append(rd.delivery(keys | {"layout": layout}, 0, lane, 0, 0, count - 1))
         rows = [

@@ -23,6 +23,7 @@ from analysis.throughput import closing_screen
 from analysis.throughput.glance import glance
 from tests.support import study_runs
 from tests.support.pages import Page
+from tests.support.run_directories import broker_facts, preset_options, study_manifest
 from workloads.status import CellStatus, VerdictKind
 from workloads.throughput.lanes import LaneAudit
 
@@ -55,8 +56,8 @@ def imprecise(half_width=0.21, layouts=8, of_fit=None, **changes):
 
 
 def options(**changes):
-    """A manifest with these options."""
-    return {"options": {"grid": "quick", "starts": 1, **changes}}
+    """The manifest of a run with these options."""
+    return study_manifest(options=preset_options(**changes), brokers={"activemq": broker_facts()})
 
 
 def lossy():
@@ -88,7 +89,7 @@ def many():
 
 
 def remote():
-    return study_runs.small(manifest={"brokers": {"activemq": {"cpus": None}}})
+    return study_runs.small(manifest=study_manifest(brokers={"activemq": broker_facts(cpus=None)}))
 
 
 RESULTS = {
@@ -175,7 +176,7 @@ def test_the_example_is_the_model():
 
     one = f"{1e5 * b[1]:.2f} CPU cores at one subscriber per message, {1e4 * b[10]:.2f} at ten (it had 1)"
     assert one in screen(study_runs.small())
-    two = study_runs.small(manifest={"brokers": {"activemq": {"cpus": [2, 3]}}})
+    two = study_runs.small(manifest=study_manifest(brokers={"activemq": broker_facts(cpus=[2, 3])}))
     assert f"{2e5 * b[1]:.2f} CPU cores at one" in screen(two)
     assert f"{1e5 * b[1]:.2f} times what it can do at one" in screen(remote())
 
@@ -241,9 +242,7 @@ def test_remarks_are_counted():
         (lambda: study_runs.small(fits=()), f"python -m analysis summary {FOLDER}"),
         (lambda: study_runs.small(findings=(DOUBT,)), "pytest microbench -k replication"),
         (
-            lambda: study_runs.small(
-                findings=(DOUBT,), manifest={"options": {"grid": "today", "starts": 3, "profile": "paper"}}
-            ),
+            lambda: study_runs.small(findings=(DOUBT,), manifest=options(grid="today", starts=3, profile="paper")),
             "pytest microbench -k replication --grid today --profile paper --starts 3",
         ),
         (

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from analysis.throughput import judgement, planner
+from analysis import planning
+from analysis.throughput import judgement
 from analysis.throughput.reader import open_runs
 from tests.support import run_directories as rd
 from workloads.errors import WorkloadError
 from workloads.limits import BROKER_CPU, CELL_PRECISION, STOLEN
-from workloads.schema import Window
 from workloads.status import CellStatus, VerdictKind
 
 CELLS = [(0, 1), (0, 5), (160, 1), (160, 5), (640, 1), (640, 5)]
@@ -21,10 +21,7 @@ def judged(run, folder):
     """Estimates of a run as written, and the doubts about it; every copy was exact."""
     (read,) = open_runs([run.write(folder)])
     windows = {
-        key: tuple(
-            Window(**{name: row[name] for name in Window.__slots__})
-            for row in run.rows("windows", **{name: getattr(key, name) for name in rd.KEYS})
-        )
+        key: tuple(rd.window_of(row) for row in run.rows("windows", **{name: getattr(key, name) for name in rd.KEYS}))
         for key in read.cells
     }
     found = judgement.estimated(read, windows, set(read.cells))
@@ -107,7 +104,7 @@ def test_a_look_at_slices_that_cannot_be_judged_is_refused(tmp_path):
     (folder / "plan.json").unlink()
 
     with pytest.raises(WorkloadError, match=r"a look at start 1 of activemq: .*plan.json is missing"):
-        planner.look(folder, "activemq", 1, {("replication", "f0000-r001"): []}, set())
+        planning.look(folder, "activemq", 1, {("replication", "f0000-r001"): []}, set())
 
 
 def test_what_is_open_is_named(tmp_path):
@@ -116,10 +113,9 @@ def test_what_is_open_is_named(tmp_path):
     folder = run.write(tmp_path / "run")
     windows = {}
     for row in run.rows("windows", status="ok"):
-        window = Window(**{name: row[name] for name in Window.__slots__})
-        windows.setdefault((row["experiment"], row["cell"]), []).append(window)
+        windows.setdefault((row["experiment"], row["cell"]), []).append(rd.window_of(row))
 
-    more, said = planner.look(folder, "activemq", 1, windows, set(windows))
+    more, said = planning.look(folder, "activemq", 1, windows, set(windows))
 
     assert more
     assert re.fullmatch(r"t_rcv \+-[\d.]+% \(limit 15%\), t_fltr \+-\d+% .*, t_tx \+-\d+% \(limit 15%\)(, .*)?", said)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from analysis import planning
 from analysis.errors import DataError
 from analysis.results import (
     JSON_SCHEMA,
@@ -24,13 +25,13 @@ from analysis.results import (
     summary_json,
 )
 from analysis.text import findings as text_findings
-from analysis.throughput import console, fit, judgement, pipeline, planner
+from analysis.throughput import console, fit, judgement, pipeline
 from tests.bench_fit import from_directories
 from tests.conftest import table_rows
 from tests.support import run_directories as rd
 from workloads.arrivals import ArrivalProcess
 from workloads.histogram import bucket_of
-from workloads.schema import ANCHOR, CAPACITY, WARM_UP_LAYOUT, Window
+from workloads.schema import ANCHOR, CAPACITY, WARM_UP_LAYOUT
 from workloads.status import ClaimVerdict, VerdictKind
 from workloads.throughput.load_shape import SyncPublishers
 
@@ -421,11 +422,10 @@ def test_a_look_decides_by_what_decides_the_verdict(results, run):
         return
     windows = {}
     for row in table_rows(Path(result.path), "windows", status="ok"):
-        window = Window(**{name: row[name] for name in Window.__slots__})
-        windows.setdefault((row["experiment"], row["cell"]), []).append(window)
+        windows.setdefault((row["experiment"], row["cell"]), []).append(rd.window_of(row))
     exact = {(cell.key.experiment, cell.key.cell) for cell in result.audit.cells if cell.copies.exact}
 
-    more, said = planner.look(Path(result.path), "activemq", 1, windows, exact)
+    more, said = planning.look(Path(result.path), "activemq", 1, windows, exact)
 
     final = [finding for finding in result.every_finding if finding.consequence == VerdictKind.INVALID]
     points = [finding.open_point for finding in result.every_finding if finding.open_point]

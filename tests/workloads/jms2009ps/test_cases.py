@@ -10,7 +10,7 @@ from tests.support.sessions import within
 from workloads.capabilities import Capabilities
 from workloads.jms2009ps.cases import CONFIGURATION, OF_PAPER
 from workloads.jms2009ps.configuration import NONDURABLE, read
-from workloads.jms2009ps.plan_json import configuration_digest
+from workloads.jms2009ps.configuration_record import configuration_digest
 from workloads.scenario.applicability import missing_capability_of_scenario
 from workloads.scenario.model import Consumption
 from workloads.scenario.workload import CaseRequest, Text

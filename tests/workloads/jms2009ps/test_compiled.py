@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.errors import DataError
+from tests.support.records import rebuilt, through_json
 from tests.workloads.jms2009ps.configurations import BASES, configurations, uniform
 from workloads.errors import WorkloadError
+from workloads.jms2009ps import WORKLOAD
 from workloads.jms2009ps.compiled import ConfiguredSupplyChain, check_selectors
+from workloads.jms2009ps.configuration_record import configuration_digest
 from workloads.jms2009ps.figures import count
 from workloads.jms2009ps.parameters import DEFAULTS, MESSAGES, Configuration, SubscriptionType, TargetDestination
-from workloads.jms2009ps.plan_json import configuration_digest
 from workloads.jms2009ps.scenarios import SCENARIOS
 from workloads.messaging import DestinationKind
 from workloads.supply_chain.supply_chain import SupplyChain
@@ -72,9 +74,9 @@ def test_any_configuration_compiles(configuration, base):
 def test_a_model_comes_back_from_json(configuration, base):
     """All values are in the two entries of plan.json, and the digest tells two configurations apart."""
     model = ConfiguredSupplyChain.configured(configuration, base)
-    topology, values = json.loads(json.dumps([model.to_json(), model.configuration]))
+    topology, values = through_json(model.record), through_json(model.configuration)
 
-    assert ConfiguredSupplyChain.from_json(topology, values) == model
+    assert rebuilt(WORKLOAD, topology, values) == model
     assert configuration_digest(replace(configuration, name="other")) == values["digest"]
     order = replace(
         configuration.parameters["order"], transactional=not configuration.parameters["order"].transactional
@@ -85,33 +87,33 @@ def test_a_model_comes_back_from_json(configuration, base):
 
 #: A change of the JSON of the second scenario, and how it is refused.
 WRONG = {
-    "no object": (lambda _: [], r"configuration: expected an object"),
-    "a key too few": (lambda record: record.pop("digest"), r"configuration: expected the keys name, .*, digest"),
+    "no object": (lambda _: [], "configuration: expected `object`, got `array`"),
+    "a key too few": (lambda record: record.pop("digest"), "configuration: digest is missing"),
     "a wrong digest": (lambda record: record.update(digest="0"), r"configuration.digest: expected the digest of"),
-    "a wrong name": (lambda record: record.update(name=3), r"configuration.name: expected a text, got 3"),
+    "a wrong name": (lambda record: record.update(name=3), "configuration: name: expected `str`, got `int`"),
     "a wrong number": (
         lambda record: record.update(handlers_per_queue=True),
-        r"configuration.handlers_per_queue: expected a whole number from 1 on, got True",
+        "configuration: handlers_per_queue: expected `int`, got `bool`",
     ),
     "a wrong topology": (
-        lambda record: record.update(topology=[]),
-        r"scenario_2: topology: expected horizontal or vertical, got \[\]",
+        lambda record: record.update(topology="diagonal"),
+        "scenario_2: topology: expected horizontal or vertical, got 'diagonal'",
     ),
     "a wrong value": (
         lambda record: record["parameters"]["order"].update(target_destination="central"),
-        r'configuration.parameters.order.target_destination: expected "LocationID-MessageType", .*, got \'central\'',
+        r"configuration: parameters\[\"order\"\].target_destination: invalid enum value 'central', expected one of ",
     ),
     "a missing value": (
         lambda record: record["parameters"]["order"].update(queue=None),
-        r"configuration.parameters.order.queue: expected true or false, got None",
+        "scenario_2: order: .*queue",
     ),
     "a value too many": (
         lambda record: record["parameters"]["priceUpdate"].update(queue=False),
-        r"configuration.parameters.priceUpdate.queue: expected null, got False",
+        "scenario_2: priceUpdate: .*queue",
     ),
     "a message too few": (
         lambda record: record["parameters"].pop("order"),
-        r"configuration.parameters: expected the keys order, ",
+        "scenario_2: .*order",
     ),
 }
 
@@ -120,24 +122,24 @@ WRONG = {
 def test_wrong_json_is_refused(name):
     """What was not written by this suite is refused with its place."""
     change, why = WRONG[name]
-    record = json.loads(json.dumps(SECOND.configuration))
+    record = through_json(SECOND.configuration)
     changed = change(record)
 
-    with pytest.raises(WorkloadError, match=why):
-        ConfiguredSupplyChain.from_json(SECOND.to_json(), changed if name == "no object" else record)
+    with pytest.raises((DataError, WorkloadError), match=why):
+        rebuilt(WORKLOAD, through_json(SECOND.record), changed if name == "no object" else record)
 
 
 def test_a_topology_of_another_configuration_is_refused():
     """The two entries of plan.json belong together."""
     with pytest.raises(WorkloadError, match="topology: expected that of configuration scenario_2 at its BASE"):
-        ConfiguredSupplyChain.from_json(vertical_json(), SECOND.configuration)
+        rebuilt(WORKLOAD, vertical_json(), through_json(SECOND.configuration))
 
 
 def vertical_json():
     """A topology with a message that no configuration of these delivers like this."""
     parameters = dict(SCENARIOS[2].parameters)
     parameters["order"] = replace(parameters["order"], persistent=False)
-    return ConfiguredSupplyChain.configured(Configuration("own", parameters), 5).to_json()
+    return through_json(ConfiguredSupplyChain.configured(Configuration("own", parameters), 5).record)
 
 
 def broken(scenario, change):

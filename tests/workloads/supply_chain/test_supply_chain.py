@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.errors import DataError
 from tests.support.oracles import column, counts
+from tests.support.records import rebuilt, through_json
 from tests.workloads.supply_chain.topologies import CONTROLLED, own_topologies, topologies
-from workloads.errors import WorkloadError
 from workloads.messaging import DestinationKind
 from workloads.scenario.execution import Execution
 from workloads.scenario.workload import AddressKey
+from workloads.specjms2007 import WORKLOAD
 from workloads.supply_chain.interactions import DeliveryOptions
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Topology, horizontal, vertical
@@ -158,5 +160,5 @@ def test_this_model_has_no_configuration():
     model = SupplyChain(vertical(1))
 
     assert model.configuration is None
-    with pytest.raises(WorkloadError, match="configuration: expected null"):
-        SupplyChain.from_json(model.to_json(), {})
+    with pytest.raises(DataError, match="configuration: expected `null`"):
+        rebuilt(WORKLOAD, through_json(model.record), {})

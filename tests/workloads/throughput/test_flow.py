@@ -176,15 +176,6 @@ def test_a_selector_sees_properties_and_correlation_id():
     assert made.receivers == ((0,), (1,))
 
 
-@pytest.mark.parametrize(
-    ("mode", "header"),
-    [("auto", "auto"), ("client", "client"), ("client-individual", "client-individual"), ("transacted", "client")],
-)
-def test_a_mode_is_asked_for_in_words_of_stomp(mode, header):
-    """STOMP has no mode for transactions: they acknowledge as `client` does (STOMP 1.2, SUBSCRIBE and BEGIN)."""
-    assert AckMode(mode).header == header
-
-
 def test_a_template_that_reaches_nobody_is_refused():
     """With r = 0 there is no delivery to give credit for; the error names cell, destination and properties."""
     whole = flow(0, 1, TEMPLATES[1:3], [FILTERS[1][0]])

@@ -1,8 +1,7 @@
-"""A look at a start: called by the measuring half after a planned number of layouts, while the broker is live.
+"""How much is still to be measured: called by the measuring half while brokers are live, with its own types.
 
-What decides is what will decide the verdict (`analysis.throughput.judgement`), so that a start that ends early is one
-whose numbers may be believed. Only doubts that further layouts can remove let it go on; a doubt that no layout removes,
-such as a lost copy, ends it. Imports neither Spark nor statsmodels.
+What decides is what will decide the verdict: of a start `analysis.throughput.judgement`, of a gate
+`analysis.gate.verdict`. Imports neither Spark nor statsmodels.
 """
 
 from __future__ import annotations
@@ -11,16 +10,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from analysis.errors import DataError
+from analysis.gate.paired import Key, PairWindows, ratios_of, rows_of
+from analysis.gate.verdict import judge
 from analysis.results import CellKey, RoundLevel
 from analysis.throughput import judgement
 from analysis.throughput.reader import open_start
 from workloads.errors import WorkloadError
+from workloads.gate import GateRules
 from workloads.limits import DISTURBED
 from workloads.schema import Window
 from workloads.status import VerdictKind
-
-#: (experiment, cell)
-Key = tuple[str, str]
+from workloads.throughput.study_plan import StudyPlan
 
 #: Most open points that are named; the others are counted.
 NAMED = 3
@@ -34,6 +34,7 @@ def look(
 ) -> tuple[bool, str]:
     """Whether further layouts may mend what stands against the numbers of a start, and what that is in a few words.
 
+    Only doubts that further layouts can remove let it go on; one that no layout removes, such as a lost copy, ends it.
     Raises WorkloadError where the slices cannot be judged.
 
     folder: the run directory, whose manifest has the start
@@ -67,3 +68,19 @@ def look(
 def _restless(rounds: Sequence[RoundLevel]) -> Iterator[str]:
     if rounds and sum(level.disturbed for level in rounds) > RESTLESS * len(rounds):
         yield "the host is restless"
+
+
+def pairs_needed(pairs: Sequence[PairWindows], plans: Mapping[Key, StudyPlan], rules: GateRules) -> tuple[int, str]:
+    """Further pairs of lives of a gate until the next decision, and why; 0 and "" where the gate has ended.
+
+    pairs: counted slices of the pairs measured so far
+    plans: entries of plan.json, by cell
+    rules: of the gate
+
+    Raises WorkloadError where the slices cannot be compared.
+    """
+    try:
+        found = judge(rows_of(ratios_of(pairs), plans), rules)
+    except DataError as error:
+        raise WorkloadError(f"gate: {error}") from error
+    return found.more_pairs, found.reason

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 
 import pytest
 
+from tests.support.records import rebuilt, through_json
 from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Transactions
 from workloads.scenario.model import Consumption
 from workloads.scenario.periods import LENGTHS
-from workloads.scenario.plan_json import plan_entry
+from workloads.scenario.scenario_plan import ScenarioPlan
+from workloads.specjms2007 import WORKLOAD
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import vertical
 
@@ -20,23 +21,19 @@ def test_a_cells_entry_is_json_and_says_what_was_to_run():
     """Addresses with the copies of a message, handlers and drivers by number, and how the cell was run."""
     model = SupplyChain(vertical(5))
 
-    record = json.loads(
-        json.dumps(
-            plan_entry(
-                "specjms2007",
-                model,
-                "vertical-b0005",
-                consumption=Consumption.STRICT,
-                transactions=Transactions.SEND_ONLY,
-                arrivals=ArrivalProcess.CONSTANT,
-                seed=3,
-                length="short",
-                lengths=LENGTHS["short"],
-                repeat=True,
-            ),
-            allow_nan=False,
-        )
+    plan = ScenarioPlan.of(
+        "specjms2007",
+        model,
+        "vertical-b0005",
+        consumption=Consumption.STRICT,
+        transactions=Transactions.SEND_ONLY,
+        arrivals=ArrivalProcess.CONSTANT,
+        seed=3,
+        length="short",
+        lengths=LENGTHS["short"],
+        repeat=True,
     )
+    record = through_json(plan)
 
     assert set(record) == {
         *(
@@ -51,13 +48,13 @@ def test_a_cells_entry_is_json_and_says_what_was_to_run():
             "arrivals",
             "seed",
         ),
-        *("lengths", "repeat", "killed", "steps", "destinations", "addresses", "handlers", "drivers"),
+        *("lengths", "repeat", "killed", "steps", "destinations", "addresses", "handlers", "drivers", "populations"),
     }
     assert (record["experiment"], record["workload"], record["cell"]) == ("specjms2007",) * 2 + ("vertical-b0005",)
     assert (record["consumption"], record["transactions"], record["arrivals"]) == ("strict", "send-only", "constant")
     assert (record["base"], record["seed"], record["repeat"], record["killed"]) == (5, 3, True, False)
     assert record["lengths"] == {"name": "short", "warm_up_s": 30, "measurement_s": 90, "drain_s": 60}
-    assert SupplyChain.from_json(record["topology"], record["configuration"]) == model
+    assert rebuilt(WORKLOAD, record["topology"], record["configuration"]) == model
     assert record["steps"] == [step.message for step in model.steps]
     assert len(record["destinations"]) == len(record["addresses"]) == 56 + 103
     assert record["destinations"][-1] == {"kind": "topic", "name": "bench.workload.HQ.creditCardHL"}

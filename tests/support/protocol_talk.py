@@ -1,0 +1,60 @@
+"""A client of a protocol and the reference broker in memory: bytes go from one session to the other, by any cuts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from fixtures.reference.broker import ReferenceBroker
+from fixtures.reference.state import ClientState
+from fixtures.wire.events import Command, Confirmed, Event, Login
+from fixtures.wire.protocols import ProtocolEntry
+from fixtures.wire.stamp import LANE_DIGITS
+
+
+@dataclass
+class MemoryTalk:
+    """A connection that is logged in; what it hears is kept in the order of its arrival."""
+
+    entry: ProtocolEntry
+    broker: ReferenceBroker
+    #: how many bytes are given to a session at once
+    piece: int = 1 << 20
+    heard: list[Event] = field(default_factory=list)
+    #: all bytes from the broker
+    received: bytes = b""
+
+    def __post_init__(self) -> None:
+        self.client = ClientState(None, self.entry.server())  # type: ignore[arg-type]
+        self.session = self.entry.reference.session(Login("user", "secret"), LANE_DIGITS)
+        self._tail = b""
+        self.say(self.session.log_in())
+        (self.greeting,) = self.taken()
+
+    def say(self, data: bytes) -> None:
+        """The broker hears this."""
+        for begin in range(0, len(data), self.piece):
+            for event in self.client.session.decode(data[begin : begin + self.piece]):
+                self.broker.handle(self.client, event)
+
+    def listen(self) -> None:
+        """Reads what the broker has answered."""
+        data = bytes(self.client.output)
+        self.client.output.clear()
+        self.received += data
+        for begin in range(0, len(data), self.piece):
+            events, self._tail = self.session.decode(self._tail + data[begin : begin + self.piece])
+            self.heard += events
+
+    def taken(self) -> list[Event]:
+        """What was heard since the last call."""
+        self.listen()
+        heard, self.heard = self.heard, []
+        return heard
+
+    def ask(self, command: Command) -> list[Event]:
+        """Everything that is heard for a request; it must have as many confirmations as announced, behind the rest."""
+        self.say(command.data)
+        heard = self.taken()
+        confirmations = [event for event in heard if isinstance(event, Confirmed)]
+        assert len(confirmations) == command.confirmations
+        return heard

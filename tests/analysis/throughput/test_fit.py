@@ -219,7 +219,8 @@ def test_least_squares_as_in_the_paper_take_the_mean_of_the_starts():
         pytest.param(1, "noisy", 150, marks=pytest.mark.slow),  # spells are noise, and more
         (1, "spells", 150),
         pytest.param(3, "spells", 60, marks=pytest.mark.slow),  # pooled by the rule for one start
-        (5, "spells", 40),
+        (5, "spells", 20),
+        pytest.param(5, "spells", 60, marks=pytest.mark.slow),
     ],
 )
 def test_intervals_cover_the_truth(starts, host, runs):
@@ -232,7 +233,14 @@ def test_intervals_cover_the_truth(starts, host, runs):
     assert row.saturated <= 1
 
 
-@pytest.mark.parametrize(("host", "runs"), [("spells", 150), (RECORDED, 150)])
+@pytest.mark.parametrize(
+    ("host", "runs"),
+    [
+        ("spells", 50),
+        pytest.param("spells", 150, marks=pytest.mark.slow),  # `make bench-fit` has more of the same
+        pytest.param(RECORDED, 150, marks=pytest.mark.slow),
+    ],
+)
 def test_intervals_of_runs_that_ended_at_a_look_cover_the_truth(host, runs):
     """Over all of them, whichever look ended them: on a simulated host and on one that was recorded. Some of them end
     at the first look, and some go on."""

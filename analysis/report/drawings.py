@@ -19,6 +19,8 @@ class Figure:
     picture: Picture
     #: empty where it could not be drawn
     svg: str
+    #: drawn at full width, and scrolled where there is less room
+    wide: bool = False
 
 
 class Drawings:
@@ -28,8 +30,12 @@ class Drawings:
         #: what went wrong so far, and what the library warned of
         self.findings: list[Finding] = []
 
+    def figures(self, anchor: str, *pictures: Picture | None) -> tuple[Figure, ...]:
+        """Those pictures that there are, as SVG; `anchor` is that of the chapter they belong to."""
+        return tuple(self.figure(anchor, picture) for picture in pictures if picture is not None)
+
     def figure(self, anchor: str, picture: Picture) -> Figure:
-        """A picture as SVG; `anchor` is that of the section it belongs to."""
+        """A picture as SVG; `anchor` is that of the chapter it belongs to."""
         name = slug(f"{anchor}-{picture.name}")
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
@@ -51,6 +57,11 @@ class Drawings:
                 advice="nothing for the result: the tables have its numbers; please report it",
             )
         )
+
+
+def drawn(anchor: str, title: str, caption: str, svg: str, *, wide: bool = True) -> Figure:
+    """A figure that is an SVG already, which has its alternative text."""
+    return Figure(anchor, Picture(anchor, title, caption.strip(), "", ()), svg, wide)
 
 
 def slug(text: str) -> str:

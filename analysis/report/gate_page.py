@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from markupsafe import Markup
 
 from analysis.gate import console, tables
 from analysis.gate.results import PASSING, GateResult
 from analysis.gate.verdict import GateVerdict
 from analysis.report import manifest_facts
-from analysis.report.drawings import Drawings, Figure
+from analysis.report.drawings import Drawings
 from analysis.report.figures import Panel, Picture, PlotPoint, Series
-from analysis.report.throughput_page import NAME, template, write_text
+from analysis.report.page import NAME, Chapter, Listing, Page, Part, Section, VerdictBox, write_text
 from analysis.results import Interval
-from analysis.table import Table
-from analysis.text import Alike, alike
+from analysis.text import alike, capital
 from workloads.manifest import Manifest
 
 #: Colour of the box of a verdict.
@@ -27,28 +27,14 @@ _ANCHOR = "gate"
 #: Cells drawn over the pairs of lives, one per colour; the table has all.
 MOST_DRAWN = 7
 
-
-@dataclass(frozen=True, slots=True)
-class GateChapter:
-    """The content of the page."""
-
-    anchor: str
-    heading: str
-    result: GateResult
-    title: tuple[str, ...]
-    tone: str
-    meaning: str
-    reason: str
-    step: str
-    findings: tuple[Alike, ...]
-    families: Table
-    cells: Table
-    conditions: Table
-    ratios: Figure
-    pairs: Figure
-    history: Figure | None
-    brokers: Table
-    setup: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+_LIMITS = Markup("""
+<li>A ratio is that of two brokers that ran at the same time on the same CPUs, one of them under load. It says nothing
+of other machines, other loads or other settings.</li>
+<li>The unit is the pair of lives: what differs between two starts of the same broker widens the intervals. Brokers
+that were not started by the suite have pairs of layouts, and the result is about these processes only.</li>
+<li><em>Detectable</em> is the smallest change that these pairs would have shown with a probability of 80 %. A gate
+that passes does not say that nothing below it has changed.</li>
+""")
 
 
 def write(
@@ -72,33 +58,33 @@ def write(
 def html(result: GateResult, manifest: Manifest, history: Sequence[Mapping[str, Any]] = ()) -> str:
     """The page."""
     drawings = Drawings()
-    ratios, pairs = (drawings.figure(_ANCHOR, picture) for picture in (_ratios(result), _pairs(result)))
-    past = drawings.figure(_ANCHOR, _history(history)) if history else None
-    chapter = GateChapter(
-        anchor=_ANCHOR,
-        heading=result.run,
-        result=result,
-        title=(
-            *(f"{role}: {title}" for role, title in result.titles.items()),
-            *manifest_facts.title_lines(manifest),
-        ),
-        tone=_TONES.get(result.verdict, "invalid"),
-        meaning=console.meaning(result),
-        reason=console.reason(result),
-        step=console.next_step(result),
-        findings=tuple(alike([*result.findings, *drawings.findings])),
-        families=tables.families(result),
-        cells=tables.cells(result),
-        conditions=tables.conditions(result),
-        ratios=ratios,
-        pairs=pairs,
-        history=past,
-        brokers=manifest_facts.brokers(manifest.brokers),
-        setup=tuple(manifest_facts.setup(manifest)),
-    )
-    return template("gate.html.j2").render(
-        title=console.headline(result), several=False, chapters=[chapter], verdict=result.verdict
-    )
+    title = console.headline(result)
+    sections = tuple(_sections(result, manifest, history, drawings))
+    findings = tuple(alike([*result.findings, *drawings.findings]))
+    chapter = Chapter(_ANCHOR, result.run, tuple(_top(result, manifest)), findings, sections)
+    return Page(title, f"{title}: {result.verdict}", (chapter,), _LIMITS).html()
+
+
+def _top(result: GateResult, manifest: Manifest) -> Iterator[Part]:
+    roles = (f"{role}: {title}" for role, title in result.titles.items())
+    yield Listing((*roles, *manifest_facts.title_lines(manifest)), style="ran")
+    yield VerdictBox(result.verdict, console.meaning(result), tone=_TONES.get(result.verdict, "invalid"))
+    if reason := console.reason(result):
+        yield f"{capital(reason)}."
+    yield tables.families(result)
+    if step := console.next_step(result):
+        yield f"Next: {step}"
+
+
+def _sections(
+    result: GateResult, manifest: Manifest, history: Sequence[Mapping[str, Any]], drawings: Drawings
+) -> Iterator[Section]:
+    drawn = drawings.figures(_ANCHOR, _ratios(result), _pairs(result))
+    yield Section(f"{_ANCHOR}-ratios", "Ratios", (*drawn, tables.cells(result)))
+    yield Section(f"{_ANCHOR}-conditions", "Conditions", (tables.conditions(result),))
+    if history:
+        yield Section(f"{_ANCHOR}-history", "History", drawings.figures(_ANCHOR, _history(history)))
+    yield manifest_facts.system(_ANCHOR, result.path, manifest, manifest.brokers)
 
 
 def _ratios(result: GateResult) -> Picture:

@@ -1,11 +1,14 @@
-"""The manifest of a run -> facts about it: the lines below a page's title, groups of values, a table of the brokers."""
+"""The manifest of a run -> facts about it: the lines below a page's title, and the section of the system under test."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from analysis.formats import MIB
+from analysis.report.drawings import Figure
+from analysis.report.page import Facts, Part, Section, Soft
 from analysis.table import Table, TableColumn, TableRow
 from workloads.json_value import json_value
 from workloads.manifest import BrokerRecord, Manifest
@@ -20,20 +23,42 @@ def title_lines(manifest: Manifest) -> Iterator[str]:
     yield f"{manifest.created_utc} to {manifest.ended_utc or '?'}, {manifest.outcome or 'no outcome'}"
 
 
-def setup(manifest: Manifest) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
-    """Groups of (name, value) from the manifest: host, options, time."""
-    yield "Host", _facts(json_value(manifest.host))
-    yield "Options", _facts(json_value(manifest.options))
+def system(
+    anchor: str,
+    path: str | Path,
+    manifest: Manifest,
+    brokers: Mapping[str, BrokerRecord],
+    diagram: tuple[Figure, ...] = (),
+    further: tuple[Section, ...] = (),
+) -> Section:
+    """The section about the run directory, the brokers, and the host, options and time of the run.
+
+    anchor: of the chapter
+    diagram: shown first
+    further: groups of facts that are shown last
+    """
+    setup = Section("", "", (*_setup(manifest), *further), style="setup")
+    parts: tuple[Part, ...] = (*diagram, Soft(f"Run directory: {path}"), _brokers(brokers), setup)
+    return Section(f"{anchor}-setup", "System under test", parts)
+
+
+def _setup(manifest: Manifest) -> Iterator[Section]:
+    yield _group("Host", json_value(manifest.host))
+    yield _group("Options", json_value(manifest.options))
     times = {
         "began": manifest.created_utc,
         "ended": manifest.ended_utc,
         "outcome": manifest.outcome,
         "schema": manifest.schema,
     }
-    yield "Run", _facts({name: value for name, value in times.items() if value is not None})
+    yield _group("Run", {name: value for name, value in times.items() if value is not None})
 
 
-def brokers(known: Mapping[str, BrokerRecord]) -> Table:
+def _group(title: str, values: Mapping[str, Any]) -> Section:
+    return Section("", title, (Facts(tuple((_name(key), _value(key, value)) for key, value in values.items())),))
+
+
+def _brokers(known: Mapping[str, BrokerRecord]) -> Table:
     """A column per broker, a row per fact: common facts first, then all others in the manifest."""
     described = {label: _broker(broker) for label, broker in known.items()}
     names = dict.fromkeys([*_BROKER_FACTS, *(name for facts in described.values() for name in facts)])
@@ -78,10 +103,6 @@ def _capabilities(broker: BrokerRecord) -> str:
             "deliveries ahead limited to one" if row.one_ahead else "no limit of deliveries ahead",
         )
     )
-
-
-def _facts(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    return tuple((_name(key), _value(key, value)) for key, value in values.items())
 
 
 def _name(key: str) -> str:

@@ -7,17 +7,18 @@ results are refused if they belong to several runs, and get separate pages if th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from markupsafe import Markup
 
 from analysis.errors import DataError
 from analysis.report import manifest_facts, scenario_figures
 from analysis.report.deployment_diagram import diagram
-from analysis.report.drawings import Drawings, Figure, slug
+from analysis.report.drawings import Drawings, Figure, drawn, slug
 from analysis.report.heatmap import grid
+from analysis.report.page import NAME, Chapter, Facts, Listing, Page, Part, Section, VerdictBox, write_text
 from analysis.report.sequence_diagram import flow
-from analysis.report.throughput_page import NAME, template, write_text
 from analysis.results import JSON_SCHEMA, worst
 from analysis.scenario import claims, tables
 from analysis.scenario.churn_tables import churn_tables
@@ -26,69 +27,21 @@ from analysis.scenario.disclosure import storage, withheld
 from analysis.scenario.planned_destinations import planned_destinations
 from analysis.scenario.results import Recovery, WorkloadResult, disclaimers
 from analysis.table import Table, TableColumn, TableRow, grouped
-from analysis.text import Alike, alike, counted_verdicts
-from workloads.manifest import BrokerRecord
+from analysis.text import alike, counted_verdicts
 from workloads.messaging import DestinationKind
 from workloads.scenario.workload import Model
 from workloads.supply_chain.supply_chain import SupplyChain
 
-_TEMPLATE = "workload.html.j2"
+_LIMITS = Markup("""
+<li>{provenance}</li>
+<li>Results of different topologies, of strict and relaxed consumption, or of other benchmarks are not comparable and
+never share a page.</li>
+<li>A rate is valid for this broker on {place}.</li>
+<li>Delivery time counts from sending to receipt, as the rules require; the delay of the starts is reported
+separately.</li>
+""")
 
 _PHASES = {"warm_up_s": "warm-up", "measurement_s": "measurement", "drain_s": "drain, at most"}
-
-
-@dataclass(frozen=True, slots=True)
-class InteractionShown:
-    """The part of a chapter about one interaction."""
-
-    #: HTML id.
-    anchor: str
-    number: int
-    title: str
-    #: A sequence diagram as SVG; empty if the workload has none.
-    flow: str
-    #: Delivery times of its messages over time.
-    delivery: Figure | None
-    #: The same by address, as SVG.
-    grid: str
-    #: A sentence on the addresses that the grid omits.
-    left_out: str
-    #: Its messages with their delivery times; None if nothing was measured.
-    steps: Table | None
-
-
-@dataclass(frozen=True, slots=True)
-class CaseChapter:
-    """The part of the page about one result."""
-
-    anchor: str
-    #: Its name where the page has several chapters.
-    heading: str
-    result: WorkloadResult
-    title: tuple[str, ...]
-    meaning: str
-    figure_name: str
-    figure: str
-    findings: tuple[Alike, ...]
-    warnings: Table | None
-    audit: Table
-    recovery: tuple[tuple[str, str], ...]
-    phases: tuple[tuple[str, str], ...]
-    periods: Table
-    courses: tuple[Figure, ...]
-    backlog: Table | None
-    rates: Figure | None
-    rate_tables: tuple[Table, ...]
-    interactions: tuple[InteractionShown, ...]
-    handlers: tuple[Table, ...]
-    destinations: Table
-    #: About subscriptions that come and go; none without populations.
-    subscriptions: tuple[Table, ...]
-    subscription_figures: tuple[Figure, ...]
-    storage: Table
-    diagram: str
-    brokers: Table
-    setup: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 
 
 def write(results: Sequence[WorkloadResult], output: Path | None = None) -> tuple[Path, ...]:
@@ -122,26 +75,42 @@ def html(results: Sequence[WorkloadResult]) -> str:
     """The page of results of one kind; raises DataError for several kinds."""
     if len(_kinds(results)) > 1:
         raise DataError(_refusal(results))
-    several = len(results) > 1
     drawings = Drawings()
-    chapters = [_chapter(f"result-{number}", result, drawings) for number, result in enumerate(results, 1)]
     runs = list(dict.fromkeys(result.run for result in results))
-    picture = scenario_figures.capacity(results)
-    verdict = worst(result.verdict for result in results)
-    return template(_TEMPLATE).render(
-        title=f"Run {runs[0]}" if len(runs) == 1 else f"{len(runs)} runs side by side",
-        workload=results[0].workload,
-        several=several,
-        one_host=any(result.one_host for result in results),
-        verdict=verdict,
-        meaning=counted_verdicts([result.verdict for result in results], "results"),
-        chapters=chapters,
-        overview=tables.several(results),
-        configurations=tuple(tables.configurations(results)),
-        claims=tuple(claims.tables(results)),
-        capacity=picture and drawings.figure("all", picture),
-        not_applicable=_not_applicable(results[0]),
+    title = f"Run {runs[0]}" if len(runs) == 1 else f"{len(runs)} runs side by side"
+    verdicts = [result.verdict for result in results]
+    workload = results[0].workload
+    one_host = any(result.one_host for result in results)
+    not_applicable = ("Sections of the run rules that do not apply to this run, and why.", _not_applicable(results[0]))
+    page = Page(
+        title=title,
+        window=title,
+        subject=workload.subject,
+        disclaimer=workload.disclaimer,
+        top=(VerdictBox(worst(verdicts), counted_verdicts(verdicts, "results")),),
+        chapters=tuple(_chapter(f"result-{number}", result, drawings) for number, result in enumerate(results, 1)),
+        overview=tuple(_overview(results, drawings)),
+        closing=(Section("not-applicable", "Requirements that do not apply", not_applicable),),
+        limits=_LIMITS.format(
+            provenance=workload.provenance,
+            place="its host, with clients and server on one machine" if one_host else "its host",
+        ),
     )
+    return page.html()
+
+
+def _overview(results: Sequence[WorkloadResult], drawings: Drawings) -> Iterator[Section]:
+    """Several results side by side, and the claims."""
+    if len(results) > 1:
+        capacity = drawings.figures("all", scenario_figures.capacity(results))
+        parts: tuple[Part, ...] = (*capacity, tables.several(results), *tables.configurations(results))
+        yield Section("results", "Results", parts, style="results")
+    if judged := tuple(claims.tables(results)):
+        explained = (
+            "Each claim is judged by ratios between cells of the same start; absolute values are given for comparison "
+            "only."
+        )
+        yield Section("claims", "Claims of the paper", (explained, *judged), style="claims")
 
 
 def _kinds(results: Sequence[WorkloadResult]) -> dict[tuple[str, ...], list[WorkloadResult]]:
@@ -164,43 +133,120 @@ def _refusal(results: Sequence[WorkloadResult]) -> str:
     )
 
 
-def _chapter(anchor: str, result: WorkloadResult, drawings: Drawings) -> CaseChapter:
-    model = result.model
-    reason = withheld(result)
-    rates = scenario_figures.rates(result)
-    courses = (scenario_figures.backlog(result), scenario_figures.course(result))
-    chapter = CaseChapter(
-        anchor=anchor,
-        heading=f"{result.key.cell} on {result.key.broker}",
-        result=result,
-        title=tuple(_title(result)),
-        meaning=VERDICTS[result.verdict],
-        figure_name=result.figure_name,
-        figure=f"no figure: {reason}" if reason else str(result.figure),
-        findings=(),
-        warnings=tables.warnings(result.warnings),
-        audit=tables.audit(result),
-        recovery=tuple(_recovery(result.recovery)) if result.recovery else (),
-        phases=tuple(_phases(result)),
-        periods=tables.periods(result),
-        courses=tuple(drawings.figure(anchor, picture) for picture in courses if picture is not None),
-        backlog=tables.backlog(result),
-        rates=None if rates is None else drawings.figure(anchor, rates),
-        rate_tables=tuple(sheet for period in result.periods for sheet in tables.interactions(period)),
-        interactions=tuple(_interaction(anchor, result, model, number, drawings) for number in model.interactions),
-        handlers=tuple(tables.handlers(period) for period in result.periods if period.handlers),
-        destinations=tables.destinations(result, model),
-        subscriptions=() if result.churn is None else tuple(churn_tables(result.churn, result.workload.flows(model))),
-        subscription_figures=tuple(_subscription_figures(anchor, result, model, drawings)),
-        storage=tables.storage(storage(result)),
-        diagram=diagram(result.manifest, result.plan, result.key.broker),
-        brokers=manifest_facts.brokers(_of_broker(result)),
-        setup=(*manifest_facts.setup(result.manifest), ("Topology", tuple(_topology(result, model)))),
+def _chapter(anchor: str, result: WorkloadResult, drawings: Drawings) -> Chapter:
+    top = (
+        Listing(tuple(_title(result)), style="ran"),
+        VerdictBox(result.verdict, VERDICTS[result.verdict], f"verdict of {result.key.cell}"),
+        Facts(tuple(_judged(result))),
     )
-    return replace(chapter, findings=tuple(alike([*result.findings, *drawings.findings])))
+    heading = f"{result.key.cell} on {result.key.broker}"
+    sections = tuple(_sections(anchor, result, drawings))
+    findings = alike([*result.findings, *drawings.findings])
+    return Chapter(anchor, heading, top, tuple(findings), sections)
 
 
-def _subscription_figures(anchor: str, result: WorkloadResult, model: Model, drawings: Drawings) -> Iterator[Figure]:
+def _judged(result: WorkloadResult) -> Iterator[tuple[str, str | Listing]]:
+    """The figure, and whether the rules or the limits of the workload were kept."""
+    reason = withheld(result)
+    yield result.figure_name, f"no figure: {reason}" if reason else str(result.figure)
+    if result.deviations is None:
+        yield "limits", result.workload.borrowed_limits
+        return
+    exceptions = ", except for the deviations listed here" if result.deviations else ""
+    yield "published rules", f"compliant{exceptions}" if result.compliant else "non-compliant"
+    yield "deviations from the rules", Listing(result.deviations or ("none",), style="deviations")
+
+
+def _sections(anchor: str, result: WorkloadResult, drawings: Drawings) -> Iterator[Section]:
+    model = result.model
+    none = (
+        "None in the broker's log, and none from the load."
+        if result.warnings.logged
+        else "None from the load; the broker's log is not known."
+    )
+    yield Section(f"{anchor}-warnings", "Warnings", (tables.warnings(result.warnings) or none,))
+    yield Section(f"{anchor}-audit", "Audit", (tables.audit(result),), style="audit")
+    if result.recovery:
+        explained = (
+            "The broker was killed under load and restarted on its data; no client connected before it was ready "
+            "(rules, section 4.2.3)."
+        )
+        yield Section(f"{anchor}-recovery", "Recovery", (explained, Facts(tuple(_recovery(result.recovery)))))
+    yield Section(f"{anchor}-periods", "Periods", tuple(_periods(anchor, result, drawings)))
+    yield Section(f"{anchor}-interactions", "Interactions", tuple(_interactions(anchor, result, model, drawings)))
+    if handlers := tuple(tables.handlers(period) for period in result.periods if period.handlers):
+        yield Section(f"{anchor}-handlers", "Event handlers", handlers)
+    yield Section(f"{anchor}-destinations", "Destinations", (tables.destinations(result, model),))
+    if result.churn is not None:
+        subscriptions = _subscriptions(anchor, result, model, drawings)
+        sheets = churn_tables(result.churn, result.workload.flows(model))
+        yield Section(f"{anchor}-subscribing", "Subscriptions", (*subscriptions, *sheets))
+    yield Section(f"{anchor}-storage", "Storage", (tables.storage(storage(result)),))
+    deployment = drawn(
+        f"{anchor}-sut",
+        "System under test",
+        "Processes with the CPUs to which they are bound, their connections, the broker and its store, as recorded in "
+        "the manifest of the run.",
+        diagram(result.manifest, result.plan, result.key.broker),
+    )
+    yield manifest_facts.system(
+        anchor,
+        result.path,
+        result.manifest,
+        {result.key.broker: result.broker},  # the run's other brokers have separate chapters
+        diagram=(deployment,),
+        further=(Section("", "Topology", (Facts(tuple(_topology(result, model))),)),),
+    )
+
+
+def _periods(anchor: str, result: WorkloadResult, drawings: Drawings) -> Iterator[Part]:
+    yield Facts(tuple(_phases(result)))
+    if result.periods:
+        yield tables.periods(result)
+    yield from drawings.figures(anchor, scenario_figures.backlog(result), scenario_figures.course(result))
+    if backlog := tables.backlog(result):
+        yield backlog
+
+
+def _interactions(anchor: str, result: WorkloadResult, model: Model, drawings: Drawings) -> Iterator[Part]:
+    """The rates of all, then each interaction."""
+    yield from drawings.figures(anchor, scenario_figures.rates(result))
+    for period in result.periods:
+        yield from tables.interactions(period)
+    for number, interaction in model.interactions.items():
+        own = slug(f"{anchor}-interaction-{number}")
+        parts = _interaction(anchor, own, result, model, number, drawings)
+        yield Section(own, f"{number} {interaction.title}", tuple(parts))
+
+
+def _interaction(
+    anchor: str, own: str, result: WorkloadResult, model: Model, number: int, drawings: Drawings
+) -> Iterator[Part]:
+    """Who sends what to whom, then the delivery times over time, by address and in numbers; `own` is its anchor."""
+    messages = [step.message for step in model.steps if step.interaction == number]
+    if isinstance(model, SupplyChain):
+        yield drawn(
+            f"{own}-flow",
+            f"Flow of interaction {number}",
+            "From top to bottom: the trigger of each message, its sender, its receiver and its kind of delivery. Solid "
+            "line: transacted; two heads: to every subscriber of a topic.",
+            flow(model.topology, number),
+        )
+    yield from drawings.figures(anchor, scenario_figures.delivery(result, number, messages))
+    by_address, left_out = grid(result, messages)
+    if by_address:
+        yield drawn(
+            f"{own}-grid",
+            f"Delivery time by address, interaction {number}",
+            f"90th percentile in ms of the messages received in slices of {result.slice_s} s, the slowest address "
+            f"first; empty: nothing was received. {left_out}",
+            by_address,
+        )
+    if steps := tables.steps(result.periods, number):
+        yield steps
+
+
+def _subscriptions(anchor: str, result: WorkloadResult, model: Model, drawings: Drawings) -> Iterator[Figure]:
     """The subscriptions over time, then the figures of the model."""
     if picture := scenario_figures.subscriptions(result):
         yield drawings.figure(anchor, picture)
@@ -233,22 +279,6 @@ def _phases(result: WorkloadResult) -> Iterator[tuple[str, str]]:
         yield str(span.period), f"from {span.begin_s:,.1f} s on, {span.seconds:,.1f} s"
 
 
-def _interaction(
-    anchor: str, result: WorkloadResult, model: Model, number: int, drawings: Drawings
-) -> InteractionShown:
-    messages = [step.message for step in model.steps if step.interaction == number]
-    picture = scenario_figures.delivery(result, number, messages)
-    return InteractionShown(
-        slug(f"{anchor}-interaction-{number}"),
-        number,
-        model.interactions[number].title,
-        flow(model.topology, number) if isinstance(model, SupplyChain) else "",
-        None if picture is None else drawings.figure(anchor, picture),
-        *grid(result, messages),
-        tables.steps(result.periods, number),
-    )
-
-
 def _topology(result: WorkloadResult, model: Model) -> Iterator[tuple[str, str]]:
     yield from model.facts
     kinds = [destination.kind for destination in result.plan.destinations]
@@ -260,11 +290,6 @@ def _topology(result: WorkloadResult, model: Model) -> Iterator[tuple[str, str]]
     shared = "".join(f", {of.connections:,} {of.label}" for of in populations)
     yield "connections", f"{model.handlers:,} event handlers, {drivers:,} drivers{shared}"
     yield "digest of the tables", result.workload.digest()
-
-
-def _of_broker(result: WorkloadResult) -> dict[str, BrokerRecord]:
-    """Only this result's broker: the run's other brokers have separate chapters."""
-    return {result.key.broker: result.broker}
 
 
 def _not_applicable(result: WorkloadResult) -> Table:

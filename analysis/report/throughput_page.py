@@ -3,95 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
 
-from analysis.atomic import written_whole
-from analysis.errors import DataError
 from analysis.report import figures, manifest_facts
-from analysis.report.drawings import Drawings, Figure, slug
-from analysis.report.figures import Picture, PlotGroup
+from analysis.report.drawings import Drawings, Figure, drawn, slug
+from analysis.report.figures import PlotGroup
+from analysis.report.page import NAME, Chapter, Facts, Listing, Page, Part, Section, Soft, VerdictBox, write_text
 from analysis.report.rounds_figure import heat
 from analysis.results import JSON_SCHEMA, BrokerComparison, FitResult, RunResult, worst
-from analysis.table import Table, grouped
-from analysis.text import Alike, alike, counted_verdicts
+from analysis.table import grouped
+from analysis.text import alike, capital, counted_verdicts
 from analysis.throughput import tables
 from analysis.throughput.console import nowhere
 from analysis.throughput.glance import Glance, glance
 from analysis.throughput.tables import by_start, unit
 
-#: Default name of the file, in the first run directory.
-NAME = "report.html"
-
-_TEMPLATE = "page.html.j2"
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSection:
-    """The section of a fit."""
-
-    anchor: str
-    title: str
-    fit: FitResult
-    parameters: Table
-    facts: tuple[tuple[str, str], ...]
-    cells: Table
-    figures: tuple[Figure, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ExperimentSection:
-    """The section of an experiment: its figures, then its cells."""
-
-    anchor: str
-    title: str
-    figures: tuple[Figure, ...]
-    cells: Table
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """The comparison of the brokers of a run in an experiment."""
-
-    title: str
-    figure: Figure | None
-    tables: tuple[Table, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Rounds:
-    """The rounds of a broker and start: their levels over time, and every slice."""
-
-    title: str
-    figures: tuple[Figure, ...]
-    levels: Table | None
-
-
-@dataclass(frozen=True, slots=True)
-class BrokerChapter:
-    """The chapter of a run."""
-
-    anchor: str
-    #: its name where the page has several chapters
-    heading: str
-    result: RunResult
-    title: tuple[str, ...]
-    glance: Glance
-    findings: tuple[Alike, ...]
-    brokers: Table
-    setup: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-    models: tuple[ModelSection, ...]
-    ratios: tuple[Compared, ...]
-    claims: tuple[Table, ...]
-    rounds: tuple[Rounds, ...]
-    experiments: tuple[ExperimentSection, ...]
-    not_applicable: tuple[str, ...]
-    audit: Table
-    latency: tuple[tuple[Table, Figure], ...]
-    host: Table | None
+_LIMITS = Markup("""
+<li>The experiments and the model are derived from a published paper: Henjes, Schlosser, Menth, Himmler,
+<cite>Throughput Performance of the ActiveMQ JMS Server</cite> (2006). The authors of the paper are not involved in
+this suite or this run. The values of the paper, for ActiveMQ 4.0 on a 3.2 GHz CPU, are shown beside the measured ones
+to compare proportions only.</li>
+<li>Nothing here is a SPEC result; SPEC has not reviewed any of it, and none of it may be compared with a SPEC
+result.</li>
+<li>A rate is valid for this broker on this host, with these options and this load engine. Rates and times of two runs
+are not comparable; ratios within a run are.</li>
+<li>An interval for these starts does not cover further starts of the broker; an interval between starts does, on this
+host.</li>
+<li>A greyed row or a hollow point was measured but violated a limit that was fixed in advance; it is shown with the
+reason and excluded from the fit.</li>
+<li>The latency of a message counts from the planned instant of its sending, even if the broker or the load was
+late.</li>
+""")
 
 
 def write(results: Sequence[RunResult], output: Path | None = None) -> Path:
@@ -101,118 +46,143 @@ def write(results: Sequence[RunResult], output: Path | None = None) -> Path:
     return path
 
 
-def write_text(path: Path, text: str) -> None:
-    """Writes a page, completely or not at all. Raises DataError where it fails."""
-    try:
-        with written_whole(path) as file:
-            file.write(text.encode())
-    except OSError as error:
-        raise DataError(
-            f"{path}: the report cannot be written: {error.strerror}; name another file with "
-            "`python -m analysis report --output FILE`"
-        ) from error
-
-
 def record(results: Sequence[RunResult], path: Path) -> dict[str, Any]:
     """`report`: its path, and the verdict."""
     return {"schema": JSON_SCHEMA, "report": str(path), "verdict": worst(result.verdict for result in results)}
 
 
 def html(results: Sequence[RunResult]) -> str:
+    """The page."""
     several = len(results) > 1
     drawings = Drawings()
-    chapters = [_chapter(f"run-{number}", result, drawings) for number, result in enumerate(results, 1)]
-    picture = figures.coefficients(results)
-    return template(_TEMPLATE).render(
-        title=f"{len(results)} runs" if several else f"Run {results[0].run}",
-        several=several,
-        verdict=worst(result.verdict for result in results),
-        meaning=(
-            counted_verdicts([result.verdict for result in results], "runs") if several else chapters[0].glance.meaning
+    title = f"{len(results)} runs" if several else f"Run {results[0].run}"
+    verdicts = [result.verdict for result in results]
+    overview = tuple(f"{number}: {result.run}: {'; '.join(result.title)}" for number, result in enumerate(results, 1))
+    page = Page(
+        title=title,
+        window=f"{title}: {worst(verdicts)}",
+        top=(Listing(overview, style="ran"), VerdictBox(worst(verdicts), counted_verdicts(verdicts, "runs"))),
+        chapters=tuple(
+            _chapter(f"run-{number}", f"verdict of run {number}" if several else "verdict", result, drawings)
+            for number, result in enumerate(results, 1)
         ),
-        chapters=chapters,
-        overview_lines=[
-            f"{number}: {result.run}: {'; '.join(result.title)}" for number, result in enumerate(results, 1)
-        ],
-        side_by_side=picture and (tables.side_by_side(results), drawings.figure("all", picture)),
+        overview=tuple(_side_by_side(results, drawings)),
+        limits=_LIMITS,
     )
+    return page.html()
 
 
-def template(name: str) -> Template:
-    """A page template; values are escaped, and a missing value is an error."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
+def _side_by_side(results: Sequence[RunResult], drawings: Drawings) -> Iterator[Section]:
+    if picture := figures.coefficients(results):
+        warning = Markup(
+            "<strong>Absolute values of two runs are not comparable; ratios within a run are.</strong> Nothing is "
+            "averaged or fitted over runs or brokers."
+        )
+        parts = (warning, drawings.figure("all", picture), tables.side_by_side(results))
+        yield Section("side-by-side", "Comparison of models", parts)
+
+
+def _chapter(anchor: str, label: str, result: RunResult, drawings: Drawings) -> Chapter:
+    """The chapter of a run; `label` is the accessible name of its verdict."""
+    shown = glance(result)
+    top = (
+        Listing((*result.title, *manifest_facts.title_lines(result.manifest)), style="ran"),
+        VerdictBox(result.verdict, shown.meaning, label),
+        Section("", "", tuple(_glance(shown)), style="glance", label="the result at a glance"),
     )
-    return environment.get_template(name)
+    sections = tuple(_sections(anchor, result, drawings))
+    findings = alike([*result.every_finding, *drawings.findings])
+    return Chapter(anchor, result.run, top, tuple(findings), sections)
 
 
-def _chapter(anchor: str, result: RunResult, drawings: Drawings) -> BrokerChapter:
+def _glance(shown: Glance) -> Iterator[Part]:
+    """The content of the closing screen; the claims one by one and the cells only where there is no model."""
+    yield f"{capital(shown.reason)}."
+    yield from map(Soft, shown.measured)
+    for model in shown.models:
+        yield model.costs
+        yield Soft(model.note)
+        if model.example:
+            yield f"So {model.example}."
+        if model.description:
+            yield Markup("<strong>{}</strong><br>{}").format(model.description, model.worst)
+    yield from shown.besides
+    for experiment in shown.experiments:
+        if experiment.cells and not shown.models and len(shown.experiments) == 1:
+            yield experiment.cells
+            if experiment.more:
+                yield Soft(experiment.more)
+        else:
+            yield experiment.said
+    yield from shown.claims[:1]
+    if shown.claims and not shown.models:
+        yield Listing(shown.claims[1:])
+    yield Markup("Next: {}<br><code>{}</code>").format(shown.step.words, shown.step.command)
+
+
+def _sections(anchor: str, result: RunResult, drawings: Drawings) -> Iterator[Section]:
     groups = figures.groups(result)
-    chapter = BrokerChapter(
-        anchor=anchor,
-        heading=result.run,
-        result=result,
-        title=(*result.title, *manifest_facts.title_lines(result.manifest)),
-        glance=glance(result),
-        findings=(),
-        brokers=manifest_facts.brokers(result.manifest.brokers),
-        setup=tuple(manifest_facts.setup(result.manifest)),
-        models=tuple(_model(anchor, fit, groups, drawings) for fit in result.fits),
-        ratios=tuple(_compared(anchor, comparison, drawings) for comparison in result.comparisons),
-        claims=tuple(tables.claims(result.claims)),
-        rounds=tuple(_rounds(anchor, result, drawings)) if result.measures else (),
-        experiments=tuple(_experiment(anchor, group, result, drawings) for group in groups),
-        not_applicable=tuple(nowhere(result.cells, result.not_applicable)),
-        audit=tables.audit(result.audit),
-        latency=tuple(_latency(anchor, result, drawings)),
-        host=tables.host(result.host) if result.host else None,
-    )
-    return replace(chapter, findings=tuple(alike([*result.every_finding, *drawings.findings])))
+    if result.measures:
+        unfitted = "; ".join(result.refused) or "No experiment of this run varies filters and copies independently."
+        models = tuple(_model(anchor, fit, groups, drawings) for fit in result.fits)
+        yield Section(f"{anchor}-models", "Fitted models", models or (f"No model was fitted. {unfitted}",))
+    if result.comparisons:
+        explained = (
+            "The starts of the brokers alternated, in an order that was reversed each time. Each time is divided by "
+            "that of the first broker."
+        )
+        compared = (_compared(anchor, comparison, drawings) for comparison in result.comparisons)
+        yield Section(f"{anchor}-brokers", "Comparison of brokers", (explained, *compared))
+    if claims := tuple(tables.claims(result.claims)):
+        explained = "Each claim is judged by a sign or a ratio; absolute values are given for comparison only."
+        yield Section(f"{anchor}-claims", "Claims of the paper", (explained, *claims), style="claims")
+    if result.measures and (rounds := tuple(_rounds(anchor, result, drawings))):
+        yield Section(f"{anchor}-rounds", "Rounds", rounds)
+    yield Section(f"{anchor}-cells", "Measurements", tuple(_measurements(anchor, groups, result, drawings)))
+    yield Section(f"{anchor}-audit", "Delivery audit", (tables.audit(result.audit),))
+    if result.latency:
+        yield Section(f"{anchor}-latency", "Latency", tuple(_latency(anchor, result, drawings)))
+    if result.host:
+        yield Section(f"{anchor}-host", "Host under load", (tables.host(result.host),))
+    yield manifest_facts.system(anchor, result.path, result.manifest, result.manifest.brokers)
 
 
-def _model(anchor: str, fit: FitResult, groups: Sequence[PlotGroup], drawings: Drawings) -> ModelSection:
+def _model(anchor: str, fit: FitResult, groups: Sequence[PlotGroup], drawings: Drawings) -> Section:
     of_fit = (fit.experiment, fit.broker, fit.profile)
     cells = [cell for group in groups for cell in group.cells if unit(cell) == of_fit]
     title = f"{fit.experiment} on {fit.broker}, profile {fit.profile}"
-    drawn = (figures.against_plane(fit), figures.residuals(fit, cells))
-    return ModelSection(
-        anchor=slug(f"{anchor}-model-{title}"),
-        title=title,
-        fit=fit,
-        parameters=tables.parameters(fit),
-        facts=tuple(tables.model_facts(fit)),
-        cells=tables.fitted_cells(fit),
-        figures=tuple(drawings.figure(anchor, picture) for picture in drawn) if fit.points else (),
+    pictures = (figures.against_plane(fit), figures.residuals(fit, cells)) if fit.points else ()
+    parts: tuple[Part, ...] = (
+        tables.parameters(fit),
+        Facts(tuple(tables.model_facts(fit))),
+        *drawings.figures(anchor, *pictures),
+        tables.fitted_cells(fit),
     )
+    return Section(slug(f"{anchor}-model-{title}"), title, parts, verdict=fit.verdict)
 
 
-def _compared(anchor: str, comparison: BrokerComparison, drawings: Drawings) -> Compared:
-    picture = figures.ratios(comparison)
-    return Compared(
-        f"{comparison.experiment}, profile {comparison.profile}",
-        None if picture is None else drawings.figure(anchor, picture),
-        tuple(filter(None, (tables.compared_coefficients(comparison), tables.compared_cells(comparison)))),
-    )
+def _compared(anchor: str, comparison: BrokerComparison, drawings: Drawings) -> Section:
+    """The comparison of the brokers of a run in an experiment."""
+    sheets = filter(None, (tables.compared_coefficients(comparison), tables.compared_cells(comparison)))
+    drawn_ratios = drawings.figures(anchor, figures.ratios(comparison))
+    return Section("", f"{comparison.experiment}, profile {comparison.profile}", (*drawn_ratios, *sheets))
 
 
-def _rounds(anchor: str, result: RunResult, drawings: Drawings) -> Iterator[Rounds]:
-    """The rounds of every start that has a slice to show."""
+def _rounds(anchor: str, result: RunResult, drawings: Drawings) -> Iterator[Section]:
+    """The rounds of every start that has a slice to show: their levels over time, and every slice."""
     starts = grouped(result.cells, lambda cell: (cell.key.broker, cell.key.start))
     levels = by_start(result.rounds)
-    drawn = dict(zip(levels, figures.levels(result.rounds), strict=True))
+    pictures = dict(zip(levels, figures.levels(result.rounds), strict=True))
     for key in sorted(starts.keys() | levels.keys()):
         title = f"{key[0]}, start {key[1]}"
-        shown = [drawings.figure(anchor, drawn[key])] if key in drawn else []
+        parts: list[Part] = [*drawings.figures(anchor, pictures.get(key))]
         grid, left_out = heat(starts.get(key, []))
         if grid:
-            shown.append(_heat(slug(f"{anchor}-slices-{title}"), title, grid, left_out))
-        if shown:
-            yield Rounds(title, tuple(shown), tables.rounds(levels[key]) if key in levels else None)
+            parts.append(_heat(slug(f"{anchor}-slices-{title}"), title, grid, left_out))
+        if key in levels:
+            parts.append(tables.rounds(levels[key]))
+        if parts:
+            yield Section("", title, tuple(parts))
 
 
 def _heat(anchor: str, title: str, grid: str, left_out: str) -> Figure:
@@ -221,22 +191,23 @@ def _heat(anchor: str, title: str, grid: str, left_out: str) -> Figure:
         "time. A disturbed host colours whole columns; a row that changes shows a change of that cell only. "
         f"{left_out}"
     )
-    return Figure(anchor, Picture(anchor, f"Every slice on {title}", caption.strip(), "", ()), grid)
+    return drawn(anchor, f"Every slice on {title}", caption, grid, wide=False)
 
 
-def _experiment(anchor: str, group: PlotGroup, result: RunResult, drawings: Drawings) -> ExperimentSection:
-    """The section of an experiment; a smoke grid has no figures, since its numbers mean nothing."""
-    return ExperimentSection(
-        anchor=slug(f"{anchor}-cells-{group.title}"),
-        title=group.title,
-        figures=tuple(drawings.figure(anchor, picture) for picture in figures.of_group(group))
-        if result.measures
-        else (),
-        cells=tables.cells(group.cells, result.not_applicable),
-    )
+def _measurements(anchor: str, groups: Sequence[PlotGroup], result: RunResult, drawings: Drawings) -> Iterator[Part]:
+    """Each experiment: its figures, then its cells; a smoke grid has no figures, since its numbers mean nothing."""
+    if not result.measures:
+        yield "A smoke grid tests correctness only: its rates mean nothing and are not plotted."
+    for group in groups:
+        pictures = figures.of_group(group) if result.measures else ()
+        cells = tables.cells(group.cells, result.not_applicable)
+        anchored = slug(f"{anchor}-cells-{group.title}")
+        yield Section(anchored, group.title, (*drawings.figures(anchor, *pictures), cells))
+    yield from nowhere(result.cells, result.not_applicable)
 
 
-def _latency(anchor: str, result: RunResult, drawings: Drawings) -> Iterator[tuple[Table, Figure]]:
+def _latency(anchor: str, result: RunResult, drawings: Drawings) -> Iterator[Part]:
     by_broker = grouped(result.latency, lambda cell: (cell.key.broker, cell.profile))
     for (broker, profile), chosen in by_broker.items():
-        yield tables.latency(chosen), drawings.figure(anchor, figures.latency(chosen, broker, profile))
+        yield drawings.figure(anchor, figures.latency(chosen, broker, profile))
+        yield tables.latency(chosen)

@@ -8,7 +8,7 @@ of another version mean is told by the schema's number, not by their keys.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from workloads.capabilities import Capabilities
@@ -300,7 +300,3 @@ class GateOptions(GateRules):
     baseline: str
     #: The candidate.
     broker: tuple[str, ...]
-
-    @property
-    def rules(self) -> GateRules:
-        return GateRules(**{each.name: getattr(self, each.name) for each in fields(GateRules)})

@@ -36,7 +36,7 @@ def judged(paths: Sequence[Path], *, master: str, partial: bool = False) -> tupl
     asked = [options_of(manifest, shown) for manifest, shown in manifests(paths)]
     if kind is RunKind.WORKLOAD:
         return tuple(
-            scenario.judged(path, of_run.rules, master=master, partial=partial)
+            scenario.judged(path, of_run, master=master, partial=partial)
             for path, of_run in zip(paths or [LATEST], asked, strict=True)
         )
     runs = open_runs(paths, partial=partial)
@@ -71,9 +71,9 @@ def _judged(
     windows: Mapping[CellKey, Sequence[Window]],
     audit_findings: Sequence[Finding],
 ) -> GateResult:
-    pairs, rules = _pairs(run, windows), asked.rules
+    pairs = _pairs(run, windows)
     ratios = ratios_of(pairs)
-    judgement = judge(rows_of(ratios, run.plans), rules)
+    judgement = judge(rows_of(ratios, run.plans), asked)
     _check_complete(run, judgement, len(pairs))
     cells, summaries = _cells(ratios), aggregate.over_starts(run, windows)
     wrong = tuple(finding for finding in audit_findings if finding.consequence == VerdictKind.INVALID)
@@ -81,7 +81,7 @@ def _judged(
         *_contaminated(ratios),
         *_unsuitable(summaries),
         *_trimmed(pairs, ratios),
-        *(_changed(judgement) if rules.calibrate else ()),
+        *(_changed(judgement) if asked.calibrate else ()),
     )
     brokers = run.manifest.brokers
     remarks = (
@@ -100,7 +100,7 @@ def _judged(
         titles={role: brokers[role].title for role in GateRole},
         what=_what(cells, {key.experiment for key in windows if key.experiment not in PREPARATION}),
         pairs=len(pairs),
-        rules=rules,
+        rules=asked,
         families=judgement.families,
         cells=cells,
         findings=(*wrong, *unmet, *(replace(finding, consequence=VerdictKind.VALID) for finding in remarks)),

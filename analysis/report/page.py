@@ -16,7 +16,7 @@ from analysis.atomic import written_whole
 from analysis.errors import DataError
 from analysis.report.drawings import Figure
 from analysis.table import Table
-from analysis.text import Alike
+from analysis.text import Alike, capital
 
 #: Default name of the file, in the first run directory.
 NAME = "report.html"
@@ -127,6 +127,7 @@ class Page:
             lstrip_blocks=True,
             keep_trailing_newline=True,
         )
+        environment.filters["capital"] = capital
         environment.filters["kind"] = lambda part: "str" if isinstance(part, str) else type(part).__name__
         return environment.get_template("page.html.j2").render(page=self)
 

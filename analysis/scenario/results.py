@@ -13,6 +13,7 @@ from workloads.limits import Rule
 from workloads.manifest import BrokerRecord, Manifest
 from workloads.registry import WORKLOADS
 from workloads.scenario import deviations
+from workloads.scenario.model import Consumption
 from workloads.scenario.periods import Period
 from workloads.scenario.published_views import PublishedFlow
 from workloads.scenario.scenario_plan import ScenarioPlan
@@ -472,12 +473,10 @@ class WorkloadResult:
     #: Run directory.
     path: Path
     key: CellKey
-    broker_title: str
     #: Name of the model.
     topology: str
     #: Scale of the workload.
     base: int
-    consumption: str
     transactions: str
     #: The measured periods.
     periods: tuple[PeriodResult, ...]
@@ -527,6 +526,14 @@ class WorkloadResult:
     def broker(self) -> BrokerRecord:
         """The broker as it was started."""
         return self.manifest.brokers[self.key.broker]
+
+    @property
+    def broker_title(self) -> str:
+        return self.broker.title
+
+    @property
+    def consumption(self) -> Consumption:
+        return self.plan.consumption
 
     @property
     def one_host(self) -> bool:

@@ -267,7 +267,7 @@ def test_more_addresses_than_a_picture_holds():
     ("other", "said"),
     [
         (wr.result(horizontal(5).only(4), run="other"), "vertical strict, horizontal strict"),
-        (replace(SMALL, consumption="relaxed", run="other"), "vertical strict, vertical relaxed"),
+        (wr.relaxed(replace(SMALL, run="other")), "vertical strict, vertical relaxed"),
     ],
 )
 def test_never_side_by_side(other, said, tmp_path):

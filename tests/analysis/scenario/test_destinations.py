@@ -119,7 +119,7 @@ def test_what_is_not_put_side_by_side():
     workload that leaves no choice."""
     first, third = (wr.configured(SCENARIOS[number], 5) for number in (1, 3))
     horizontal = [wr.configured(replace(SCENARIOS[number], topology="horizontal"), 5) for number in (1, 3)]
-    relaxed = [replace(result, consumption="relaxed") for result in (first, third)]
+    relaxed = [wr.relaxed(result) for result in (first, third)]
 
     assert side_by_side([first, horizontal[1], relaxed[1], wr.configured(SCENARIOS[3], 5, broker="artemis")]) == []
     assert len(side_by_side([first, third, *horizontal, *relaxed])) == 3

@@ -25,6 +25,7 @@ from tests.fixtures.wire import test_protocol_contract
 from tests.support.experiments import EXPERIMENTS
 from tests.support.records import rebuilt, through_json
 from tests.support.sessions import command, side_by_side
+from workloads import __main__ as description_command
 from workloads.capabilities import Capabilities, Transactions
 from workloads.jms2009ps import __main__ as configuration_command
 from workloads.logistics import __main__ as logistics_command
@@ -48,6 +49,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 #: By the first words of a command line, which part of the suite it is for.
 PARSERS = {
     "analysis": analysis_command._parser,
+    "workloads": description_command._parser,
     "workloads.specjms2007": workload_command._parser,
     "workloads.jms2009ps": configuration_command._parser,
     "workloads.logistics": logistics_command._parser,

@@ -19,7 +19,7 @@ from workloads.jms2009ps.configuration import read
 from workloads.jms2009ps.figures import figures_json
 from workloads.jms2009ps.parameters import PARAMETERS, Configuration
 from workloads.jms2009ps.scenarios import SCENARIOS
-from workloads.supply_chain.plain_text import alike, table
+from workloads.plain_text import alike, table
 from workloads.supply_chain.topology import CONTROLLED
 
 

@@ -23,10 +23,10 @@ def _model(request: CaseRequest) -> ConfiguredSupplyChain:
 
 def _identified(request: CaseRequest) -> str:
     """Tells the cells of several files apart, and those of a file from those of another version of it."""
-    return f"_{configuration_digest(read(request.own.text, request.own.source))[:8]}"
+    return f"configuration_{configuration_digest(read(request.own.text, request.own.source))[:8]}"
 
 
 OF_PAPER = tuple(map(_scenario, SCENARIOS))
-CONFIGURATION = Case(NAME, "configuration", _model, CaseFiles("configuration", NONDURABLE), suffix=_identified)
+CONFIGURATION = Case(NAME, "configuration", _model, CaseFiles("configuration", NONDURABLE), called=_identified)
 
 CASES = {case.name: case for case in (*OF_PAPER, CONFIGURATION)}

@@ -37,8 +37,8 @@ from workloads.jms2009ps.parameters import (
 )
 from workloads.jms2009ps.scenarios import SCENARIOS
 from workloads.supply_chain.interactions import INTERACTIONS
-from workloads.supply_chain.toml_table import TomlTable, parse_toml
 from workloads.supply_chain.topology import CONTROLLED
+from workloads.toml_table import TomlTable, parse_toml
 
 #: The second scenario without durable subscriptions.
 NONDURABLE = Path(__file__).with_name("nondurable.toml")
@@ -63,7 +63,7 @@ def read(text: str, source: str, topology: str | None = None) -> Configuration:
     other, and for a topology other than the one asked for.
     """
     known = ("scenario", "topology", "handlers_per_queue", "all", *_INTERACTIONS, "message")
-    root = TomlTable(source, "", parse_toml(text, source), known)
+    root = TomlTable(source, "", parse_toml(text, source), known, text=text)
     scenario = _chosen(root, "scenario", tuple(SCENARIOS), 1)
     settings = tuple(_settings(root))
     merged = {
@@ -157,7 +157,9 @@ def _chosen(table: TomlTable, key: str, choices: tuple[Any, ...], default: Any) 
 def _topology(root: TomlTable, asked: str | None) -> str:
     name: str = _chosen(root, "topology", tuple(CONTROLLED), asked or SCENARIOS[1].topology)
     if asked not in {None, name}:
-        raise WorkloadError(f"{root.label}: topology: expected {asked!r}, as asked for with --topology, got {name!r}")
+        raise WorkloadError(
+            f"{root.label('topology')}: topology: expected {asked!r}, as asked for with --topology, got {name!r}"
+        )
     return name
 
 

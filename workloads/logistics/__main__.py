@@ -18,7 +18,7 @@ from workloads.logistics.cases import SETTINGS
 from workloads.logistics.dimensions import Addressing, LogisticsSize, profile_of
 from workloads.logistics.figures import figure_rows_json, figures_json
 from workloads.logistics.profiles import PROFILES, Entity
-from workloads.supply_chain.plain_text import table
+from workloads.plain_text import table
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -69,10 +69,11 @@ def _case(profile: TrafficProfile) -> Case:
         size.require_runnable()
         return LogisticsModel(size)
 
-    return Case(NAME, profile.name.replace("-", "_"), model, suffix=_suffix)
+    name = profile.name.replace("-", "_")
+    return Case(NAME, name, model, called=lambda request: f"{name}{_of_settings(request)}")
 
 
-def _suffix(request: CaseRequest) -> str:
+def _of_settings(request: CaseRequest) -> str:
     """Cells of different settings have different ids, also in a search."""
     vehicles, compression, addressing, customers = (request.settings[setting.name] for setting in SETTINGS)
     return f"-v{vehicles:02d}-k{compression:04d}-{addressing}-m{customers}"

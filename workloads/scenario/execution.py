@@ -13,6 +13,9 @@ from workloads.errors import WorkloadError
 #: Bits of an id, from the highest: interaction, starting place, number.
 _INTERACTION_BITS, _ORIGIN_BITS, NUMBER_BITS = 3, 20, 40
 
+#: The highest number of an interaction.
+MOST_INTERACTION = (1 << _INTERACTION_BITS) - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Execution:
@@ -27,13 +30,13 @@ class Execution:
 
     def __post_init__(self) -> None:
         if not (
-            0 < self.interaction < 1 << _INTERACTION_BITS
+            0 < self.interaction <= MOST_INTERACTION
             and 0 <= self.origin < 1 << _ORIGIN_BITS
             and 0 <= self.number < 1 << NUMBER_BITS
         ):
             raise WorkloadError(
                 f"no execution: interaction {self.interaction}, origin {self.origin}, number {self.number}; expected 1 "
-                f"to {(1 << _INTERACTION_BITS) - 1}, an index below 2**{_ORIGIN_BITS}, a number below 2**{NUMBER_BITS}"
+                f"to {MOST_INTERACTION}, an index below 2**{_ORIGIN_BITS}, a number below 2**{NUMBER_BITS}"
             )
 
     @property

@@ -44,6 +44,9 @@ DESTINATION_PREFIX = "bench.workload"
 MOST_PRODUCERS = 10**6
 MOST_STEPS = 10**3
 
+#: A process has at most 2**20 descriptors by default (Linux, fs.nr_open), and each connection needs one.
+MOST_CONNECTIONS = 1 << 20
+
 
 class Consumption(StrEnum):
     """How messages outside transactions are acknowledged; results of the two modes are never compared.

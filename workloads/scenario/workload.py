@@ -274,10 +274,6 @@ class SearchedQuantity:
 BASE_SEARCHED = SearchedQuantity("find-base", "BASE", None, 1, 100_000)
 
 
-def _nothing(_: CaseRequest) -> str:
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class Case:
     """A part of a workload that can be run, with its name."""
@@ -291,12 +287,14 @@ class Case:
     files: CaseFiles | None = None
     #: Whether the broker is killed under load.
     killed: bool = False
-    #: What a request appends to the name of the case in the id of its cell. Raises WorkloadError for an invalid text.
-    suffix: Callable[[CaseRequest], str] = _nothing
+    #: What a request calls the case in the id of its cell, where its name alone does not say it. Raises WorkloadError
+    #: for an invalid text.
+    called: Callable[[CaseRequest], str] | None = None
 
     def cell(self, request: CaseRequest) -> str:
         """The id of the case for this request. Raises WorkloadError for an invalid text."""
-        return f"{self.name}{self.suffix(request)}-b{request.base:04d}"
+        name = self.name if self.called is None else self.called(request)
+        return f"{name}-b{request.base:04d}"
 
 
 def _base(model: Model) -> int:

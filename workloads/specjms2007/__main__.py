@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from workloads.errors import WorkloadError
+from workloads.plain_text import alike, table
 from workloads.specjms2007 import DISCLAIMER
 from workloads.supply_chain import freeform
 from workloads.supply_chain.characterization import characterization, figures
-from workloads.supply_chain.plain_text import alike, table
 from workloads.supply_chain.topology import CONTROLLED, Topology
 
 

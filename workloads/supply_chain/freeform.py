@@ -29,7 +29,6 @@ changed delivery options follows from its kind and its persistence. BASE is 1 un
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -39,8 +38,8 @@ from workloads.errors import WorkloadError
 from workloads.messaging import DestinationKind
 from workloads.supply_chain.interactions import INTERACTIONS, DeliveryOptions, MessageType, Role
 from workloads.supply_chain.sizes import SIZE_DISTRIBUTIONS, SizeDistribution
-from workloads.supply_chain.toml_table import TomlTable, parse_toml
 from workloads.supply_chain.topology import Interaction, Topology
+from workloads.toml_table import ScaledTable, grows, parse_toml
 
 #: The paper's example (section 3.1), in the directory of this module: interactions 6 and 7 with a growing number of
 #: supermarkets.
@@ -59,35 +58,15 @@ _INTERACTIONS: Mapping[str, int] = {f"interaction_{number}": number for number i
 
 
 @dataclass(frozen=True)
-class _FreeformTable(TomlTable):
-    """A table whose numbers may be per BASE."""
-
-    base: int
-
-    def number(self, key: str, default: Any = None) -> Fraction:
-        """A number from 0 on, or `{ per_base = number }` of it."""
-        value = self.values.get(key, default)
-        if value is None:
-            raise WorkloadError(f"{self.label}: {key!r} is missing; expected a number or {{ per_base = number }}")
-        if isinstance(value, Mapping):
-            if set(value) != {"per_base"}:
-                raise self.refusal(key, "a number or { per_base = number }", dict(value))
-            return self._fraction(key, value["per_base"]) * self.base
-        return self._fraction(key, value)
-
-    def count(self, key: str, default: Any = None) -> int:
-        """A whole number; a value per BASE is rounded up."""
-        value = self.number(key, default)
-        if value.denominator > 1 and not isinstance(self.values.get(key), Mapping):
-            raise self.refusal(key, "a whole number", self.values[key])
-        return math.ceil(value)
+class _FreeformTable(ScaledTable):
+    """A table with triples of numbers, one for each size."""
 
     def triple(self, key: str, default: tuple[Any, Any, Any]) -> tuple[Fraction, Fraction, Fraction]:
         value = self.values.get(key, list(default))
         if not isinstance(value, list) or len(value) != 3:
             raise self.refusal(key, "a list of three numbers", value)
         first, second, third = (
-            number if isinstance(number, Fraction) else self._fraction(key, number) for number in value
+            number if isinstance(number, Fraction) else self.fraction(key, number) for number in value
         )
         return first, second, third
 
@@ -97,11 +76,6 @@ class _FreeformTable(TomlTable):
             raise self.refusal(key, "three whole numbers", self.values[key])
         first, second, third = map(int, values)
         return first, second, third
-
-    def _fraction(self, key: str, value: Any) -> Fraction:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            raise self.refusal(key, "a number from 0 on", value)
-        return Fraction(str(value))  # 0.1 becomes exactly 1/10
 
 
 def read(text: str, base: int = 1, source: str = "freeform") -> Topology:
@@ -114,7 +88,7 @@ def read(text: str, base: int = 1, source: str = "freeform") -> Topology:
     if base < 1:
         raise WorkloadError(f"BASE: expected a whole number from 1 on, got {base}")
     known = ("handlers_per_queue", "locations", "product_families", *_INTERACTIONS)
-    root = _FreeformTable(source, "", values, known, base)
+    root = _FreeformTable(source, "", values, known, base, text=text)
     families, families_per_supplier = _families(root.table("product_families", "number", "rho"))
     interactions = {
         number: interaction
@@ -123,17 +97,12 @@ def read(text: str, base: int = 1, source: str = "freeform") -> Topology:
     }
     locations = _locations(root.table("locations", *_LOCATIONS))
     handlers_per_queue = root.count("handlers_per_queue", 1)
-    if base > 1 and not _grows(values):
+    if base > 1 and not grows(values):
         raise WorkloadError(f"{source}: BASE {base}, but nothing grows with it; expected a {{ per_base = number }}")
     try:
         return Topology("freeform", base, locations, interactions, families, families_per_supplier, handlers_per_queue)
     except WorkloadError as error:
         raise WorkloadError(f"{source}: {error}") from None
-
-
-def _grows(value: Any) -> bool:
-    """Whether any part of a value is per BASE."""
-    return isinstance(value, Mapping) and ("per_base" in value or any(map(_grows, value.values())))
 
 
 def _locations(table: _FreeformTable) -> dict[Role, int]:

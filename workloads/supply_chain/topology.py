@@ -26,12 +26,9 @@ from math import ceil
 
 from workloads.errors import WorkloadError
 from workloads.messaging import Destination, DestinationKind
-from workloads.scenario.model import DESTINATION_PREFIX
+from workloads.scenario.model import DESTINATION_PREFIX, MOST_CONNECTIONS
 from workloads.supply_chain.interactions import INTERACTIONS, InteractionSpec, MessageType, Participant, Role
 from workloads.supply_chain.sizes import SIZE_DISTRIBUTIONS, SizeDistribution
-
-#: A process has at most 2**20 descriptors by default (Linux, fs.nr_open), and each connection needs one.
-MOST_CONNECTIONS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,75 @@
+"""Workloads of the user's own, run and judged as a user does it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import ROOT, read_json
+from tests.support.requirements import require_broker
+from tests.support.sessions import PYTEST, command, within
+
+OWN = ROOT / "workloads" / "own"
+EXAMPLES = ("pipeline", "prices", "shop")
+SHORT = ("--base", "2", "--warmup-seconds", "1", "--measurement-seconds", "4")
+
+
+def run(example, broker, results, *words):
+    file = str(OWN / f"{example}.toml")
+    return command(*PYTEST, "workloads", "--workload", file, "--broker", broker, *SHORT, *words, results=results)
+
+
+def test_a_file_is_run_and_judged(tmp_path):
+    """The audit knows who had to get which copy, by groups, by selectors and everyone; the report names the file."""
+    ended = run("prices", "reference", tmp_path / "results")
+
+    assert ended.code == 0, ended.output
+    assert {row["verdict"] for row in read_json(ended.run / "disclosure.json")["audit"]} <= {"pass", "not judged"}
+    assert (ended.run / "report.html").exists()
+    assert "BASE (prices)" in (ended.run / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("example", ["pipeline", "shop"])
+def test_an_example_loses_nothing(example, tmp_path):
+    """All that is sent is received before the drain ends."""
+    ended = run(example, "reference", tmp_path / "results", "--no-analysis")
+
+    assert ended.code == 0, ended.output
+
+
+@pytest.mark.brokers
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_passes_its_audit_on_a_real_broker(example, tmp_path):
+    """Queues, topics with and without selectors, transactions, durable subscriptions, competing handlers."""
+    require_broker("activemq")
+    ended = run(example, "activemq", tmp_path / "results")
+
+    assert ended.code == 0, ended.output
+    assert {row["verdict"] for row in read_json(ended.run / "disclosure.json")["audit"]} <= {"pass", "not judged"}
+
+
+LOAD = "test_own[activemq-s1-shop-b0005]"
+RECOVERABILITY = "test_recoverability[activemq-s1-shop-recoverability-b0005]"
+
+
+@pytest.mark.parametrize(
+    ("words", "collected"),
+    [((), [LOAD]), (("-k", "shop"), [LOAD, RECOVERABILITY]), (("-k", "recoverability"), [RECOVERABILITY])],
+    ids=str,
+)
+def test_a_file_collects_its_own_cases_alone(words, collected):
+    """Its load, and with -k the same with a killed broker; no case of another workload."""
+    said = within("workloads", "--workload", str(OWN / "shop.toml"), "--co", "-q", *words).output
+    names = [line.rpartition("::")[2] for line in said.splitlines() if "::" in line]
+
+    assert names == collected
+
+
+def test_a_file_with_a_mistake_is_refused_before_a_broker_starts(tmp_path):
+    """In one sentence, with its place."""
+    file = tmp_path / "mine.toml"
+    file.write_text((OWN / "shop.toml").read_text(encoding="utf-8").replace("bytes = 200", "bytes = -2"), "utf-8")
+    ended = within("workloads", "--workload", str(file))
+
+    assert ended.code == 4
+    assert "mine.toml, line 18: [messages.confirmation]: bytes: expected whole numbers from 0 to 65536" in ended.output
+    assert "Traceback" not in ended.output

@@ -1,0 +1,78 @@
+"""What a model is, as plain text: places, messages with their rates and sizes, and who sends what to whom.
+
+Everything is read from what the load engine and the audit use, so that it is the same for every workload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from textwrap import fill
+
+from workloads.plain_text import alike, table
+from workloads.scenario.model import Scenario
+from workloads.scenario.workload import Model, Workload
+
+
+def description(workload: Workload, model: Model) -> str:
+    """The text of `python -m workloads describe`."""
+    scenario = model.scenario
+    size = (
+        f"{model.name}, BASE {model.base}: {model.sent_per_s:,.2f} messages sent per second, "
+        f"{model.connections} connections, {model.handlers} event handlers, {len(scenario.drivers)} drivers"
+    )
+    facts = [fill(f"{name}: {value}", 100) for name, value in model.facts]
+    flow = ["who sends what to whom", *_flow(model)]
+    parts = ("\n".join([size, *facts]), _messages(model), "\n".join(flow), fill(workload.disclaimer, 100))
+    return "\n\n".join(parts)
+
+
+def _messages(model: Model) -> str:
+    rates_per_s = dict(zip(model.addresses, model.address_rates_per_s, strict=True))
+    rows = []
+    for number, step in enumerate(model.steps):
+        to = [address for address in model.addresses if address.step == number]
+        rows.append(
+            (
+                step.message,
+                step.kind.value,
+                len({model.scenario.addresses[model.addresses.index(address)].destination for address in to}),
+                _kept(step.persistent, step.transacted, step.durable),
+                ", ".join(map(str, dict.fromkeys(step.body_bytes))),
+                float(sum(rates_per_s[address] for address in to)),
+            )
+        )
+    return table("messages", ("message", "over", "destinations", "delivery", "bytes", "sent/s"), rows)
+
+
+def _kept(persistent: bool, transacted: bool, durable: bool) -> str:
+    said = ("persistent" * persistent, "transacted" * transacted, "durable" * durable)
+    return ", ".join(filter(None, said)) or "plain"
+
+
+def _flow(model: Model) -> Iterator[str]:
+    """A line for each message, below the one that it answers."""
+    scenario = model.scenario
+    answers: dict[int, list[int]] = {}
+    for handler in scenario.handlers:
+        answers.setdefault(handler.step, [each.outgoing.step for each in handler.answers])
+    orders = [population.outgoing.step for population in scenario.populations if population.outgoing is not None]
+    for step in sorted({*orders, *(driver.outgoing.step for driver in scenario.drivers)}):
+        yield from _branch(scenario, step, answers, 1)
+
+
+def _branch(scenario: Scenario, step: int, answers: dict[int, list[int]], depth: int) -> Iterator[str]:
+    starting = [driver.place for driver in scenario.drivers if driver.outgoing.step == step]
+    coming = [each.label for each in scenario.populations if each.outgoing is not None and each.outgoing.step == step]
+    answering = [
+        handler.place for handler in scenario.handlers if any(each.outgoing.step == step for each in handler.answers)
+    ]
+    receiving = [handler.place for handler in scenario.handlers if handler.step == step]
+    sent = f"{_places([*starting, *coming, *answering])} -- {scenario.steps[step]} --> {_places(receiving)}"
+    yield "  " * depth + sent
+    for answer in answers.get(step, ()):
+        yield from _branch(scenario, answer, answers, depth + 1)
+
+
+def _places(names: Sequence[str]) -> str:
+    """The first place, and how many others do the same; members of populations have no place."""
+    return alike(list(dict.fromkeys(names))) if names else "those who subscribe"

@@ -1,0 +1,35 @@
+"""A workload of the user's own, from a file: `--workload FILE.toml` (`workloads.scenario.business_file`).
+
+Without that option its file is an example: a shop and its warehouse.
+"""
+
+from __future__ import annotations
+
+from workloads.json_value import digest_of
+from workloads.own.cases import CASES, NAME
+from workloads.own.model import OwnRecord, own_model
+from workloads.scenario.limits import SPEC_RULES
+from workloads.scenario.workload import Workload
+
+#: Printed before every result.
+DISCLAIMER = (
+    "This workload is the user's own: its figures say what this load costs on this host, and are comparable only with "
+    "results of the same file."
+)
+
+WORKLOAD = Workload(
+    name=NAME,
+    subject="a business of the user's own",
+    disclaimer=DISCLAIMER,
+    figure="BASE ({topology})",
+    rules=SPEC_RULES,
+    source="the user's file",
+    provenance="The workload is described by the user's file, which the run directory has.",
+    cases=CASES,
+    record=OwnRecord,
+    rebuild=lambda record, _: own_model(record),
+    digest=lambda: digest_of([]),
+    deviations=None,
+    not_applicable=(),
+    apart=lambda model: {"file": digest_of(model.record.text)[:12]},
+)

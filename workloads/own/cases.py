@@ -1,0 +1,31 @@
+"""The cases of a user's file: its load, and the same with a broker that is killed under it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from workloads.own.model import OwnModel, OwnRecord, own_model
+from workloads.scenario.business_file import business_name
+from workloads.scenario.workload import Case, CaseFiles, CaseRequest
+
+#: Name of the experiment in every record.
+NAME = "own"
+
+#: The user's file, or else an example.
+FILES = CaseFiles("workload", Path(__file__).with_name("shop.toml"))
+
+
+def _model(request: CaseRequest) -> OwnModel:
+    return own_model(OwnRecord(request.base, request.own.source, request.own.text))
+
+
+def _name(request: CaseRequest) -> str:
+    return business_name(request.own.text, request.own.source)
+
+
+LOAD = Case(NAME, "load", _model, FILES, called=_name)
+RECOVERABILITY = Case(
+    NAME, "recoverability", _model, FILES, killed=True, called=lambda request: f"{_name(request)}-recoverability"
+)
+
+CASES = {case.name: case for case in (LOAD, RECOVERABILITY)}

@@ -1,0 +1,56 @@
+"""The model of a user's file at a BASE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from workloads.errors import WorkloadError
+from workloads.scenario.business import Business
+from workloads.scenario.business_file import read_business
+from workloads.scenario.business_model import BusinessModel
+from workloads.scenario.model import MOST_CONNECTIONS
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRecord:
+    """A file and a BASE, from which an equal model is built again."""
+
+    base: int
+    #: Name of the file, in messages.
+    source: str
+    text: str
+
+
+@dataclass(frozen=True)
+class OwnModel(BusinessModel):
+    """A user's file at a BASE as a `workloads.scenario.workload.Model`."""
+
+    record: OwnRecord
+    configuration: None = None
+    without_figure: str = ""
+    #: Nobody has published it.
+    published: bool = False
+
+    @cached_property
+    def business(self) -> Business:
+        return read_business(self.record.text, self.record.source, self.record.base)
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        roles = self.business.roles.values()
+        return (("file", self.record.source), ("places", ", ".join(f"{role.places} {role.name}" for role in roles)))
+
+
+def own_model(record: OwnRecord) -> OwnModel:
+    """The model of a file at a BASE.
+
+    Raises WorkloadError with line, table and key of an invalid value, or if it needs too many connections.
+    """
+    model = OwnModel(record)
+    if model.connections > MOST_CONNECTIONS:
+        raise WorkloadError(
+            f"{record.source}: {model.connections} connections at BASE {record.base}; expected at most "
+            f"{MOST_CONNECTIONS}: choose a lower BASE"
+        )
+    return model

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from workloads.json_value import digest_of
 from workloads.own.cases import CASES, NAME
-from workloads.own.model import OwnRecord, own_model
+from workloads.scenario.file_model import FileRecord, file_model
 from workloads.scenario.limits import SPEC_RULES
 from workloads.scenario.workload import Workload
 
@@ -26,8 +26,8 @@ WORKLOAD = Workload(
     source="the user's file",
     provenance="The workload is described by the user's file, which the run directory has.",
     cases=CASES,
-    record=OwnRecord,
-    rebuild=lambda record, _: own_model(record),
+    record=FileRecord,
+    rebuild=lambda record, _: file_model(record),
     digest=lambda: digest_of([]),
     deviations=None,
     not_applicable=(),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workloads.own.model import OwnModel, OwnRecord, own_model
 from workloads.scenario.business_file import business_name
+from workloads.scenario.file_model import FileModel, FileRecord, file_model
 from workloads.scenario.workload import Case, CaseFiles, CaseRequest
 
 #: Name of the experiment in every record.
@@ -15,8 +15,8 @@ NAME = "own"
 FILES = CaseFiles("workload", Path(__file__).with_name("shop.toml"))
 
 
-def _model(request: CaseRequest) -> OwnModel:
-    return own_model(OwnRecord(request.base, request.own.source, request.own.text))
+def _model(request: CaseRequest) -> FileModel:
+    return file_model(FileRecord(request.base, request.own.source, request.own.text))
 
 
 def _name(request: CaseRequest) -> str:

@@ -13,7 +13,7 @@ From its rows everything else follows: destinations, handlers, drivers, expected
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -58,7 +58,7 @@ def in_turn(values: int) -> AssignmentLaw:
     return AssignmentLaw(values, lambda origin, number: (number + origin) % values)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Party:
     """What takes part in an execution: one place of a role, or several."""
 
@@ -74,6 +74,18 @@ class Party:
     def several(self) -> bool:
         """Whether it is more than one place, whatever their number: each gets a copy of what the party receives."""
         return self.places != tuple((index,) for index in range(len(self.places)))
+
+    def values_of(self, place: int) -> tuple[int, ...]:
+        """The values in which a place takes part."""
+        return self._values[place]
+
+    @cached_property
+    def _values(self) -> Mapping[int, tuple[int, ...]]:
+        found: dict[int, list[int]] = {}
+        for value, places in enumerate(self.places):
+            for place in places:
+                found.setdefault(place, []).append(value)
+        return {place: tuple(values) for place, values in found.items()}
 
     @classmethod
     def one(cls, role: Role, law: Callable[[int], AssignmentLaw] = own) -> Party:
@@ -198,35 +210,21 @@ class Business:
         found = {party for each in messages for party in (each.sender, each.receiver, each.after_from)}
         return tuple(name for name in self.parties if name in found)
 
-    def cast(self, number: int, origin: int, execution: int) -> dict[str, int]:
-        """The value of each party of an interaction in this execution of an origin."""
-        starter = self.started_by(number).name
-        return {
-            name: origin if name == starter else self.parties[name].law.value(origin, execution)
-            for name in self.parties_of(number)
-        }
-
     def period(self, number: int) -> int:
         """Number of executions of one origin after which their messages repeat, except for the sizes."""
         starter = self.started_by(number).name
         laws = (self.parties[name].law.period for name in self.parties_of(number) if name != starter)
         return lcm(*laws, *(message.every for message in self.interactions[number].messages))
 
-    def answered_place(self, message: BusinessMessage, cast: Mapping[str, int], execution: int) -> int | None:
-        """The place whose message this one answers in an execution; None if it is not sent in it."""
-        if execution % message.every:
-            return None
-        answered = next(each for each in self.messages if each.name == message.after)
-        name = message.after_from or answered.sender
-        (place,) = self.parties[name].places[cast[name]]
-        return place
+    def answered(self, message: BusinessMessage) -> Party:
+        """The party whose message an answer follows."""
+        before = next(each for each in self.messages if each.name == message.after)
+        return self.parties[message.after_from or before.sender]
 
-    def sent(
-        self, number: int, cast: Mapping[str, int], execution: int
-    ) -> Iterable[tuple[int, BusinessMessage, tuple[int, ...]]]:
-        """The messages of an execution: number, message, and the places that send one each."""
-        found: set[str] = set()
-        for message in self.interactions[number].messages:
-            if message.after is None or (message.after in found and execution % message.every == 0):
-                found.add(message.name)
-                yield self.numbers[message.name], message, self.parties[message.sender].places[cast[message.sender]]
+    def executions_per_message(self, message: BusinessMessage) -> int:
+        """A message is sent in every so many executions: those in which all that precede it are sent."""
+        every, at = message.every, message
+        while at.after is not None:
+            at = self.messages[self.numbers[at.after]]
+            every = lcm(every, at.every)
+        return every

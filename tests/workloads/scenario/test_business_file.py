@@ -10,9 +10,9 @@ import pytest
 from tests.conftest import ROOT
 from workloads.errors import WorkloadError
 from workloads.messaging import Destination, DestinationKind
-from workloads.own.model import OwnModel, OwnRecord, own_model
 from workloads.scenario.business_file import read_business
 from workloads.scenario.execution import Execution
+from workloads.scenario.file_model import FileModel, FileRecord, file_model
 from workloads.scenario.message import MOST_FIELD
 
 OWN = ROOT / "workloads" / "own"
@@ -23,8 +23,8 @@ def text_of(example: str) -> str:
     return (OWN / f"{example}.toml").read_text(encoding="utf-8")
 
 
-def example(name: str, base: int) -> OwnModel:
-    return own_model(OwnRecord(base, f"{name}.toml", text_of(name)))
+def example(name: str, base: int) -> FileModel:
+    return file_model(FileRecord(base, f"{name}.toml", text_of(name)))
 
 
 def test_a_shop_means_what_it_says():
@@ -183,7 +183,7 @@ def test_an_answer_to_several_senders_says_whose():
     with pytest.raises(WorkloadError, match="order: would be sent once for each offer of all-supplier"):
         read_business(text, "offers.toml", 1)
 
-    model = own_model(OwnRecord(1, "offers.toml", text + 'after_from = "supplier"\n'))
+    model = file_model(FileRecord(1, "offers.toml", text + 'after_from = "supplier"\n'))
     for number in range(4):
         *_, order = model.expected(Execution(1, 0, number))
         assert order.address.party == number % 3

@@ -1,4 +1,4 @@
-"""The model of a user's file at a BASE."""
+"""The model of a business that a file describes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workloads.scenario.model import MOST_CONNECTIONS
 
 
 @dataclass(frozen=True, slots=True)
-class OwnRecord:
+class FileRecord:
     """A file and a BASE, from which an equal model is built again."""
 
     base: int
@@ -23,10 +23,10 @@ class OwnRecord:
 
 
 @dataclass(frozen=True)
-class OwnModel(BusinessModel):
-    """A user's file at a BASE as a `workloads.scenario.workload.Model`."""
+class FileModel(BusinessModel):
+    """A file at a BASE as a `workloads.scenario.workload.Model`; use `file_model`."""
 
-    record: OwnRecord
+    record: FileRecord
     configuration: None = None
     without_figure: str = ""
     #: Nobody has published it.
@@ -42,12 +42,12 @@ class OwnModel(BusinessModel):
         return (("file", self.record.source), ("places", ", ".join(f"{role.places} {role.name}" for role in roles)))
 
 
-def own_model(record: OwnRecord) -> OwnModel:
+def file_model(record: FileRecord) -> FileModel:
     """The model of a file at a BASE.
 
     Raises WorkloadError with line, table and key of an invalid value, or if it needs too many connections.
     """
-    model = OwnModel(record)
+    model = FileModel(record)
     if model.connections > MOST_CONNECTIONS:
         raise WorkloadError(
             f"{record.source}: {model.connections} connections at BASE {record.base}; expected at most "

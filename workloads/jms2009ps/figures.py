@@ -21,15 +21,16 @@ from workloads.jms2009ps.targets import FilteredSubscription, Target, bare_name,
 from workloads.json_value import json_value
 from workloads.messaging import Destination, DestinationKind
 from workloads.scenario.model import DESTINATION_PREFIX
+from workloads.scenario.workload import AddressKey
 from workloads.selectors import And, Or, Selector
 from workloads.supply_chain.characterization import (
     by_group,
     by_interaction,
     percent,
-    sent_per_s_by_address,
     total,
 )
 from workloads.supply_chain.interactions import MessageType
+from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Topology
 
 
@@ -79,12 +80,13 @@ def count(configuration: Configuration, topology: Topology) -> Figures:
     """The counts, for a topology of this configuration. Raises WorkloadError for a selector that is too long."""
     placed = {step.message: targets(configuration, topology, step) for step in topology.steps}
     consumers = consumers_of(configuration, topology)
-    rates_per_s = sent_per_s_by_address(topology)
+    model = SupplyChain(topology)
+    rates_per_s = dict(zip(model.addresses, model.address_rates_per_s, strict=True))
     sent_per_s: dict[Destination, Fraction] = {}
     filters = FilterLoad()
-    for step in topology.steps:
+    for number, step in enumerate(topology.steps):
         for index, target in enumerate(placed[step.message]):
-            rate_per_s = rates_per_s[step.message][index]
+            rate_per_s = rates_per_s[AddressKey(number, index)]
             sent_per_s[target.destination] = sent_per_s.get(target.destination, Fraction()) + rate_per_s
             filters += _filter_load(step, target, consumers[target.destination], rate_per_s)
     volume = total(by_interaction(topology))

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 from workloads.messaging import Destination, DestinationKind
 from workloads.scenario.business import Business, BusinessMessage, Role
@@ -24,6 +25,17 @@ from workloads.scenario.message import MOST_FIELD, MessageSpec
 from workloads.scenario.model import DESTINATION_PREFIX, Address, Driver, Handler, HandlerSubscription, Reply, Scenario
 from workloads.scenario.workload import AddressKey, InteractionModel
 from workloads.selectors import Equals
+
+
+class Flow(NamedTuple):
+    """Messages of a type between two parties."""
+
+    step: int
+    #: Values of the sending and of the receiving party.
+    sender: int
+    receiver: int
+    #: Messages per second that each place of the sending party sends.
+    per_s: Fraction
 
 
 class BusinessModel(DerivedModel):
@@ -80,27 +92,66 @@ class BusinessModel(DerivedModel):
 
     @cached_property
     def _rates_per_s(self) -> Mapping[AddressKey, Fraction]:
-        """Messages sent per second to each address, counted over a period of the executions of each origin."""
-        business, fields = self.business, self._party_fields
+        """Messages sent per second to each address."""
         found: dict[AddressKey, Fraction] = {}
+        for flow in self.flows:
+            address = AddressKey(flow.step, flow.receiver)
+            found[address] = found.get(address, Fraction()) + flow.per_s * len(self._sending(flow))
+        return found
+
+    @cached_property
+    def flows(self) -> tuple[Flow, ...]:
+        """What flows between the values of parties, counted over a period of the executions of each origin."""
+        business, fields = self.business, self._party_fields
+        found = []
         for number, interaction in business.interactions.items():
             origins = range(business.places(business.started_by(number)))
             share = interaction.started_per_s / (business.period(number) * len(origins))
             for message in interaction.messages:
                 sender, receiver = fields[message.sender], fields[message.receiver]
-                places = business.parties[message.sender].places
                 every = business.executions_per_message(message)
                 pairs = Counter(
                     (row[sender], row[receiver]) for origin in origins for row in self._fields[number, origin][::every]
                 )
-                for (sending, value), times in pairs.items():
-                    address = AddressKey(business.numbers[message.name], value)
-                    found[address] = found.get(address, Fraction()) + share * times * len(places[sending])
+                step = business.numbers[message.name]
+                found += [Flow(step, *pair, share * times) for pair, times in sorted(pairs.items())]
+        return tuple(found)
+
+    def sent_by_place(self) -> Mapping[tuple[int, int], Fraction]:
+        """Messages sent per second, by message type and place of the sender's role."""
+        return self._by_place((flow, place, 1) for flow in self.flows for place in self._sending(flow))
+
+    def received_by_place(self) -> Mapping[tuple[int, int], Fraction]:
+        """Copies received per second, by message type and place of the receiver's role."""
+        return self._by_place(
+            (flow, place, len(self._sending(flow))) for flow in self.flows for place in self._receiving(flow)
+        )
+
+    def _by_place(self, rows: Iterable[tuple[Flow, int, int]]) -> Mapping[tuple[int, int], Fraction]:
+        found: dict[tuple[int, int], Fraction] = {}
+        for flow, place, messages in rows:
+            found[flow.step, place] = found.get((flow.step, place), Fraction()) + flow.per_s * messages
         return found
 
-    @cached_property
+    def _sending(self, flow: Flow) -> tuple[int, ...]:
+        """The places that send."""
+        return self.business.parties[self.business.messages[flow.step].sender].places[flow.sender]
+
+    def _receiving(self, flow: Flow) -> tuple[int, ...]:
+        """The places that get a copy."""
+        return self.business.parties[self.business.messages[flow.step].receiver].places[flow.receiver]
+
+    @property
     def scenario(self) -> Scenario:
-        """The scenario, with handlers and drivers in the order of roles and places.
+        return self.plain_scenario
+
+    @property
+    def rows(self) -> Scenario:
+        return self.plain_scenario
+
+    @cached_property
+    def plain_scenario(self) -> Scenario:
+        """The scenario as the tables have it, with handlers and drivers in the order of roles and places.
 
         Raises WorkloadError if the business exceeds the limits of a scenario.
         """
@@ -226,7 +277,7 @@ class BusinessModel(DerivedModel):
         """The fields of the executions of one origin, for a period; a party that does not take part is 0."""
         business, starter = self.business, self.business.started_by(number).name
         taking_part = business.parties_of(number)
-        laws = [
+        laws: list[Callable[[int, int], int]] = [
             (_origin if name == starter else party.law.value) if name in taking_part else _nobody
             for name, party in business.parties.items()
         ]
@@ -258,9 +309,8 @@ def _condition_met(answered: tuple[int, int] | None, row: tuple[int, ...], execu
 
     answered: in every so many executions, the place that is the value of this field; None: never
     """
-    if answered is None or execution % answered[0]:
-        return MOST_FIELD
-    return row[answered[1]]
+    every, field = answered or (0, 0)
+    return row[field] if every and execution % every == 0 else int(MOST_FIELD)
 
 
 def _subscription(address: Address) -> HandlerSubscription:

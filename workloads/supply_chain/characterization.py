@@ -1,9 +1,8 @@
 """The traffic computed from the tables: messages and bytes per second by step, interaction, location and group.
 
 Source: Sachs et al. 2009, section 3.1 (xi per interaction, chi per location) and Tables 4 and 5. No result is copied
-from there: everything is computed from the rows of `interactions`, `sizes` and `topology`, exactly, in fractions. There
-are two computations with equal sums: by interaction, following the triggers (a receipt causes the next message), and by
-location, counting the parties (how often a location takes part as each party).
+from there: everything is counted over a period of the executions that follow from the rows of `interactions`, `sizes`
+and `topology`, exactly, in fractions.
 
 Table 5 counts messages *received*; a message on a topic is received once by each subscriber. KBytes are of bodies.
 """
@@ -18,9 +17,9 @@ from operator import add
 from typing import Any, TypeVar
 
 from workloads.messaging import DestinationKind
-from workloads.supply_chain.executions import mean_counts
 from workloads.supply_chain.interactions import DestinationGroup, MessageType, Participant, Role
 from workloads.supply_chain.sizes import BYTES_PER_KBYTE, SIZING_PARAMETERS
+from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Location, Topology
 
 
@@ -53,14 +52,12 @@ class Traffic:
 
 def by_interaction(topology: Topology) -> tuple[Traffic, ...]:
     """The traffic of every step; the sums by interaction and group are the paper's xi."""
-    found: list[Traffic] = []
-    for number, interaction in topology.interactions.items():
-        count = mean_counts(topology, number)
-        rate_per_s = topology.started_per_s(number)
-        for step in interaction.script.steps:
-            sent, received = count[step.message].sent * rate_per_s, count[step.message].received * rate_per_s
-            found.append(Traffic(step, _volume(topology, step, sent, received)))
-    return tuple(found)
+    model = SupplyChain(topology)
+    sent, received = model.sent_by_place(), model.received_by_place()
+    return tuple(
+        Traffic(step, _volume(topology, step, _of_step(sent, number), _of_step(received, number)))
+        for number, step in enumerate(topology.steps)
+    )
 
 
 def by_location(topology: Topology) -> tuple[Traffic, ...]:
@@ -68,68 +65,29 @@ def by_location(topology: Topology) -> tuple[Traffic, ...]:
 
     The sums by location and group are the paper's chi.
     """
+    model = SupplyChain(topology)
     found: list[Traffic] = []
-    for number, interaction in topology.interactions.items():
-        for step in interaction.script.steps:
-            volumes: dict[Location, Volume] = {}
-            senders = topology.zeta if step.sender is Participant.SUPPLIERS else 1
-            for party, sent, received in ((step.sender, 1, Fraction()), (step.receiver, 0, Fraction(senders))):
-                plays_per_s = _plays_per_s(topology, number, party)
-                for location, rate_per_s in zip(topology.at(party.role), plays_per_s, strict=True):
-                    volume = _volume(topology, step, sent * rate_per_s, received * rate_per_s)
-                    volumes[location] = volumes.get(location, Volume()) + volume
-            found += [Traffic(step, volume, location) for location, volume in volumes.items()]
+    for number, step in enumerate(topology.steps):
+        volumes: dict[Location, Volume] = {}
+        for role, places, received in (
+            (step.sender.role, model.sent_by_place(), False),
+            (step.receiver.role, model.received_by_place(), True),
+        ):
+            for location in topology.at(role):
+                rate = places.get((number, location.index), Fraction())
+                volume = _volume(topology, step, Fraction() if received else rate, rate if received else Fraction())
+                volumes[location] = volumes.get(location, Volume()) + volume
+        found += [Traffic(step, volume, location) for location, volume in volumes.items()]
     return tuple(found)
 
 
-def sent_per_s_by_address(topology: Topology) -> dict[str, tuple[Fraction, ...]]:
-    """Messages sent per second, by message and then by index of the receiving party.
-
-    Calls for offers go through the families in turn, so that each has the same share; what one location receives is
-    what is sent to it.
-    """
-    sent_per_s = {row.step.message: row.volume.sent_per_s for row in by_interaction(topology)}
-    received_per_s = {(row.step.message, row.location): row.volume.received_per_s for row in by_location(topology)}
-    found: dict[str, tuple[Fraction, ...]] = {}
-    for step in topology.steps:
-        if step.receiver is Participant.SUPPLIERS:
-            found[step.message] = (sent_per_s[step.message] / topology.families,) * topology.families
-        elif step.receiver is Participant.SUPERMARKETS:
-            found[step.message] = (sent_per_s[step.message],)
-        else:
-            found[step.message] = tuple(
-                received_per_s[step.message, location] for location in topology.at(step.receiver.role)
-            )
-    return found
+def _of_step(rates_per_s: Mapping[tuple[int, int], Fraction], number: int) -> Fraction:
+    return sum((rate for (step, _), rate in rates_per_s.items() if step == number), Fraction())
 
 
 def _volume(topology: Topology, step: MessageType, sent_per_s: Fraction, received_per_s: Fraction) -> Volume:
     mean_bytes = topology.interactions[step.interaction].size_distribution.mean_bytes(step.message)
     return Volume(sent_per_s, received_per_s, sent_per_s * mean_bytes, received_per_s * mean_bytes)
-
-
-def _plays_per_s(topology: Topology, number: int, party: Participant) -> list[Fraction]:
-    """Executions per second in which each location of the party's role takes part as that party."""
-    rate_per_s = topology.started_per_s(number)
-    starter = topology.interactions[number].starter
-    locations = topology.locations[party.role]
-    evenly = [rate_per_s / locations] * locations
-    if party is Participant.SUPERMARKETS:
-        return [rate_per_s] * locations
-    if party is Participant.SUPPLIERS:
-        return [rate_per_s * topology.rho] * locations
-    if party is Participant.SP:  # calls go through the families in turn, and orders through a family's suppliers
-        chances = [Fraction(1, len(suppliers)) for suppliers in topology.suppliers_of]
-        return [
-            rate_per_s * sum(chances[family] for family in families) / topology.families
-            for families in topology.families_of
-        ]
-    if party is Participant.DC and starter is Participant.SM:
-        supplied = [0] * locations
-        for supermarket in range(topology.locations[Role.SM]):
-            supplied[topology.distribution_centre_of(supermarket)] += 1
-        return [rate_per_s * number_of / topology.locations[Role.SM] for number_of in supplied]
-    return evenly
 
 
 Key = TypeVar("Key", bound=Hashable)

@@ -1,132 +1,61 @@
-"""The model of every workload on the supply chain's tables: a topology in the form that engine and audit need."""
+"""The supply chain as a business: the tables of a topology in the language of `workloads.scenario.business`.
+
+Everything about an execution follows from its id, so that drivers, event handlers and the audit agree without
+communication. Who takes part, where the sources leave it open:
+
+* Calls for offers go through the product families in turn; each distribution centre starts at a different family.
+* The supplier that gets the order rotates, so that each of a family's suppliers wins the same number of calls, with
+  exactly one order per call. (Drawing with 1 / zeta per offer would give some calls no order and others several.)
+* Messages to the headquarters go to its instances in turn, by execution number and starting location.
+* An event handler consumes one message type at one location ("for every destination a class", section 2.4): a
+  supplier's handler of calls for offers holds the subscriptions to all its product families. Vertical: 91 handlers,
+  280 + 56 subscriptions.
+* Statistics (not transacted) are sent outside the transaction, even in answer to a transacted message.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from math import lcm
 
-from workloads.messaging import DestinationKind
-from workloads.scenario.execution import Execution
-from workloads.scenario.model import Scenario, size_class
-from workloads.scenario.workload import AddressKey, ExpectedMessage, InteractionModel, StepSpec
-from workloads.supply_chain.characterization import by_interaction, sent_per_s_by_address, total
-from workloads.supply_chain.compiling import compile_handlers, compile_scenario
-from workloads.supply_chain.executions import assign, assignment_period, mean_counts, senders
-from workloads.supply_chain.interactions import INTERACTIONS, MessageType
-from workloads.supply_chain.topology import CONTROLLED, Location, Topology
+from workloads.scenario.business import (
+    AssignmentLaw,
+    Business,
+    BusinessInteraction,
+    BusinessMessage,
+    Party,
+    in_turn,
+    own,
+)
+from workloads.scenario.business import Role as BusinessRole
+from workloads.scenario.business_model import BusinessModel
+from workloads.supply_chain.interactions import INTERACTIONS, Participant, Role
+from workloads.supply_chain.topology import CONTROLLED, Interaction, Topology
 from workloads.supply_chain.topology_record import TopologyRecord
 
 
 @dataclass(frozen=True)
-class SupplyChain:
+class SupplyChain(BusinessModel):
     """A topology as a `workloads.scenario.workload.Model`."""
 
     topology: Topology
 
+    @cached_property
+    def business(self) -> Business:
+        topology = self.topology
+        return Business(
+            topology.name,
+            topology.base,
+            _roles(topology),
+            _parties(topology),
+            {number: _interaction(topology, number, each) for number, each in topology.interactions.items()},
+        )
+
     @property
     def record(self) -> TopologyRecord:
         return TopologyRecord.of(self.topology)
-
-    @property
-    def configuration(self) -> Any:
-        return None
-
-    @property
-    def name(self) -> str:
-        return self.topology.name
-
-    @property
-    def base(self) -> int:
-        return self.topology.base
-
-    @cached_property
-    def scenario(self) -> Scenario:
-        return compile_scenario(self.topology)
-
-    @property
-    def handlers(self) -> int:
-        return self.topology.handlers
-
-    @property
-    def connections(self) -> int:
-        return self.topology.connections
-
-    @property
-    def sent_per_s(self) -> float:
-        return float(total(by_interaction(self.topology)).sent_per_s)
-
-    @cached_property
-    def steps(self) -> tuple[StepSpec, ...]:
-        return tuple(
-            StepSpec(
-                step.message,
-                step.interaction,
-                step.kind,
-                step.mode.persistent,
-                step.mode.transacted,
-                step.mode.durable,
-                self.topology.interactions[step.interaction].size_distribution.body_bytes(step.message),
-            )
-            for step in self.topology.steps
-        )
-
-    @cached_property
-    def interactions(self) -> Mapping[int, InteractionModel]:
-        topology = self.topology
-        found = {}
-        for number, interaction in topology.interactions.items():
-            means = mean_counts(topology, number).values()
-            found[number] = InteractionModel(
-                interaction.script.title,
-                topology.started_per_s(number),
-                sum((mean.sent for mean in means), Fraction()),
-                sum((mean.received for mean in means), Fraction()),
-                assignment_period(topology, number),
-                interaction.size_distribution.begins,
-            )
-        return found
-
-    @cached_property
-    def addresses(self) -> tuple[AddressKey, ...]:
-        return tuple(
-            AddressKey(number, party)
-            for number, receivers in enumerate(self._receivers)
-            for party in range(len(receivers))
-        )
-
-    @cached_property
-    def address_rates_per_s(self) -> tuple[Fraction, ...]:
-        rates_per_s = sent_per_s_by_address(self.topology)
-        return tuple(rate for step in self.topology.steps for rate in rates_per_s[step.message])
-
-    def expected(self, execution: Execution) -> tuple[ExpectedMessage, ...]:
-        parties = assign(self.topology, execution)
-        size = size_class(self.interactions[execution.interaction].size_class_bounds, execution.id)
-        return tuple(
-            ExpectedMessage(AddressKey(number, parties[step.receiver]), sender, self.steps[number].body_bytes[size])
-            for number, step in self._steps_of[execution.interaction]
-            for sender in senders(self.topology, step, parties)
-        )
-
-    def audience(self, address: AddressKey) -> tuple[tuple[int, ...], ...]:
-        return self._audiences[address]
-
-    def replies(self, execution: Execution, step: int, sender: int) -> tuple[int, ...]:
-        message, parties = self.topology.steps[step].message, assign(self.topology, execution)
-        return tuple(
-            number
-            for number, reply in self._steps_of[execution.interaction]
-            if reply.after == message and (reply.after_from is None or parties[reply.after_from] == sender)
-        )
-
-    def party(self, address: AddressKey) -> str:
-        return self._receivers[address.step][address.party]
-
-    def origin(self, execution: Execution) -> str:
-        return str(Location(INTERACTIONS[execution.interaction].starter.role, execution.origin))
 
     @property
     def without_figure(self) -> str:
@@ -151,29 +80,57 @@ class SupplyChain:
         facts["interactions"] = ", ".join(map(str, topology.interactions))
         return tuple(facts.items())
 
-    @cached_property
-    def _steps_of(self) -> Mapping[int, tuple[tuple[int, MessageType], ...]]:
-        """The numbered steps of each interaction."""
-        numbered = tuple(enumerate(self.topology.steps))
-        return {
-            interaction: tuple(item for item in numbered if item[1].interaction == interaction)
-            for interaction in self.topology.interactions
-        }
 
-    @cached_property
-    def _receivers(self) -> tuple[tuple[str, ...], ...]:
-        return tuple(map(self.topology.receivers, self.topology.steps))
+def _roles(topology: Topology) -> Mapping[str, BusinessRole]:
+    return {role: BusinessRole(role, topology.locations[role], topology.handlers_per_queue) for role in Role}
 
-    @cached_property
-    def _audiences(self) -> Mapping[AddressKey, tuple[tuple[int, ...], ...]]:
-        """Groups of handlers by address: each handler that hears a topic, and all consumers of a queue together."""
-        consumers: dict[AddressKey, list[int]] = {address: [] for address in self.addresses}
-        for handler in compile_handlers(self.topology):
-            for number in handler.addresses:
-                consumers[self.addresses[number]].append(handler.number)
-        return {
-            address: (tuple(handlers),)
-            if self.steps[address.step].kind is DestinationKind.QUEUE
-            else tuple((handler,) for handler in handlers)
-            for address, handlers in consumers.items()
-        }
+
+def _parties(topology: Topology) -> Mapping[str, Party]:
+    """The parties in the order of their fields."""
+    roles, families = _roles(topology), topology.families
+    winners = families * lcm(*map(len, topology.suppliers_of))
+
+    def family(origin: int, number: int) -> int:
+        return (number + origin * families // topology.locations[Role.DC]) % families
+
+    def winner(origin: int, number: int) -> int:
+        called = family(origin, number)
+        suppliers = topology.suppliers_of[called]
+        calls_before = number // families  # of this family, by this distribution centre
+        return suppliers[(calls_before + called + origin) % len(suppliers)]
+
+    everyone = Party.everyone(roles[Role.SM])
+    offering = tuple(f"PF{number + 1}" for number in range(families))
+    found = {
+        Participant.SM: Party.one(roles[Role.SM]),
+        Participant.DC: Party.one(roles[Role.DC]),
+        Participant.SP: Party.one(roles[Role.SP], lambda _: AssignmentLaw(winners, winner)),
+        Participant.HQ: Party.one(roles[Role.HQ], in_turn),
+        Participant.SUPPLIERS: Party("", Role.SP, topology.suppliers_of, offering, AssignmentLaw(families, family)),
+        Participant.SUPERMARKETS: Party("", Role.SM, everyone.places, (Role.HQ.value,), own(1)),
+    }
+    return {participant: replace(found[participant], name=participant) for participant in Participant}
+
+
+def _interaction(topology: Topology, number: int, interaction: Interaction) -> BusinessInteraction:
+    sizes = interaction.size_distribution
+    return BusinessInteraction(
+        interaction.script.title,
+        tuple(
+            BusinessMessage(
+                step.message,
+                step.sender,
+                step.receiver,
+                sizes.body_bytes(step.message),
+                step.kind,
+                step.mode.persistent,
+                step.mode.transacted,
+                step.mode.durable,
+                step.after,
+                step.after_from,
+            )
+            for step in interaction.script.steps
+        ),
+        topology.started_per_s(number),
+        sizes.begins,
+    )

@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from workloads.scenario.execution import Execution
-from workloads.scenario.model import splitmix64
-from workloads.supply_chain.executions import Count, assign, senders
+from workloads.supply_chain.executions import Count, assign
 from workloads.supply_chain.interactions import INTERACTIONS, Participant, Role
 from workloads.supply_chain.topology import Topology
 
@@ -24,13 +23,6 @@ def expected_pairs(record: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
                     yield lane, subscription
 
 
-def column(topology: Topology, execution: Execution) -> int:
-    """0, 1 or 2: the column of an execution, which selects one of the three sizes of its interaction."""
-    first, second, _ = topology.interactions[execution.interaction].size_distribution.probabilities
-    share = Fraction(splitmix64(execution.id), 2**64)
-    return (share >= first) + (share >= first + second)
-
-
 def counts(topology: Topology, execution: Execution) -> dict[str, Count]:
     """Messages of each step in this execution: one of each of its senders, a copy for each location that receives."""
     parties = assign(topology, execution)
@@ -39,6 +31,6 @@ def counts(topology: Topology, execution: Execution) -> dict[str, Count]:
         copies[Participant.SUPPLIERS] = len(topology.suppliers_of[parties[Participant.SUPPLIERS]])
     found = {}
     for step in INTERACTIONS[execution.interaction].steps:
-        sent = Fraction(len(senders(topology, step, parties)))
+        sent = Fraction(copies[step.sender] if step.sender is Participant.SUPPLIERS else 1)
         found[step.message] = Count(sent, sent * copies.get(step.receiver, 1))
     return found

@@ -19,7 +19,6 @@ from workloads.jms2009ps.targets import subscriptions, targets
 from workloads.messaging import Destination
 from workloads.scenario.model import Handler, HandlerSubscription, Scenario
 from workloads.selectors import Selector, parse
-from workloads.supply_chain.compiling import compile_scenario
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Location
 from workloads.supply_chain.topology_record import TopologyRecord
@@ -55,7 +54,7 @@ class ConfiguredSupplyChain(SupplyChain):
         Raises WorkloadError if it exceeds the limits of a scenario, or if selectors do not pass each message to its
         receivers alone.
         """
-        plain, topology = compile_scenario(self.topology), self.topology
+        plain, topology = self.rows, self.topology
         numbers: dict[Destination, int] = {}
         found = [target for step in topology.steps for target in targets(self.settings, topology, step)]
         addresses = tuple(

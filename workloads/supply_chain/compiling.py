@@ -29,44 +29,24 @@ PARTIES = tuple(Participant)
 
 
 def compile_scenario(topology: Topology) -> Scenario:
-    """The scenario, with handlers and drivers in the order of roles and locations.
+    """The scenario, with handlers and drivers in the order of roles and locations, and addresses in that of the steps;
+    within a step, addresses are indexed by the receiving party.
 
     Raises WorkloadError if the topology exceeds the limits of a scenario.
     """
     messages = _messages(topology)
-    handlers = compile_handlers(topology)
-    drivers = [
-        driver for role in Role for location in topology.at(role) for driver in _drivers(topology, messages, location)
-    ]
+    locations = [location for role in Role for location in topology.at(role)]
+    handlers = [handler for location in locations for handler in _handlers(topology, messages, location)]
+    drivers = [driver for location in locations for driver in _drivers(topology, messages, location)]
+    labels = (f"{receiver} {step.message}" for step in topology.steps for receiver in topology.receivers(step))
     return Scenario(
         f"{topology.name}, BASE {topology.base}",
         tuple(step.message for step in topology.steps),
         tuple(destination for step in topology.steps for destination in topology.destinations(step)),
-        compile_addresses(topology),
-        handlers,
+        tuple(Address(label, number) for number, label in enumerate(labels)),
+        tuple(replace(handler, number=number) for number, handler in enumerate(handlers)),
         tuple(replace(driver, number=number) for number, driver in enumerate(drivers, len(handlers))),
     )
-
-
-def compile_addresses(topology: Topology) -> tuple[Address, ...]:
-    """The addresses of all steps, in order; within a step, indexed by the receiving party.
-
-    Each has the destination with its own number.
-    """
-    labels = (f"{receiver} {step.message}" for step in topology.steps for receiver in topology.receivers(step))
-    return tuple(Address(label, number) for number, label in enumerate(labels))
-
-
-def compile_handlers(topology: Topology) -> tuple[Handler, ...]:
-    """The event handlers, numbered from 0."""
-    messages = _messages(topology)
-    found = [
-        handler
-        for role in Role
-        for location in topology.at(role)
-        for handler in _handlers(topology, messages, location)
-    ]
-    return tuple(replace(handler, number=number) for number, handler in enumerate(found))
 
 
 def _messages(topology: Topology) -> Mapping[str, MessageSpec]:

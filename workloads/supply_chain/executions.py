@@ -48,13 +48,6 @@ def assignment_period(topology: Topology, interaction: int) -> int:
     return period
 
 
-def senders(topology: Topology, step: MessageType, parties: Cast) -> tuple[int, ...]:
-    """Indices of the locations that send a step's message in an execution with these parties, one message each."""
-    if step.sender is Participant.SUPPLIERS:
-        return topology.suppliers_of[parties[Participant.SUPPLIERS]]
-    return (parties[step.sender],)
-
-
 @dataclass(frozen=True, slots=True)
 class Count:
     """Messages of one step per execution; a message on a topic is received once by each subscriber."""

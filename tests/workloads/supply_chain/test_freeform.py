@@ -60,10 +60,12 @@ rate_per_s = 2
 def test_a_freeform_text_can_say_what_vertical_is():
     """The same locations, families and steps, and rates to the digits written."""
     built, said = vertical(5), read(VERTICAL, 5)
+    shared = read("handlers_per_queue = 3\n" + VERTICAL)
 
     assert said.locations == built.locations
     assert said.steps == built.steps
     assert (said.families, said.families_per_supplier) == (100, 50)
+    assert shared.handlers == 3 * 56 + 5 + 3 * 10
     for number, interaction in built.interactions.items():
         assert said.interactions[number].size_distribution == interaction.size_distribution
         assert float(said.interactions[number].rate_per_s) == pytest.approx(float(interaction.rate_per_s), rel=1e-13)
@@ -163,13 +165,6 @@ y = [1, 1, 1]
     sales = topology.interactions[5].size_distribution
     assert sales.body_bytes("statInfoSM") == (2876,) * 3  # 5 (0.0139 + 0.3650) + 0.9813
     assert sales.probabilities == PROBABILITIES
-
-
-def test_handlers_share_queues_where_asked():
-    """Each queue gets so many, each topic's subscription one."""
-    topology = read("handlers_per_queue = 3\n" + VERTICAL)
-
-    assert topology.handlers == 3 * 56 + 5 + 3 * 10
 
 
 REFUSALS = {

@@ -51,7 +51,7 @@ from workloads.scenario.model import DESTINATION_PREFIX, Consumption, Scenario
 from workloads.scenario.periods import Period
 from workloads.schedule import Slot
 from workloads.schema import RunKind, Window
-from workloads.supply_chain import compiling, topology
+from workloads.supply_chain import supply_chain, topology
 from workloads.throughput.flow import PROFILES, Cell, Plan
 from workloads.throughput.load_shape import ClosedLoop
 
@@ -275,7 +275,7 @@ def reacting(folder: Path) -> Iterator[Row]:
     for spec, bases in REACTING.items():
         with _broker(spec, folder) as (running, load_cpu):
             for base in bases:
-                scenario = compiling.compile_scenario(topology.vertical(base))
+                scenario = supply_chain.SupplyChain(topology.vertical(base)).scenario
                 *_, seen = (_performed(running, folder, load_cpu, scenario, (20, 20)) for _ in range(2))
                 table.append((spec, f"vertical BASE {base}", *seen))
             *_, bare = (_ring(running, load_cpu) for _ in range(2))
@@ -291,7 +291,7 @@ def over_topics(folder: Path) -> Iterator[Row]:
     ratio is that of two cells of the same round; the row is the mean of the rounds, the table has their spread.
     """
     scenarios = {
-        "specjms2007": compiling.compile_scenario(topology.vertical(FILTERED_BASE)),
+        "specjms2007": supply_chain.SupplyChain(topology.vertical(FILTERED_BASE)).scenario,
         **{
             f"jms2009ps {settings.name}": ConfiguredSupplyChain.configured(settings, FILTERED_BASE).scenario
             for settings in SCENARIOS.values()

@@ -4,13 +4,11 @@ tables and arrays, which the tests compare with it."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from workloads.scenario.execution import Execution
-from workloads.scenario.model import splitmix64
-from workloads.supply_chain.executions import Count, assign, senders
 from workloads.supply_chain.interactions import INTERACTIONS, Participant, Role
+from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Topology
 
 
@@ -24,21 +22,26 @@ def expected_pairs(record: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
                     yield lane, subscription
 
 
-def column(topology: Topology, execution: Execution) -> int:
-    """0, 1 or 2: the column of an execution, which selects one of the three sizes of its interaction."""
-    first, second, _ = topology.interactions[execution.interaction].size_distribution.probabilities
-    share = Fraction(splitmix64(execution.id), 2**64)
-    return (share >= first) + (share >= first + second)
+class Count(NamedTuple):
+    """Messages of one step in an execution; a message on a topic is received once by each subscriber."""
+
+    sent: int
+    received: int
+
+
+def parties_of(topology: Topology, execution: Execution) -> dict[Participant, int]:
+    """The value of each party in an execution, 0 for one that does not take part: the fields of its chain."""
+    return dict(zip(Participant, SupplyChain(topology).started(execution).fields, strict=True))
 
 
 def counts(topology: Topology, execution: Execution) -> dict[str, Count]:
     """Messages of each step in this execution: one of each of its senders, a copy for each location that receives."""
-    parties = assign(topology, execution)
+    parties = parties_of(topology, execution)
     copies = {Participant.SUPERMARKETS: topology.locations[Role.SM]}
-    if Participant.SUPPLIERS in parties:
+    if topology.families:
         copies[Participant.SUPPLIERS] = len(topology.suppliers_of[parties[Participant.SUPPLIERS]])
     found = {}
     for step in INTERACTIONS[execution.interaction].steps:
-        sent = Fraction(len(senders(topology, step, parties)))
+        sent = copies[step.sender] if step.sender is Participant.SUPPLIERS else 1
         found[step.message] = Count(sent, sent * copies.get(step.receiver, 1))
     return found

@@ -39,7 +39,6 @@ from workloads.scenario.scenario_plan import ScenarioPlan
 from workloads.schema import RunKind
 from workloads.status import VerdictKind
 from workloads.supply_chain.characterization import by_interaction
-from workloads.supply_chain.compiling import compile_scenario as compiled
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Topology, vertical
 
@@ -333,7 +332,7 @@ def _seconds(number: int, rate_per_s: float, p50_ms: float, seed: int) -> tuple[
 
 def _slices(topology: Topology, length_s: int, p50_ms: float) -> Iterator[PeriodSlice]:
     """Of every address, the later the slower."""
-    of = compiled(topology)
+    of = SupplyChain(topology).scenario
     messages = {to: message.step for message in of.messages.values() for to in message.addresses}
     for number, address in enumerate(of.addresses):
         for begin in range(0, length_s, SLICE_S):

@@ -13,18 +13,13 @@ from workloads.messaging import AckMode, Destination, DestinationKind
 from workloads.scenario.applicability import missing_capability_of_scenario
 from workloads.scenario.model import Consumption
 from workloads.selectors import Equals
-from workloads.supply_chain import compiling, topology
+from workloads.supply_chain.supply_chain import SupplyChain
+from workloads.supply_chain.topology import vertical
 from workloads.throughput.applicability import missing_capability
 from workloads.throughput.flow import PROFILES, Flow, Plan, Subscription, Template
 
 EVERYTHING = Capabilities(frozenset(DestinationKind), durable=True, one_ahead=True)
 MATCHING = Equals("P", "a")
-WORDS = {
-    DestinationKind.TOPIC: "no topics",
-    DestinationKind.QUEUE: "no queues",
-    DestinationKind.KEY: "no routing by key",
-    DestinationKind.HEADERS: "no routing by headers",
-}
 
 
 def plan(kind=DestinationKind.TOPIC, subscription=None, ack=AckMode.AUTO):
@@ -41,56 +36,43 @@ PLANS = {
 }
 
 
-@pytest.mark.parametrize("wanted", PLANS.values(), ids=PLANS)
-def test_a_broker_that_can_everything_meets_every_plan(wanted):
-    """A plan asks for nothing that no row can give."""
-    assert missing_capability(wanted, EVERYTHING) == ""
+def without(kind):
+    return {"destinations": EVERYTHING.destinations - {kind}}
 
 
-@pytest.mark.parametrize("kind", DestinationKind)
-def test_a_kind_that_a_broker_does_not_have(kind):
-    """The reason is said once, in words; the other kinds are met."""
-    row = replace(EVERYTHING, destinations=EVERYTHING.destinations - {kind})
+NO_TRANSACTION = "no acknowledgement in a transaction (transactions: {})"
 
-    assert missing_capability(plan(kind), row) == WORDS[kind]
-    assert not any(missing_capability(plan(other), row) for other in DestinationKind if other != kind)
-
-
-def test_only_a_filter_needs_selectors():
-    """Where messages are routed, a selector stands for a binding."""
-    row = replace(EVERYTHING, selectors=False)
-
-    assert missing_capability(PLANS["filter"], row) == "no filters on subscriptions"
-    assert [name for name, wanted in PLANS.items() if missing_capability(wanted, row)] == ["filter"]
-
-
-def test_only_a_durable_subscription_needs_some():
-    """Nothing else does."""
-    row = replace(EVERYTHING, durable=False)
-
-    assert [(name, why) for name, wanted in PLANS.items() if (why := missing_capability(wanted, row))] == [
-        ("durable", "no durable subscriptions")
-    ]
-
-
-@pytest.mark.parametrize("transactions", Transactions)
-def test_acknowledgement_in_a_transaction_needs_a_full_one(transactions):
-    """Other modes need no transactions."""
-    row = replace(EVERYTHING, transactions=transactions)
-    refused = {name: why for name, wanted in PLANS.items() if (why := missing_capability(wanted, row))}
-
-    if transactions is Transactions.FULL:
-        assert not refused
-    else:
-        assert refused == {"transacted": f"no acknowledgement in a transaction (transactions: {transactions.value})"}
+#: What a broker lacks, and the plans that it cannot run, with the reason.
+LACKING = [
+    ({}, {}),
+    (without(DestinationKind.TOPIC), dict.fromkeys(("topic", "filter", "durable", *AckMode), "no topics")),
+    (without(DestinationKind.QUEUE), {"queue": "no queues"}),
+    (without(DestinationKind.KEY), {"key": "no routing by key"}),
+    (without(DestinationKind.HEADERS), {"headers": "no routing by headers"}),
+    ({"selectors": False}, {"filter": "no filters on subscriptions"}),
+    ({"durable": False}, {"durable": "no durable subscriptions"}),
+    *(
+        ({"transactions": kind}, {AckMode.TRANSACTED: NO_TRANSACTION.format(kind.value)})
+        for kind in Transactions
+        if kind is not Transactions.FULL
+    ),
+    *(
+        ({"ack_modes": EVERYTHING.ack_modes - {mode}}, {mode: f"no acknowledgement mode {mode.value}"})
+        for mode in (AckMode.CLIENT, AckMode.CLIENT_INDIVIDUAL)
+    ),
+    (
+        {"ack_modes": EVERYTHING.ack_modes - {AckMode.AUTO}},
+        dict.fromkeys((*DestinationKind, "filter", "durable", AckMode.AUTO), "no acknowledgement mode auto"),
+    ),
+]
 
 
-@pytest.mark.parametrize("ack", [AckMode.AUTO, AckMode.CLIENT, AckMode.CLIENT_INDIVIDUAL])
-def test_a_mode_of_acknowledgement_that_is_missing(ack):
-    """It is named."""
-    row = replace(EVERYTHING, ack_modes=EVERYTHING.ack_modes - {ack})
+@pytest.mark.parametrize(("changes", "refused"), LACKING)
+def test_what_a_plan_needs(changes, refused):
+    """The reason is said in words; a plan that needs nothing of it is met, and a row with everything meets all."""
+    row = replace(EVERYTHING, **changes)
 
-    assert missing_capability(plan(ack=ack), row) == f"no acknowledgement mode {ack.value}"
+    assert {name: why for name, wanted in PLANS.items() if (why := missing_capability(wanted, row))} == refused
 
 
 def test_all_reasons_are_said():
@@ -113,7 +95,7 @@ def test_a_row_can_be_recorded():
 
 TOPIC_AND_QUEUE = frozenset((DestinationKind.TOPIC, DestinationKind.QUEUE))
 ALL = Capabilities(TOPIC_AND_QUEUE, durable=True, one_ahead=True)
-CHAINS = compiling.compile_scenario(topology.vertical(1))
+CHAINS = SupplyChain(vertical(1)).scenario
 #: With selectors at the handlers of price updates, which hear a topic.
 FILTERED = replace(
     CHAINS,
@@ -125,7 +107,7 @@ FILTERED = replace(
     ),
 )
 #: Statistics only: neither transacted nor durable.
-STATISTICS = compiling.compile_scenario(topology.vertical(1).only(5))
+STATISTICS = SupplyChain(vertical(1).only(5)).scenario
 
 
 @pytest.mark.parametrize(

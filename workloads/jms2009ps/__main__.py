@@ -1,39 +1,35 @@
 """`python -m workloads.jms2009ps`: what a configuration amounts to, without running anything.
 
-The only module of this package that reads a file and prints; `figures` does the arithmetic.
+`figures` does the arithmetic.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from workloads.errors import WorkloadError
 from workloads.jms2009ps import DISCLAIMER
 from workloads.jms2009ps.configuration import read
 from workloads.jms2009ps.figures import figures_json
 from workloads.jms2009ps.parameters import PARAMETERS, Configuration
 from workloads.jms2009ps.scenarios import SCENARIOS
 from workloads.plain_text import alike, table
+from workloads.scenario.describing import TextPart, describe, file_text
 from workloads.supply_chain.topology import CONTROLLED
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code: 0 printed; 2 refused, with the reason on standard error."""
-    options = _parser().parse_args(arguments)
-    try:
-        configuration = _configuration(options.scenario, options.configuration, options.topology)
-        record = {"disclaimer": DISCLAIMER, **figures_json(configuration, options.base)}
-    except WorkloadError as error:
-        sys.stderr.write(f"workloads.jms2009ps: {error}\n")
-        return 2
-    sys.stdout.write((json.dumps(record, indent=2, allow_nan=False) if options.json else _text(record)) + "\n")
-    return 0
+    return describe(_parser(), DISCLAIMER, _described, arguments)
+
+
+def _described(options: argparse.Namespace) -> tuple[dict[str, Any], Iterable[TextPart]]:
+    configuration = _configuration(options.scenario, options.configuration, options.topology)
+    parts = (_summary_text, _parameters_text, _messages_text, _destinations_text)
+    return figures_json(configuration, options.base), parts
 
 
 def _configuration(scenario: int | None, file: Path | None, topology: str | None) -> Configuration:
@@ -41,11 +37,7 @@ def _configuration(scenario: int | None, file: Path | None, topology: str | None
         return replace(SCENARIOS[scenario], topology=topology or SCENARIOS[scenario].topology)
     if file is None:
         raise AssertionError("the parser asks for one of the two")
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise WorkloadError(f"--configuration {file}: cannot be read: {error}") from None
-    return read(text, file.name, topology)
+    return read(file_text("configuration", file), file.name, topology)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -60,7 +52,6 @@ def _parser() -> argparse.ArgumentParser:
         "--topology", choices=tuple(CONTROLLED), help="what BASE scales (the configuration's, or vertical)"
     )
     parser.add_argument("--base", type=_base, default=1, metavar="N", help="the scaling factor (1)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
 
 
@@ -68,18 +59,6 @@ def _base(text: str) -> int:
     if text.isascii() and text.isdigit() and int(text) >= 1:
         return int(text)
     raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
-
-
-def _text(record: dict[str, Any]) -> str:
-    return "\n\n".join(
-        (
-            record["disclaimer"],
-            _summary_text(record),
-            _parameters_text(record),
-            _messages_text(record),
-            _destinations_text(record),
-        )
-    )
 
 
 def _summary_text(record: dict[str, Any]) -> str:

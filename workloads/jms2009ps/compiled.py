@@ -54,7 +54,7 @@ class ConfiguredSupplyChain(SupplyChain):
         Raises WorkloadError if it exceeds the limits of a scenario, or if selectors do not pass each message to its
         receivers alone.
         """
-        plain, topology = self.plain_scenario, self.topology
+        plain, topology = self.rows, self.topology
         numbers: dict[Destination, int] = {}
         found = [target for step in topology.steps for target in targets(self.settings, topology, step)]
         addresses = tuple(

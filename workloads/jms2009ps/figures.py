@@ -11,6 +11,7 @@ down that this subscriber is done with it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -94,8 +95,8 @@ def count(configuration: Configuration, topology: Topology) -> Figures:
         tuple(
             DestinationLoad(
                 destination,
-                len(consumers[destination]),
-                sum(consumer.subscription.selector is not None for consumer in consumers[destination]),
+                consumers[destination].total(),
+                sum(number for (selector, _), number in consumers[destination].items() if selector is not None),
                 rate_per_s,
             )
             for destination, rate_per_s in sent_per_s.items()
@@ -106,38 +107,33 @@ def count(configuration: Configuration, topology: Topology) -> Figures:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Subscribed:
-    """A subscription with what matters for the load that it is to a broker."""
-
-    subscription: FilteredSubscription
-    durable: bool
+#: The selector of a subscription, and whether it is durable.
+Consumer = tuple[Selector | None, bool]
 
 
-def consumers_of(configuration: Configuration, topology: Topology) -> dict[Destination, list[Subscribed]]:
-    """The subscriptions of all consumers by destination; several that compete for a queue have one each."""
-    found: dict[Destination, list[Subscribed]] = {}
+def consumers_of(configuration: Configuration, topology: Topology) -> dict[Destination, Counter[Consumer]]:
+    """The numbers of equal subscriptions by destination; several consumers that compete for a queue have one each."""
+    found: dict[Destination, Counter[Consumer]] = {}
     for step in topology.steps:
         for location in topology.at(step.receiver.role):
             for subscription in subscriptions(configuration, topology, step, location):
-                consumers = found.setdefault(subscription.destination, [])
-                consumers += [Subscribed(subscription, step.mode.durable)] * topology.handlers_of(step)
+                consumers = found.setdefault(subscription.destination, Counter())
+                consumers[subscription.selector, step.mode.durable] += topology.handlers_of(step)
     return found
 
 
-def _filter_load(step: MessageType, target: Target, consumers: list[Subscribed], rate_per_s: Fraction) -> FilterLoad:
+def _filter_load(step: MessageType, target: Target, consumers: Counter[Consumer], rate_per_s: Fraction) -> FilterLoad:
     """Of the messages to one address."""
     properties = dict(target.properties)
     evaluated = rejected = terms = unmatched = 0
-    for consumer in consumers:
-        selector = consumer.subscription.selector
+    for (selector, durable), number_of in consumers.items():
         if selector is None:
             continue
         matches, compared = evaluate(selector, properties)
-        evaluated += 1
-        terms += compared
-        rejected += not matches
-        unmatched += not matches and consumer.durable and step.mode.persistent
+        evaluated += number_of
+        terms += number_of * compared
+        rejected += number_of * (not matches)
+        unmatched += number_of * (not matches and durable and step.mode.persistent)
     return FilterLoad(*(rate_per_s * number for number in (evaluated, rejected, terms, unmatched)))
 
 

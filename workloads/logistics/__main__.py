@@ -1,43 +1,34 @@
 """`python -m workloads.logistics`: what a size amounts to, without running anything.
 
-The only module of this package that prints; `figures` does the arithmetic. A size that is too large to run is printed
-too.
+`figures` does the arithmetic. A size that is too large to run is printed too.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from workloads.errors import WorkloadError
 from workloads.logistics import DISCLAIMER
 from workloads.logistics.cases import SETTINGS
 from workloads.logistics.dimensions import Addressing, LogisticsSize, profile_of
 from workloads.logistics.figures import figure_rows_json, figures_json
 from workloads.logistics.profiles import PROFILES, Entity
 from workloads.plain_text import table
+from workloads.scenario.describing import TextPart, bases, describe
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code: 0 printed; 2 refused, with the reason on standard error."""
-    options = _parser().parse_args(arguments)
-    try:
-        sizes = [_size(options, base) for base in options.base]
-        if len(sizes) == 1:
-            record: dict[str, Any] = {"disclaimer": DISCLAIMER, **figures_json(sizes[0])}
-            text = _text
-        else:
-            listed = [figures_json(size) for size in sizes]
-            record = {"disclaimer": DISCLAIMER, "figures": figure_rows_json(sizes), "sizes": listed}
-            text = _figures_text
-    except WorkloadError as error:
-        sys.stderr.write(f"workloads.logistics: {error}\n")
-        return 2
-    sys.stdout.write((json.dumps(record, indent=2, allow_nan=False) if options.json else text(record)) + "\n")
-    return 0
+    return describe(_parser(), DISCLAIMER, _described, arguments)
+
+
+def _described(options: argparse.Namespace) -> tuple[dict[str, Any], Iterable[TextPart]]:
+    sizes = [_size(options, base) for base in options.base]
+    listed = [figures_json(size) for size in sizes]
+    if len(sizes) == 1:
+        return listed[0], (_summary_text, _drivers_text, _messages_text, _identities_text, _choices_text)
+    return {"figures": figure_rows_json(sizes), "sizes": listed}, (_figures_text,)
 
 
 def _size(options: argparse.Namespace, base: int) -> LogisticsSize:
@@ -56,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--profile", default=next(iter(PROFILES)), metavar="|".join(PROFILES), help="(corrected)")
     parser.add_argument(
         "--base",
-        type=_bases,
+        type=bases,
         default=range(1, 2),
         metavar="N|FIRST:LAST:STEP",
         help="the number of hubs (1); for several, prints the data of figure 3, a row each",
@@ -66,35 +57,7 @@ def _parser() -> argparse.ArgumentParser:
         parser.add_argument(
             f"--{setting.name}", default=setting.default, help=f"{setting.meaning} ({setting.default})", **words
         )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
-
-
-def _bases(text: str) -> range:
-    """`5`, or `1:10:1`, both ends included."""
-    try:
-        numbers = [int(part) for part in text.split(":")]
-    except ValueError:
-        numbers = []
-    match numbers:
-        case [base] if base >= 1:
-            return range(base, base + 1)
-        case [first, last, step] if 1 <= first <= last and step >= 1:
-            return range(first, last + 1, step)
-    raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, or FIRST:LAST:STEP, got {text!r}")
-
-
-def _text(record: dict[str, Any]) -> str:
-    return "\n\n".join(
-        (
-            record["disclaimer"],
-            _summary_text(record),
-            _drivers_text(record),
-            _messages_text(record),
-            _identities_text(record),
-            _choices_text(record),
-        )
-    )
 
 
 def _summary_text(record: dict[str, Any]) -> str:
@@ -177,7 +140,7 @@ def _figures_text(record: dict[str, Any]) -> str:
         ("received_per_min", "Figure 3c: received per minute of the model, by BASE_L"),
     )
     about = f"profile {first['profile']}, {first['scale']} vehicles per hub, by {first['addressing']}"
-    return "\n\n".join((record["disclaimer"], about, *(_part_text(record["figures"], *part) for part in parts)))
+    return "\n\n".join((about, *(_part_text(record["figures"], *part) for part in parts)))
 
 
 def _part_text(rows: Sequence[dict[str, Any]], key: str, title: str) -> str:

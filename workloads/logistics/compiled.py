@@ -8,11 +8,10 @@ law of the shipments that they report on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import count
 from math import ceil
 from typing import Any
 
@@ -39,11 +38,12 @@ from workloads.logistics.traffic import (
     key_space,
 )
 from workloads.messaging import Destination, DestinationKind
+from workloads.scenario.derived_model import DerivedModel, StartedExecution
 from workloads.scenario.execution import Execution
 from workloads.scenario.message import KEY_PLACE, MessageKey, MessageSpec
 from workloads.scenario.model import DESTINATION_PREFIX, Address, Driver, Handler, HandlerSubscription, Reply, Scenario
 from workloads.scenario.population import Population, PopulationSubscription
-from workloads.scenario.workload import AddressKey, ExpectedMessage, InteractionModel, StepSpec
+from workloads.scenario.workload import InteractionModel
 
 #: A word in the name of the topic that all keys of a message type share.
 _ALL = "all"
@@ -62,7 +62,7 @@ _TRACKED = {
 
 
 @dataclass(frozen=True)
-class LogisticsModel:
+class LogisticsModel(DerivedModel):
     """A size as a `workloads.scenario.workload.Model`."""
 
     size: LogisticsSize
@@ -70,10 +70,6 @@ class LogisticsModel:
     @property
     def record(self) -> SizeRecord:
         return SizeRecord.of(self.size)
-
-    @property
-    def configuration(self) -> Any:
-        return None
 
     @property
     def name(self) -> str:
@@ -108,25 +104,6 @@ class LogisticsModel:
         drivers = scans + 3 * size.vehicles + size.base  # vehicles: deliveries, positions, environment
         return self.handlers + drivers + size.connections + sessions_at_once(size)
 
-    @property
-    def sent_per_s(self) -> float:
-        return float(sum(self.address_rates_per_s))
-
-    @cached_property
-    def steps(self) -> tuple[StepSpec, ...]:
-        return tuple(
-            StepSpec(
-                row.name,
-                INTERACTION_OF[number],
-                row.kind,
-                row.persistent,
-                transacted=False,
-                durable=row.kind is DestinationKind.TOPIC and row.handled_by is not None,
-                body_bytes=(body_bytes(self.size, number),),
-            )
-            for number, row in enumerate(MESSAGES)
-        )
-
     @cached_property
     def interactions(self) -> Mapping[int, InteractionModel]:
         """The interactions. The copies that they receive include those of members of populations."""
@@ -144,40 +121,15 @@ class LogisticsModel:
         }
 
     @cached_property
-    def addresses(self) -> tuple[AddressKey, ...]:
-        return tuple(
-            AddressKey(number, party) for number in range(len(MESSAGES)) for party in range(_parties(self.size, number))
-        )
-
-    @cached_property
     def address_rates_per_s(self) -> tuple[Fraction, ...]:
         return tuple(self._rate_per_s(step) / _parties(self.size, step) for step, _ in self.addresses)
 
-    def expected(self, execution: Execution) -> tuple[ExpectedMessage, ...]:
-        row = INTERACTIONS[execution.interaction]
-        hub = self.shipments.hub(execution.number) if row.starts == ORDER else 0
-        senders = {row.starts: execution.origin}
-        return tuple(
-            ExpectedMessage(
-                AddressKey(number, hub if number == PICKUP else 0),
-                senders.get(number, 0),
-                self.steps[number].body_bytes[0],
-            )
-            for number in (row.starts, *row.answers)
-        )
-
-    def audience(self, address: AddressKey) -> tuple[tuple[int, ...], ...]:
-        """The handler of the address; members of populations are in no audience."""
-        handled = enumerate(_handled(self.size))
-        return tuple((number,) for number, (step, hub) in handled if (step, hub or 0) == address)
-
-    def replies(self, execution: Execution, step: int, sender: int) -> tuple[int, ...]:
-        del sender
-        row = INTERACTIONS[execution.interaction]
-        return row.answers if step == row.starts else ()
-
-    def party(self, address: AddressKey) -> str:
-        return _party(address.step, address.party)
+    def started(self, execution: Execution) -> StartedExecution:
+        """As the drivers say; an order has its shipment's number, and its customer is its origin."""
+        if INTERACTIONS[execution.interaction].starts != ORDER:
+            return super().started(execution)
+        chain = fields(customer=execution.origin, hub=self.shipments.hub(execution.number))
+        return StartedExecution(self.rows.messages[ORDER], chain, execution.origin)
 
     def origin(self, execution: Execution) -> str:
         row = INTERACTIONS[execution.interaction]
@@ -302,7 +254,7 @@ class _Compiler:
 
     def scenario(self, name: str) -> Scenario:
         handlers = tuple(map(self._handler, range(len(_handled(self._size)))))
-        drivers = tuple(self._drivers(len(handlers)))
+        drivers = tuple(replace(each, number=number) for number, each in enumerate(self._drivers(), len(handlers)))
         populations = self._populations()
         return Scenario(
             name,
@@ -366,56 +318,47 @@ class _Compiler:
             answers=tuple(Reply(self._messages[answer]) for answer in answers),
         )
 
-    def _drivers(self, first: int) -> Iterator[Driver]:
-        """The drivers, numbered from `first`."""
-        numbers, size = count(first), self._size
+    def _drivers(self) -> Iterator[Driver]:
+        """The drivers, not yet numbered."""
+        size, shipments = self._size, self._shipments
         for hub in range(size.base):
             for stage in range(STAGES):
-                if (scanned := self._shipments.scans(hub, stage)) is not None:
-                    yield self._following(next(numbers), hub_name(hub), STAGES * hub + stage, SCAN, scanned)
+                if (scanned := shipments.scans(hub, stage)) is not None:
+                    yield self._following(hub_name(hub), STAGES * hub + stage, SCAN, scanned)
         for vehicle in range(size.vehicles):
-            delivered = self._shipments.deliveries(vehicle)
-            yield self._following(next(numbers), f"V{vehicle:05d}", vehicle, PROOF, delivered)
+            yield self._following(f"V{vehicle:05d}", vehicle, PROOF, shipments.deliveries(vehicle))
         for message in (POSITION, OF_VEHICLES):
             for vehicle in range(size.vehicles):
-                place = f"V{vehicle:05d}"
-                yield self._reporting(next(numbers), place, vehicle, message, size.vehicles, (vehicle,))
+                yield self._reporting(f"V{vehicle:05d}", vehicle, message, size.vehicles, (vehicle,))
         for hub in range(size.base):
-            zones = self._shipments.zones_of(hub)
-            yield self._reporting(next(numbers), hub_name(hub), hub, OF_HUBS, size.base, zones)
+            yield self._reporting(hub_name(hub), hub, OF_HUBS, size.base, shipments.zones_of(hub))
 
-    def _following(self, number: int, place: str, sender: int, message: int, found: Progression) -> Driver:
+    def _following(self, place: str, sender: int, message: int, found: Progression) -> Driver:
         """A driver with a start for each shipment of a progression."""
-        starts = self._size.slots // found.step
-        return Driver(
-            number,
-            place,
-            sender,
-            self._messages[message],
-            float(self._size.shipments_per_s / found.step),
-            float(found.offset),
-            Execution(INTERACTION_OF[message], sender, 0).id,
-            tuple(fields(shipment=self._shipments.slot(found.first + found.step * start)) for start in range(starts)),
-            (),
-        )
+        starts = range(self._size.slots // found.step)
+        slots = (self._shipments.slot(found.first + found.step * start) for start in starts)
+        rows = (fields(shipment=slot) for slot in slots)
+        return self._driver(place, sender, message, self._size.shipments_per_s / found.step, found.offset, rows)
 
-    def _reporting(
-        self, number: int, place: str, sender: int, message: int, equal: int, sources: tuple[int, ...]
-    ) -> Driver:
+    def _reporting(self, place: str, sender: int, message: int, equal: int, sources: tuple[int, ...]) -> Driver:
         """A driver that reports of its sources in turn; `equal` drivers share the published rate."""
         size, row = self._size, MESSAGES[message]
-        per_minute = size.at(size.profile.drivers[row.driver].published[row.sender])
-        return Driver(
-            number,
-            place,
-            sender,
-            self._messages[message],
-            float(per_minute / size.minute_s / equal),
-            float(Fraction(2 * sender + 1, 2 * equal)),
-            Execution(INTERACTION_OF[message], sender, 0).id,
-            tuple(fields(source=source) for source in sources),
-            (),
-        )
+        rate_per_s = size.at(size.profile.drivers[row.driver].published[row.sender]) / size.minute_s / equal
+        rows = (fields(source=source) for source in sources)
+        return self._driver(place, sender, message, rate_per_s, Fraction(2 * sender + 1, 2 * equal), rows)
+
+    def _driver(
+        self,
+        place: str,
+        sender: int,
+        message: int,
+        rate_per_s: Fraction,
+        offset: Fraction,
+        rows: Iterable[tuple[int, ...]],
+    ) -> Driver:
+        first = Execution(INTERACTION_OF[message], sender, 0).id
+        spec = self._messages[message]
+        return Driver(0, place, sender, spec, float(rate_per_s), float(offset), first, tuple(rows), ())
 
     def _populations(self) -> tuple[Population, ...]:
         size, customers = self._size, Customers(self._shipments)

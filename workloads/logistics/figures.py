@@ -223,13 +223,7 @@ def figures_json(size: LogisticsSize) -> dict[str, Any]:
     record["drivers"] = {name: _driver_json(row) for name, row in drivers(size).items()}
     record["messages_per_shipment"] = dict(MESSAGES_PER_SHIPMENT)
     sums = totals(size)
-    record["totals"] = {
-        **_exact("published_per_min", sums.published),
-        **_exact("delivered_per_min", sums.delivered),
-        **_exact("customer_subscriptions", sums.customer_subscriptions),
-        **_exact("subscriptions", sums.subscriptions),
-        **_exact("joins_per_min", sums.joins),
-    }
+    record["totals"] = _totals_json(sums)
     record["wall"] = _wall_json(size, sums)
     record["body_bytes"] = {row.name: body_bytes(size, number) for number, row in enumerate(MESSAGES)}
     record["identities"] = [
@@ -261,6 +255,16 @@ def _driver_json(row: DriverNumbers) -> dict[str, Any]:
             for entity, number in row.published.items()
         }
     return found
+
+
+def _totals_json(sums: Totals) -> dict[str, Any]:
+    return {
+        **_exact("published_per_min", sums.published),
+        **_exact("delivered_per_min", sums.delivered),
+        **_exact("customer_subscriptions", sums.customer_subscriptions),
+        **_exact("subscriptions", sums.subscriptions),
+        **_exact("joins_per_min", sums.joins),
+    }
 
 
 def _wall_json(size: LogisticsSize, sums: Totals) -> dict[str, Any]:
@@ -316,17 +320,10 @@ def figure_rows_json(sizes: Iterable[LogisticsSize]) -> list[dict[str, Any]]:
     """The data of Figure 3, a row for each size."""
     found = []
     for size in sizes:
-        sums = totals(size)
         row: dict[str, Any] = {"base": size.base}
         for name, numbers in entity_rows(size).items():
             row |= _exact_by_entity(name, numbers)
-        row["totals"] = {
-            **_exact("published_per_min", sums.published),
-            **_exact("delivered_per_min", sums.delivered),
-            **_exact("customer_subscriptions", sums.customer_subscriptions),
-            **_exact("subscriptions", sums.subscriptions),
-            **_exact("joins_per_min", sums.joins),
-        }
+        row["totals"] = _totals_json(totals(size))
         found.append(row)
     return found
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, Self
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self
 
 from workloads.errors import WorkloadError
 from workloads.json_value import digest_of
@@ -29,28 +29,20 @@ class SizeRecord:
 
     @classmethod
     def of(cls, size: LogisticsSize) -> Self:
-        return cls(
-            size.profile.name,
-            size.base,
-            size.vehicles_per_hub,
-            size.compression,
-            size.addressing,
-            size.customers_per_connection,
-        )
+        return cls(**{**_values(size), "profile": size.profile.name})
 
     def rebuilt(self) -> LogisticsSize:
         """The size. Raises WorkloadError with the option of an invalid value."""
+        values = _values(self)
+        del values["tracking"]
         try:
-            return LogisticsSize(
-                profile_of(self.profile),
-                self.base,
-                self.vehicles_per_hub,
-                self.compression,
-                self.addressing,
-                self.customers_per_connection,
-            )
+            return LogisticsSize(**{**values, "profile": profile_of(self.profile)})
         except WorkloadError as error:
             raise WorkloadError(f"topology: {error}") from None
+
+
+def _values(fields_of: LogisticsSize | SizeRecord) -> dict[str, Any]:
+    return {field.name: getattr(fields_of, field.name) for field in fields(fields_of)}
 
 
 def digest() -> str:

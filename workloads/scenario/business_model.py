@@ -143,14 +143,10 @@ class BusinessModel(DerivedModel):
 
     @property
     def scenario(self) -> Scenario:
-        return self.plain_scenario
-
-    @property
-    def rows(self) -> Scenario:
-        return self.plain_scenario
+        return self.rows
 
     @cached_property
-    def plain_scenario(self) -> Scenario:
+    def rows(self) -> Scenario:
         """The scenario as the tables have it, with handlers and drivers in the order of roles and places.
 
         Raises WorkloadError if the business exceeds the limits of a scenario.

@@ -1,19 +1,18 @@
 """`python -m workloads.specjms2007`: the computed traffic of a topology, without running anything.
 
-The only module of this package that reads a file and prints; `characterization` does the arithmetic.
+`characterization` does the arithmetic.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from workloads.errors import WorkloadError
 from workloads.plain_text import alike, table
+from workloads.scenario.describing import TextPart, bases, describe, file_text
 from workloads.specjms2007 import DISCLAIMER
 from workloads.supply_chain import freeform
 from workloads.supply_chain.characterization import characterization, figures
@@ -22,27 +21,18 @@ from workloads.supply_chain.topology import CONTROLLED, Topology
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code: 0 printed; 2 refused, with the reason on standard error."""
-    options = _parser().parse_args(arguments)
-    try:
-        described = _described(options.topology, options.file)
-        if len(options.base) == 1:
-            record: Any = {"disclaimer": DISCLAIMER, **characterization(described(options.base[0]))}
-            text = _text
-        else:
-            record = {
-                "disclaimer": DISCLAIMER,
-                "topology": options.topology,
-                "figures": figures(map(described, options.base)),
-            }
-            text = _figures_text
-    except WorkloadError as error:
-        sys.stderr.write(f"workloads.specjms2007: {error}\n")
-        return 2
-    sys.stdout.write((json.dumps(record, indent=2, allow_nan=False) if options.json else text(record)) + "\n")
-    return 0
+    return describe(_parser(), DISCLAIMER, _described, arguments)
 
 
-def _described(topology: str, file: Path | None) -> Callable[[int], Topology]:
+def _described(options: argparse.Namespace) -> tuple[dict[str, Any], Iterable[TextPart]]:
+    topology = _topology(options.topology, options.file)
+    if len(options.base) == 1:
+        parts = (_places_text, _groups_text, _interactions_text, _messages_text, _locations_text)
+        return characterization(topology(options.base[0])), parts
+    return {"topology": options.topology, "figures": figures(map(topology, options.base))}, (_figures_text,)
+
+
+def _topology(topology: str, file: Path | None) -> Callable[[int], Topology]:
     """A function from BASE to the topology."""
     if topology in CONTROLLED:
         if file is not None:
@@ -52,10 +42,7 @@ def _described(topology: str, file: Path | None) -> Callable[[int], Topology]:
         raise WorkloadError(
             f"--topology freeform needs --file FILE.toml, such as {Path(freeform.__file__).with_name(freeform.EXAMPLE)}"
         )
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise WorkloadError(f"--file {file}: cannot be read: {error}") from None
+    text = file_text("file", file)
     return lambda base: freeform.read(text, base, file.name)
 
 
@@ -67,28 +54,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--topology", required=True, choices=(*CONTROLLED, "freeform"))
     parser.add_argument(
         "--base",
-        type=_bases,
+        type=bases,
         default=range(1, 2),
         metavar="N|FIRST:LAST:STEP",
         help="the scaling factor (1); for several, prints the data of figures 3 to 9, one row each",
     )
     parser.add_argument("--file", type=Path, metavar="FILE.toml", help="the freeform topology")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
-
-
-def _bases(text: str) -> range:
-    """`5`, or `5:100:5`, both ends included."""
-    try:
-        numbers = [int(part) for part in text.split(":")]
-    except ValueError:
-        numbers = []
-    match numbers:
-        case [base] if base >= 1:
-            return range(base, base + 1)
-        case [first, last, step] if 1 <= first <= last and step >= 1:
-            return range(first, last + 1, step)
-    raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, or FIRST:LAST:STEP, got {text!r}")
 
 
 _VOLUME = {
@@ -97,19 +69,6 @@ _VOLUME = {
     "sent_kb_per_s": "sent KB/s",
     "received_kb_per_s": "received KB/s",
 }
-
-
-def _text(record: dict[str, Any]) -> str:
-    return "\n\n".join(
-        (
-            record["disclaimer"],
-            _places_text(record),
-            _groups_text(record),
-            _interactions_text(record),
-            _messages_text(record),
-            _locations_text(record),
-        )
-    )
 
 
 def _places_text(record: dict[str, Any]) -> str:
@@ -208,8 +167,7 @@ def _figures_text(record: dict[str, Any]) -> str:
     ]
     heads = ["BASE", *record["figures"][0]["locations"]]
     heads += [f"{group} {unit}" for unit in ("msg/s", "KB/s", "%") for group in "abcd"]
-    received = table(f"{record['topology']}: received, by BASE", heads, rows)
-    return f"{record['disclaimer']}\n\n{received}"
+    return table(f"{record['topology']}: received, by BASE", heads, rows)
 
 
 if __name__ == "__main__":

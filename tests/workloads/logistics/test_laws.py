@@ -29,7 +29,7 @@ def alive(shipments, at_s):
     return [number for number in joined if at_s < shipments.leaves_s(number)]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12)
 @given(SIZES, NUMBERS)
 def test_any_ten_fleets_of_shipments_have_exactly_three_tenths_monitored(size, first):
     """Of any 10 V consecutive shipments, and of those of each vehicle among them."""
@@ -40,7 +40,7 @@ def test_any_ten_fleets_of_shipments_have_exactly_three_tenths_monitored(size, f
     assert set(Counter(map(shipments.vehicle, monitored)).values()) == {3}
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5)
 @given(SMALL, st.fractions(0, 10))
 def test_who_is_alive(size, lives):
     """At any instant: the number that the model says, with keys of their own, evenly over vehicles and hubs."""
@@ -57,7 +57,7 @@ def test_who_is_alive(size, lives):
     assert set(Counter(map(shipments.vehicle, monitored)).values()) <= {141, 142, 143, 144}
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5)
 @given(SMALL)
 def test_zones_share_the_monitored_shipments_of_a_hub(size):
     """In turn, so that each hub's zones have equal shares; all of them are zones of that hub."""
@@ -73,7 +73,7 @@ def test_zones_share_the_monitored_shipments_of_a_hub(size):
     assert all(abs(number - share) <= max(2, 0.02 * share) for number in zones.values())
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12)
 @given(SIZES)
 def test_those_that_join_before_the_load_are_the_first(size):
     """The initial members are those with a negative join; instants in ns are the exact ones rounded down."""
@@ -89,7 +89,7 @@ def test_those_that_join_before_the_load_are_the_first(size):
         assert 0 <= member.connection < size.connections
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20)
 @given(SIZES, NUMBERS)
 def test_a_life_is_in_order(size, number):
     """Order, a while, join, scans, proof of delivery, more than the margin, leave; the customer's number fits."""
@@ -119,7 +119,7 @@ def test_scans_of_a_shipment(first):
     assert Shipments(corrected()).stages(first) == tuple(range(STAGES))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6)
 @given(SMALL.filter(lambda size: size.vehicles <= 8))
 def test_drivers_follow_the_shipments(size):
     """The starts of all drivers of scans and deliveries are those of the law, each once: shipment, hub and instant."""
@@ -159,7 +159,7 @@ def test_drivers_follow_the_shipments(size):
     assert found == proved
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12)
 @given(SIZES)
 def test_sessions(size):
     """None begins before the load, the first as early as it can; their orders are within, one for each shipment."""

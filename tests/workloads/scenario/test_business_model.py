@@ -17,33 +17,34 @@ ROLES = ("a", "b", "c")
 
 @st.composite
 def texts(draw):
-    """A business with one interaction: up to six messages over queues and topics, in groups and in turn, seldom sent."""
-    roles = {role: draw(st.integers(1, 4)) for role in ROLES}
+    """A business with one interaction: up to six messages over queues and topics, in groups, in turn, seldom sent."""
+    places = {role: draw(st.integers(1, 4)) for role in ROLES}
     lines = ['name = "any"', "[roles]"]
-    for role, places in roles.items():
+    for role, number in places.items():
         chosen, handlers = draw(st.sampled_from(("own", "in turn"))), draw(st.integers(1, 2))
-        lines.append(f'{role} = {{ places = {places}, chosen = "{chosen}", handlers = {handlers} }}')
-    sent = []  # name, role that receives it, whether one place sends it
+        lines.append(f'{role} = {{ places = {number}, chosen = "{chosen}", handlers = {handlers} }}')
+    to_several: set[str] = set()
+    answerable: list[tuple[str, str]] = []  # messages that one place sends, and who receives them
     for number in range(draw(st.integers(1, 6))):
-        before = draw(st.sampled_from([each for each in sent if each[2]])) if sent else None
-        sender = before[1] if before else draw(st.sampled_from(ROLES))
-        to = draw(st.sampled_from(ROLES))
-        several = draw(st.booleans())
+        if number and not answerable:
+            break
+        after, sender = draw(st.sampled_from(answerable)) if number else ("", draw(st.sampled_from(ROLES)))
+        to, several = draw(st.sampled_from(ROLES)), draw(st.booleans())
         lines += [
             f"[messages.m{number}]",
+            "bytes = 9",
             f'from = "{sender}"',
             f'{"to_all" if several else "to"} = "{to}"',
-            "bytes = 9",
         ]
-        lines += (
-            ["rate_per_s = 3"] if before is None else [f'after = "{before[0]}"', f"every = {draw(st.integers(1, 3))}"]
-        )
+        lines += [f'after = "{after}"', f"every = {draw(st.integers(1, 3))}"] if number else ["rate_per_s = 3"]
         if several and draw(st.booleans()):
-            lines.append(f"groups = {draw(st.integers(1, roles[to]))}")
+            lines.append(f"groups = {draw(st.integers(1, places[to]))}")
             lines += ['selector = "g"'] * draw(st.booleans())
-        # Whoever answers a message that several places get is several senders, whose messages have no answer here.
-        alone = before is None or before[3] == 1
-        sent.append((f"m{number}", to, alone, roles[to] if several else 1))
+        # What a message to several places is answered by comes from several: that has no answers here.
+        if not number or after not in to_several:
+            answerable.append((f"m{number}", to))
+        if several:
+            to_several.add(f"m{number}")
     return "\n".join(lines)
 
 

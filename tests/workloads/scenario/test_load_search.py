@@ -40,46 +40,33 @@ def test_doubling_then_bisection():
     assert (found.best, found.failing, found.ended) == (135, 140, Ended.FOUND)
 
 
-def test_a_first_base_that_fails_is_halved():
-    """The search goes down until one passes."""
-    found = searched(LoadSearch(first=100, resolution=0), lambda base: base <= 13)
-
-    assert [probe.value for probe in found.probes] == [100, 50, 25, 12, 18, 15, 13, 14]
-    assert (found.best, found.failing, found.ended) == (13, 14, Ended.FOUND)
-
-
-def test_values_are_multiples_of_the_step():
-    """Also the first one, the highest one, and those in between; two that are a step apart end the search."""
-    found = searched(LoadSearch(first=725, most=4325, step=10), lambda value: value <= 4000)
-    lower = searched(LoadSearch(first=25, step=10, resolution=0), lambda value: value <= 15)
-
-    assert [probe.value for probe in found.probes] == [720, 1440, 2880, 4320, 3600, 3960, 4140]
-    assert (found.best, found.failing, found.ended) == (3960, 4140, Ended.FOUND)
-    assert [probe.value for probe in lower.probes] == [20, 10]
-    assert (lower.best, lower.failing, lower.ended) == (10, 20, Ended.FOUND)
-
-
-def test_nothing_passes():
-    """BASE 1 is the lowest there is."""
-    found = searched(LoadSearch(first=5), lambda _base: False)
-
-    assert [probe.value for probe in found.probes] == [5, 2, 1]
-    assert (found.best, found.ended) == (None, Ended.NOTHING_PASSES)
+#: A search, the highest value that passes, the values tried, and what is found: best, lowest that failed, why it ended.
+SEARCHED = {
+    "a first BASE that fails is halved": (
+        *(LoadSearch(first=100, resolution=0), 13),
+        *([100, 50, 25, 12, 18, 15, 13, 14], (13, 14, Ended.FOUND)),
+    ),
+    "multiples of the step": (
+        *(LoadSearch(first=725, most=4325, step=10), 4000),
+        *([720, 1440, 2880, 4320, 3600, 3960, 4140], (3960, 4140, Ended.FOUND)),
+    ),
+    "two that are a step apart": (LoadSearch(first=25, step=10, resolution=0), 15, [20, 10], (10, 20, Ended.FOUND)),
+    "nothing passes": (LoadSearch(first=5), 0, [5, 2, 1], (None, 1, Ended.NOTHING_PASSES)),
+    "everything passes": (
+        *(LoadSearch(first=5, most=33), 33),
+        *([5, 10, 20, 33], (33, None, Ended.EVERYTHING_PASSES)),
+    ),
+    "no probes left": (LoadSearch(first=1, most_probes=4), 1000, [1, 2, 4, 8], (8, None, Ended.OUT_OF_PROBES)),
+}
 
 
-def test_everything_passes():
-    """The highest BASE allowed is tried itself."""
-    found = searched(LoadSearch(first=5, most=33), lambda _base: True)
+@pytest.mark.parametrize(("search", "threshold", "values", "result"), SEARCHED.values(), ids=SEARCHED)
+def test_searches(search, threshold, values, result):
+    """Which values are tried, and how the search ends."""
+    found = searched(search, lambda base: base <= threshold)
 
-    assert [probe.value for probe in found.probes] == [5, 10, 20, 33]
-    assert (found.best, found.failing, found.ended) == (33, None, Ended.EVERYTHING_PASSES)
-
-
-def test_without_probes_left_the_best_so_far_stands():
-    """The record says that it was not narrowed down further."""
-    found = searched(LoadSearch(first=1, most_probes=4), lambda base: base <= 1000)
-
-    assert (found.best, found.failing, found.ended) == (8, None, Ended.OUT_OF_PROBES)
+    assert [probe.value for probe in found.probes] == values
+    assert (found.best, found.failing, found.ended) == result
 
 
 @given(search=SEARCHES, threshold=st.integers(0, 6000))

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-import pytest
-
-from tests.support.records import rebuilt, through_json
+from tests.support.records import through_json
 from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Transactions
 from workloads.scenario.model import Consumption
 from workloads.scenario.periods import LENGTHS
 from workloads.scenario.scenario_plan import ScenarioPlan
-from workloads.specjms2007 import WORKLOAD
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import vertical
 
@@ -54,7 +49,6 @@ def test_a_cells_entry_is_json_and_says_what_was_to_run():
     assert (record["consumption"], record["transactions"], record["arrivals"]) == ("strict", "send-only", "constant")
     assert (record["base"], record["seed"], record["repeat"], record["killed"]) == (5, 3, True, False)
     assert record["lengths"] == {"name": "short", "warm_up_s": 30, "measurement_s": 90, "drain_s": 60}
-    assert rebuilt(WORKLOAD, record["topology"], record["configuration"]) == model
     assert record["steps"] == [step.message for step in model.steps]
     assert len(record["destinations"]) == len(record["addresses"]) == 56 + 103
     assert record["destinations"][-1] == {"kind": "topic", "name": "bench.workload.HQ.creditCardHL"}
@@ -70,7 +64,3 @@ def test_a_cells_entry_is_json_and_says_what_was_to_run():
         *("number", "place", "sender", "step", "addresses", "subscriptions", "transacted", "durable")
     }
     assert set(record["drivers"][0]) == {"number", "place", "sender", "step", "rate_per_s"}
-    assert sum(one["rate_per_s"] for one in record["drivers"]) == pytest.approx(
-        5 * float(sum((Fraction(16, 21), Fraction(16, 75), Fraction(1, 20), Fraction(60, 37), Fraction(4000, 693))))
-        + 5 * float(Fraction(75, 527) + Fraction(4, 39))
-    )

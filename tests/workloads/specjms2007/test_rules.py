@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -33,63 +34,32 @@ def test_a_run_that_keeps_the_rules_has_no_deviation():
     assert said(replace(KEPT, killed=True, lengths_s=dict.fromkeys(Period, 0.0))) == []
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"one_host": True}, "clients and server share one host (section 3.9)"),
-        (
-            {"lengths_s": {**LENGTHS, Period.WARM_UP: 599.6}},
-            "the warm-up of 600 s is shorter than 600 s (section 3.1)",
-        ),
-        (
-            {"lengths_s": {**LENGTHS, Period.MEASUREMENT: 1790.0}},
-            "the measurement of 1790 s is shorter than 1800 s (section 3.1)",
-        ),
-        ({"lengths_s": {**LENGTHS, Period.REPEAT: 0.0}}, "no repeated measurement (section 3.4)"),
-        (
-            {"lengths_s": {**LENGTHS, Period.REPEAT: 1700.0}},
-            "the repeated measurement is shorter than the first (section 3.4)",
-        ),
-        (
-            {"transactions": Transactions.SEND_ONLY},
-            "messages consumed in a transaction are acknowledged outside it (sections 4.2.2 and 4.3)",
-        ),
-        ({"transactions": Transactions.NONE}, "there are no transactions (sections 4.2.2 and 4.3)"),
-        (
-            {"atomic": False},
-            "a COMMIT is confirmed before the queues have its messages, and may take effect in part (section 4.3)",
-        ),
-        (
-            {"consumption": Consumption.RELAXED},
-            "a message may be delivered before the previous one is acknowledged (section 4.2.1)",
-        ),
-        (
-            {"synced": None, "store": "not known whether synced"},
-            "persistent messages may be confirmed before they are on disk: not known whether synced (section 5.1)",
-        ),
-        (
-            {"crash_marked": frozenset((DestinationKind.QUEUE,))},
-            "topic redeliveries after a crash lack the redelivered flag (section 4.2.2)",
-        ),
-        (
-            {"crash_marked": frozenset()},
-            "queue and topic redeliveries after a crash lack the redelivered flag (section 4.2.2)",
-        ),
-        (
-            {"by_url": True},
-            "the broker was given by its URL: its host, configuration and store are not known (section 6.1)",
-        ),
-        ({"reference": True}, "the suite's own test broker is not a product (section 2.4)"),
-        (
-            {"published": False},
-            "neither of the two controlled topologies with all seven interactions (section 1.6)",
-        ),
-        ({"arrivals": ArrivalProcess.POISSON}, "starts are drawn at random, not paced (section 3.6.1)"),
-    ],
-)
+#: A departure from the rules, and what is said of it, with its section.
+DEPARTURES = [
+    ({"one_host": True}, r"one host \(section 3.9\)"),
+    ({"lengths_s": {**LENGTHS, Period.WARM_UP: 599.6}}, r"warm-up of 600 s is shorter than 600 s \(section 3.1\)"),
+    ({"lengths_s": {**LENGTHS, Period.MEASUREMENT: 1790.0}}, r"measurement of 1790 s .* than 1800 s \(section 3.1\)"),
+    ({"lengths_s": {**LENGTHS, Period.REPEAT: 0.0}}, r"no repeated measurement \(section 3.4\)"),
+    ({"lengths_s": {**LENGTHS, Period.REPEAT: 1700.0}}, r"shorter than the first \(section 3.4\)"),
+    ({"transactions": Transactions.SEND_ONLY}, r"acknowledged outside it \(sections 4.2.2 and 4.3\)"),
+    ({"transactions": Transactions.NONE}, r"no transactions \(sections 4.2.2 and 4.3\)"),
+    ({"atomic": False}, r"a COMMIT .* may take effect in part \(section 4.3\)"),
+    ({"consumption": Consumption.RELAXED}, r"before the previous one is acknowledged \(section 4.2.1\)"),
+    ({"synced": None, "store": "not known"}, r"before they are on disk: not known \(section 5.1\)"),
+    ({"crash_marked": frozenset((DestinationKind.QUEUE,))}, r"^topic redeliveries .* lack the .* \(section 4.2.2\)"),
+    ({"crash_marked": frozenset()}, r"^queue and topic redeliveries after a crash lack .* \(section 4.2.2\)"),
+    ({"by_url": True}, r"given by its URL.* \(section 6.1\)"),
+    ({"reference": True}, r"test broker is not a product \(section 2.4\)"),
+    ({"published": False}, r"neither of the two controlled topologies .* \(section 1.6\)"),
+    ({"arrivals": ArrivalProcess.POISSON}, r"drawn at random, not paced \(section 3.6.1\)"),
+]
+
+
+@pytest.mark.parametrize(("changes", "words"), DEPARTURES)
 def test_every_departure_has_its_own_words_and_section(changes, words):
     """One row applies, and no other."""
-    assert said(replace(KEPT, **changes)) == [words]
+    (found,) = said(replace(KEPT, **changes))
+    assert re.search(words, found)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.conftest import ROOT
 from workloads.errors import WorkloadError
 from workloads.supply_chain.characterization import by_group, by_interaction, characterization
-from workloads.supply_chain.compiling import compile_scenario
 from workloads.supply_chain.freeform import EXAMPLE, read
 from workloads.supply_chain.interactions import DURABLE, PLAIN, SAFE, DeliveryOptions, DestinationGroup, Role
 from workloads.supply_chain.sizes import PROBABILITIES
+from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import vertical
 
 EXAMPLE_TEXT = ROOT.joinpath("workloads", "supply_chain", EXAMPLE).read_text(encoding="utf-8")
@@ -60,10 +60,12 @@ rate_per_s = 2
 def test_a_freeform_text_can_say_what_vertical_is():
     """The same locations, families and steps, and rates to the digits written."""
     built, said = vertical(5), read(VERTICAL, 5)
+    shared = read("handlers_per_queue = 3\n" + VERTICAL)
 
     assert said.locations == built.locations
     assert said.steps == built.steps
     assert (said.families, said.families_per_supplier) == (100, 50)
+    assert shared.handlers == 3 * 56 + 5 + 3 * 10
     for number, interaction in built.interactions.items():
         assert said.interactions[number].size_distribution == interaction.size_distribution
         assert float(said.interactions[number].rate_per_s) == pytest.approx(float(interaction.rate_per_s), rel=1e-13)
@@ -87,7 +89,7 @@ def test_what_does_not_run_has_no_location_traffic_or_handler():
     topology = read(INTERACTION_4)
 
     assert topology.locations == {Role.SM: 3, Role.SP: 0, Role.DC: 0, Role.HQ: 0}
-    assert [handler.place for handler in compile_scenario(topology).handlers] == ["SM1", "SM2", "SM3"]
+    assert [handler.place for handler in SupplyChain(topology).scenario.handlers] == ["SM1", "SM2", "SM3"]
     assert characterization(topology)["received_per_s"] == 6
 
 
@@ -163,13 +165,6 @@ y = [1, 1, 1]
     sales = topology.interactions[5].size_distribution
     assert sales.body_bytes("statInfoSM") == (2876,) * 3  # 5 (0.0139 + 0.3650) + 0.9813
     assert sales.probabilities == PROBABILITIES
-
-
-def test_handlers_share_queues_where_asked():
-    """Each queue gets so many, each topic's subscription one."""
-    topology = read("handlers_per_queue = 3\n" + VERTICAL)
-
-    assert topology.handlers == 3 * 56 + 5 + 3 * 10
 
 
 REFUSALS = {

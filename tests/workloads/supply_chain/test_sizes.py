@@ -9,14 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.oracles import column
 from workloads.errors import WorkloadError
 from workloads.messaging import MOST_BODY_BYTES
 from workloads.scenario.execution import Execution
-from workloads.scenario.model import splitmix64
+from workloads.scenario.model import size_class
 from workloads.supply_chain.interactions import INTERACTIONS
 from workloads.supply_chain.sizes import COEFFICIENTS, SIZE_DISTRIBUTIONS, SizeDistribution
-from workloads.supply_chain.topology import vertical
 
 #: Sachs et al. 2009, Table 4: sizes at 95, 4 and 1 %, and average, in KByte; priceUpdate is 0.2310 in Table 2, which
 #: fits the bandwidth of Table 5.
@@ -86,26 +84,21 @@ def test_sizes_follow_the_formula_or_are_refused(x, y, message):
         assert 0 < min(sizes) <= max(sizes) <= MOST_BODY_BYTES
 
 
-def test_the_draw_is_the_published_generator():
-    """First outputs of SplitMix64 with seed 0, as in the reference implementations' test vectors."""
-    assert [splitmix64(position) for position in (1, 2, 3)] == [
-        0xE220A8397B1DCDAF,
-        0x6E789E6AA1B965F4,
-        0x06C45D188009454F,
-    ]
-
-
 @pytest.mark.parametrize(("draw", "expected"), [(0.0, 0), (0.9499, 0), (0.9501, 1), (0.9899, 1), (0.9901, 2), (1.0, 2)])
 def test_columns_have_95_4_and_1_percent_of_the_draws(draw, expected):
     """Table 4, heading."""
     assert bisect_right(SizeDistribution().begins, min(int(draw * 2**64), 2**64 - 1)) == expected
 
 
-@pytest.mark.parametrize("interaction", INTERACTIONS)
-def test_executions_draw_their_column_evenly(interaction):
-    """Over 40 000 executions of a driver each column has its share, within four standard deviations of a fair draw."""
-    topology, number_of = vertical(1), 40_000
-    drawn = [column(topology, Execution(interaction, 0, number)) for number in range(number_of)]
+def columns(interaction: int, origin: int, number_of: int) -> list[int]:
+    bounds = SIZE_DISTRIBUTIONS[interaction].begins
+    return [size_class(bounds, Execution(interaction, origin, number).id) for number in range(number_of)]
+
+
+def test_executions_draw_their_column_evenly():
+    """Over 20 000 executions of a driver each column has its share, within four standard deviations of a fair draw."""
+    number_of = 20_000
+    drawn = columns(1, 0, number_of)
 
     for place, probability in enumerate((0.95, 0.04, 0.01)):
         deviation = (number_of * probability * (1 - probability)) ** 0.5
@@ -114,11 +107,6 @@ def test_executions_draw_their_column_evenly(interaction):
 
 def test_executions_draw_on_their_own():
     """Equal numbers at other locations or in other interactions share no draw: the whole id counts."""
-    topology = vertical(1)
-    drawn = {
-        (interaction, origin): tuple(column(topology, Execution(interaction, origin, number)) for number in range(500))
-        for interaction in (1, 4, 5)
-        for origin in range(10)
-    }
+    drawn = {tuple(columns(interaction, origin, 500)) for interaction in (1, 4, 5) for origin in range(10)}
 
-    assert len(set(drawn.values())) == 30
+    assert len(drawn) == 30

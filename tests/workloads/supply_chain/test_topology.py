@@ -8,14 +8,13 @@ from math import ceil
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.workloads.supply_chain.topologies import CONTROLLED, topologies
 from workloads.errors import WorkloadError
-from workloads.messaging import DestinationKind
 from workloads.supply_chain.characterization import characterization
-from workloads.supply_chain.compiling import compile_scenario
 from workloads.supply_chain.interactions import Role
-from workloads.supply_chain.topology import Topology, horizontal, vertical
+from workloads.supply_chain.topology import horizontal, vertical
 
 #: Run and reporting rules, section 3.6.1, Table 1: of the whole system, over BASE.
 TABLE_1 = {
@@ -107,7 +106,8 @@ def test_an_event_handler_stands_for_a_message_at_a_location():
     assert vertical(1).drivers == 3 * 10 + 2 + 3 * 1  # I1, I4, I5 at supermarkets, I2 at centres, I3, I6, I7
 
 
-def check_families(topology: Topology) -> None:
+@given(topology=st.sampled_from(CONTROLLED) | topologies())
+def test_families_are_covered(topology):
     """Every supplier offers as many families, every family has suppliers, as evenly as whole numbers allow."""
     numbers = [len(suppliers) for suppliers in topology.suppliers_of]
 
@@ -120,49 +120,6 @@ def check_families(topology: Topology) -> None:
         for supplier, families in enumerate(topology.families_of)
         for family in range(topology.families)
     )
-
-
-@pytest.mark.parametrize("topology", CONTROLLED, ids=lambda one: f"{one.name}-{one.base}")
-def test_families_are_covered(topology):
-    """Every call for offers reaches a supplier, small and odd BASE included."""
-    check_families(topology)
-
-
-@given(topology=topologies())
-def test_families_are_covered_anywhere(topology):
-    """Every call for offers reaches a supplier in any topology that is not refused."""
-    check_families(topology)
-
-
-def check_destinations(topology: Topology) -> None:
-    """Every destination is consumed as it should be, every consumed one exists, and names are unique."""
-    consumers: dict[object, list[str]] = {}
-    scenario = compile_scenario(topology)
-    for handler in scenario.handlers:
-        for subscription in handler.subscriptions:
-            consumers.setdefault(scenario.destinations[subscription.destination], []).append(handler.place)
-    destinations = {each: step for step in topology.steps for each in topology.destinations(step)}
-
-    assert set(consumers) == set(destinations)
-    assert len({each.name for each in destinations}) == sum(len(topology.destinations(step)) for step in topology.steps)
-    for destination, places in consumers.items():
-        if destinations[destination].kind is DestinationKind.QUEUE:
-            assert len(places) == topology.handlers_per_queue
-            assert len(set(places)) == 1
-        else:
-            assert len(set(places)) == len(places)
-
-
-@pytest.mark.parametrize("topology", CONTROLLED, ids=lambda one: f"{one.name}-{one.base}")
-def test_no_destination_is_without_a_consumer(topology):
-    """A queue has the handlers of one location, a topic one subscription of each of its locations."""
-    check_destinations(topology)
-
-
-@given(topology=topologies())
-def test_no_destination_is_without_a_consumer_anywhere(topology):
-    """The same in any topology."""
-    check_destinations(topology)
 
 
 @pytest.mark.parametrize("base", [1, 4, 5, 7, 13, 21])

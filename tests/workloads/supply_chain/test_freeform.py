@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -247,11 +248,12 @@ REFUSALS = {
 
 @pytest.mark.parametrize("case", REFUSALS)
 def test_mistakes_are_refused(case):
-    """Each refusal names the file, the place and the key, and what was expected."""
+    """Each refusal names the file, the place and the key, and what was expected; the line is tested elsewhere."""
     text, words = REFUSALS[case]
 
-    with pytest.raises(WorkloadError, match=words):
+    with pytest.raises(WorkloadError) as refused:
         read(text, 1, "mine.toml")
+    assert re.search(words, re.sub(r"(?<=toml), line \d+", "", str(refused.value)))
 
 
 def test_a_base_that_changes_nothing_is_refused():

@@ -14,7 +14,7 @@ from workloads.logistics.cases import SETTINGS
 from workloads.logistics.dimensions import Addressing, LogisticsSize, profile_of
 from workloads.logistics.figures import figure_rows_json, figures_json
 from workloads.logistics.profiles import PROFILES, Entity
-from workloads.scenario.describing import TextPart, bases, describe
+from workloads.scenario.describing import TextPart, bases, describe, with_json
 from workloads.supply_chain.plain_text import table
 
 
@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
         parser.add_argument(
             f"--{setting.name}", default=setting.default, help=f"{setting.meaning} ({setting.default})", **words
         )
-    return parser
+    return with_json(parser)
 
 
 def _summary_text(record: dict[str, Any]) -> str:

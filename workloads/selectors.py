@@ -34,14 +34,20 @@ def _quoted(value: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Equals:
-    """`name = 'value'`; a message without the property does not match (the comparison is unknown)."""
+class _Comparison:
+    """A condition on a property. Raises WorkloadError for a name that a selector cannot have."""
 
     name: str
-    value: str
 
     def __post_init__(self) -> None:
         _check_identifier(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Equals(_Comparison):
+    """`name = 'value'`; a message without the property does not match (the comparison is unknown)."""
+
+    value: str
 
     def matches(self, properties: Mapping[str, str]) -> bool:
         return properties.get(self.name) == self.value
@@ -70,14 +76,10 @@ class In:
 
 
 @dataclass(frozen=True, slots=True)
-class Like:
+class Like(_Comparison):
     """`name LIKE 'pattern'`: `%` stands for any characters, `_` for one; no ESCAPE."""
 
-    name: str
     pattern: str
-
-    def __post_init__(self) -> None:
-        _check_identifier(self.name)
 
     def matches(self, properties: Mapping[str, str]) -> bool:
         value = properties.get(self.name)
@@ -117,13 +119,8 @@ class Between:
 
 
 @dataclass(frozen=True, slots=True)
-class IsNull:
+class IsNull(_Comparison):
     """`name IS NULL`: messages without the property match."""
-
-    name: str
-
-    def __post_init__(self) -> None:
-        _check_identifier(self.name)
 
     def matches(self, properties: Mapping[str, str]) -> bool:
         return self.name not in properties
@@ -133,16 +130,22 @@ class IsNull:
 
 
 @dataclass(frozen=True, slots=True)
-class And:
-    """All terms hold. Brokers evaluate from left to right and stop at the first that does not (seed of 4.4).
-
-    A conjunction among its terms keeps its parentheses: what was nested is nested in the text.
-    """
+class _Joined:
+    """Conditions that are joined. Raises WorkloadError for fewer than two."""
 
     terms: tuple[Selector, ...]
 
     def __post_init__(self) -> None:
-        _at_least_two(self.terms, "AND")
+        if len(self.terms) < 2:
+            raise WorkloadError(f"{type(self).__name__.upper()} joins at least two terms, got {len(self.terms)}")
+
+
+@dataclass(frozen=True, slots=True)
+class And(_Joined):
+    """All terms hold. Brokers evaluate from left to right and stop at the first that does not (seed of 4.4).
+
+    A conjunction among its terms keeps its parentheses: what was nested is nested in the text.
+    """
 
     def matches(self, properties: Mapping[str, str]) -> bool:
         return all(term.matches(properties) for term in self.terms)
@@ -152,13 +155,8 @@ class And:
 
 
 @dataclass(frozen=True, slots=True)
-class Or:
+class Or(_Joined):
     """At least one term holds. A disjunction among its terms keeps its parentheses, a conjunction needs none."""
-
-    terms: tuple[Selector, ...]
-
-    def __post_init__(self) -> None:
-        _at_least_two(self.terms, "OR")
 
     def matches(self, properties: Mapping[str, str]) -> bool:
         return any(term.matches(properties) for term in self.terms)
@@ -173,11 +171,6 @@ Selector: TypeAlias = Equals | In | Like | Between | IsNull | And | Or
 def all_of(*terms: Selector) -> Selector:
     """The conjunction of one or more terms; a single term is returned unchanged."""
     return terms[0] if len(terms) == 1 else And(terms)
-
-
-def _at_least_two(terms: tuple[Selector, ...], word: str) -> None:
-    if len(terms) < 2:
-        raise WorkloadError(f"{word} joins at least two terms, got {len(terms)}")
 
 
 _TOKEN = re.compile(

@@ -116,8 +116,20 @@ REFUSED = {
     ("workloads", "-k", "horizontal", "--base", "20"): r"\d+ connections are planned, .*hard limit is 300: raise it",
     ("workloads", "-k", "recoverability"): r"no cell is applicable: persistent messages do not outlive its process",
     ("workloads", "-k", "vertical", "--base", "0"): r"--base: expected .*, got 0",
-    ("workloads", "-k", "jms2009ps", "--configuration", "queues.toml"): r"queues\.toml, line 2: \[all\]: unknown key 'queues'",
-    ("workloads", "-k", "scenario_1", "--configuration", "four.toml"): r"four\.toml, line 1: scenario: expected 1, 2 or 3",
+    (
+        "workloads",
+        "-k",
+        "jms2009ps",
+        "--configuration",
+        "queues.toml",
+    ): r"queues\.toml, line 2: \[all\]: unknown key 'queues'",
+    (
+        "workloads",
+        "-k",
+        "scenario_1",
+        "--configuration",
+        "four.toml",
+    ): r"four\.toml, line 1: scenario: expected 1, 2 or 3",
     ("workloads", "-k", "scenario_1", "--configuration", "two.toml"): (
         r"--configuration is for the case configuration, which was not selected: -k configuration"
     ),

@@ -17,7 +17,7 @@ from workloads.jms2009ps.figures import figures_json
 from workloads.jms2009ps.parameters import PARAMETERS, Configuration
 from workloads.jms2009ps.scenarios import SCENARIOS
 from workloads.plain_text import alike, table
-from workloads.scenario.describing import TextPart, describe, file_text
+from workloads.scenario.describing import TextPart, describe, file_text, with_json
 from workloads.supply_chain.topology import CONTROLLED
 
 
@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
         "--topology", choices=tuple(CONTROLLED), help="what BASE scales (the configuration's, or vertical)"
     )
     parser.add_argument("--base", type=_base, default=1, metavar="N", help="the scaling factor (1)")
-    return parser
+    return with_json(parser)
 
 
 def _base(text: str) -> int:

@@ -15,7 +15,7 @@ from workloads.logistics.dimensions import Addressing, LogisticsSize, profile_of
 from workloads.logistics.figures import figure_rows_json, figures_json
 from workloads.logistics.profiles import PROFILES, Entity
 from workloads.plain_text import table
-from workloads.scenario.describing import TextPart, bases, describe
+from workloads.scenario.describing import TextPart, bases, describe, with_json
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
         parser.add_argument(
             f"--{setting.name}", default=setting.default, help=f"{setting.meaning} ({setting.default})", **words
         )
-    return parser
+    return with_json(parser)
 
 
 def _summary_text(record: dict[str, Any]) -> str:

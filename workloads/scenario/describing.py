@@ -24,11 +24,10 @@ def describe(
     described: Callable[[argparse.Namespace], tuple[dict[str, Any], Iterable[TextPart]]],
     arguments: Sequence[str] | None = None,
 ) -> int:
-    """Prints what `described` gives for the options, as the parts of a text or as one JSON object.
+    """Prints what `described` gives for the options of a parser `with_json`, as the parts of a text or as one object.
 
     Exit code: 0 printed; 2 refused, with the reason on standard error.
     """
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
     try:
         record, parts = described(options)
@@ -41,6 +40,12 @@ def describe(
         text = "\n\n".join((disclaimer, *(part(record) for part in parts)))
     sys.stdout.write(f"{text}\n")
     return 0
+
+
+def with_json(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """The parser with the option that all commands have, the last one."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
 
 
 def bases(text: str) -> range:

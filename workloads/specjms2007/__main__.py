@@ -12,7 +12,7 @@ from typing import Any
 
 from workloads.errors import WorkloadError
 from workloads.plain_text import alike, table
-from workloads.scenario.describing import TextPart, bases, describe, file_text
+from workloads.scenario.describing import TextPart, bases, describe, file_text, with_json
 from workloads.specjms2007 import DISCLAIMER
 from workloads.supply_chain import freeform
 from workloads.supply_chain.characterization import characterization, figures
@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
         help="the scaling factor (1); for several, prints the data of figures 3 to 9, one row each",
     )
     parser.add_argument("--file", type=Path, metavar="FILE.toml", help="the freeform topology")
-    return parser
+    return with_json(parser)
 
 
 _VOLUME = {

@@ -41,7 +41,7 @@ def test_scenarios_differ_only_in_how_messages_travel(model):
     assert (model.handlers, model.connections) == (91, 126)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(configuration=configurations(), base=st.sampled_from(BASES))
 def test_what_any_configuration_amounts_to(configuration, base):
     """Destinations, consumers and filters follow from the numbers of locations, by message, and are the scenario's; a

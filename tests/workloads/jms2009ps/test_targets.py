@@ -105,21 +105,6 @@ def test_calls_for_offers(target, subscription_type):
     assert subscribed(configuration, "callForOffers", Location(Role.SP, 1)) == expected
 
 
-def test_lengths_of_selectors():
-    """Of the longest texts, those of one topic for all messages; the families' names differ by one character."""
-    lengths = {
-        subscription_type: {
-            len(text)
-            for place in range(5)
-            for _, text in subscribed(configuration, "callForOffers", Location(Role.SP, place))
-        }
-        for subscription_type in (IN, OR, SET)
-        for configuration in [uniform(CENTRAL, subscription_type, queue=False)]
-    }
-
-    assert lengths == {IN: {495, 505}, OR: {1376, 1386}, SET: {108, 109, 110}}
-
-
 @pytest.mark.parametrize("subscription_type", [IN, OR, SET])
 def test_a_supplier_of_one_family(subscription_type):
     """A list of one and a disjunction of one are the comparison alone."""

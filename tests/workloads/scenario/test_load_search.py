@@ -40,30 +40,25 @@ def test_doubling_then_bisection():
     assert (found.best, found.failing, found.ended) == (135, 140, Ended.FOUND)
 
 
-#: A search, the highest value that passes, the values tried, and what is found: best, lowest that failed, why it ended.
-SEARCHED = {
-    "a first BASE that fails is halved": (
-        *(LoadSearch(first=100, resolution=0), 13),
-        *([100, 50, 25, 12, 18, 15, 13, 14], (13, 14, Ended.FOUND)),
-    ),
-    "multiples of the step": (
-        *(LoadSearch(first=725, most=4325, step=10), 4000),
-        *([720, 1440, 2880, 4320, 3600, 3960, 4140], (3960, 4140, Ended.FOUND)),
-    ),
-    "two that are a step apart": (LoadSearch(first=25, step=10, resolution=0), 15, [20, 10], (10, 20, Ended.FOUND)),
-    "nothing passes": (LoadSearch(first=5), 0, [5, 2, 1], (None, 1, Ended.NOTHING_PASSES)),
-    "everything passes": (
-        *(LoadSearch(first=5, most=33), 33),
-        *([5, 10, 20, 33], (33, None, Ended.EVERYTHING_PASSES)),
-    ),
-    "no probes left": (LoadSearch(first=1, most_probes=4), 1000, [1, 2, 4, 8], (8, None, Ended.OUT_OF_PROBES)),
-}
+FOUND, NOTHING, EVERYTHING, OUT = Ended
+
+#: Limits, the highest value that passes, the values tried, and what is found: best, lowest that failed, why it ended.
+SEARCHED = [
+    # a first BASE that fails is halved
+    ({"first": 100, "resolution": 0}, 13, [100, 50, 25, 12, 18, 15, 13, 14], (13, 14, FOUND)),
+    # multiples of the step, also the first and the highest; two that are a step apart end the search
+    ({"first": 725, "most": 4325, "step": 10}, 4000, [720, 1440, 2880, 4320, 3600, 3960, 4140], (3960, 4140, FOUND)),
+    ({"first": 25, "step": 10, "resolution": 0}, 15, [20, 10], (10, 20, FOUND)),
+    ({"first": 5}, 0, [5, 2, 1], (None, 1, NOTHING)),
+    ({"first": 5, "most": 33}, 33, [5, 10, 20, 33], (33, None, EVERYTHING)),
+    ({"first": 1, "most_probes": 4}, 1000, [1, 2, 4, 8], (8, None, OUT)),
+]
 
 
-@pytest.mark.parametrize(("search", "threshold", "values", "result"), SEARCHED.values(), ids=SEARCHED)
-def test_searches(search, threshold, values, result):
+@pytest.mark.parametrize(("limits", "threshold", "values", "result"), SEARCHED)
+def test_searches(limits, threshold, values, result):
     """Which values are tried, and how the search ends."""
-    found = searched(search, lambda base: base <= threshold)
+    found = searched(LoadSearch(**limits), lambda base: base <= threshold)
 
     assert [probe.value for probe in found.probes] == values
     assert (found.best, found.failing, found.ended) == result

@@ -9,6 +9,7 @@ from unittest.mock import ANY
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.workloads.models import Walker, starts_of
 from tests.workloads.supply_chain.topologies import CONTROLLED, topologies
@@ -139,8 +140,10 @@ def test_traffic_is_the_papers(topology):
     } == published_chi(topology)
 
 
-def check_traffic(topology: Topology) -> None:
-    """Over a period every location sends and receives what the arithmetic says, both sums of which agree."""
+@settings(max_examples=25)
+@given(topology=st.sampled_from([each for each in CONTROLLED if each.base < 100]) | topologies())
+def test_every_location_has_the_traffic_computed_for_it(topology):
+    """chi of each location: over a period it sends and receives what is computed, execution by execution."""
     model = SupplyChain(topology)
     walker, walked = Walker(model), defaultdict(lambda: [Fraction(), Fraction()])
     for driver in model.scenario.drivers:
@@ -163,20 +166,7 @@ def check_traffic(topology: Topology) -> None:
     assert sums(by_interaction(topology), lambda row: row.step) == sums(by_location(topology), lambda row: row.step)
 
 
-@pytest.mark.parametrize("topology", [each for each in CONTROLLED if each.base < 100], ids=lambda one: one.name)
-def test_every_location_has_the_traffic_computed_for_it(topology):
-    """chi of each location: dispatch and assignments of the compiled rows agree with the arithmetic exactly."""
-    check_traffic(topology)
-
-
-@settings(max_examples=20)
-@given(topology=topologies())
-def test_every_location_has_the_traffic_computed_for_it_anywhere(topology):
-    """The same in any topology."""
-    check_traffic(topology)
-
-
-@NAMED
+@pytest.mark.parametrize("topology", CONTROLLED[1::3], ids=lambda one: f"{one.name}-{one.base}")
 def test_the_record_is_json(topology):
     """The printed object has what scripts look for, with equal sums by group, location and message."""
     record = json.loads(json.dumps(characterization(topology), allow_nan=False))
@@ -190,10 +180,10 @@ def test_the_record_is_json(topology):
 
 def test_figures_grow_with_base():
     """Figures 3 to 6: locations by BASE, messages and KBytes in proportion to it, the mix constant (section 3.2)."""
-    first, *others = figures(map(horizontal, range(20, 101, 20)))
+    first, *others = figures(map(horizontal, range(20, 61, 20)))
 
     assert [row["locations"] for row in others] == [
-        {"SM": base, "SP": 2 * base // 5, "DC": base // 5, "HQ": base // 20} for base in range(40, 101, 20)
+        {"SM": base, "SP": 2 * base // 5, "DC": base // 5, "HQ": base // 20} for base in range(40, 61, 20)
     ]
     for times, row in enumerate(others, 2):
         for group in "abcd":

@@ -1,12 +1,20 @@
-"""The suite's own broker as a process, and a peer that speaks STOMP to it."""
+"""The suite's own broker as a process, in a thread and in memory, and peers that speak STOMP to it."""
 
 from __future__ import annotations
 
 import socket
 import subprocess
 import sys
+import threading
+import time
+from collections import defaultdict
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
+from fixtures.reference.broker import ReferenceBroker
+from fixtures.reference.server import Late, Server
+from fixtures.reference.service import Service, ServiceTimes
 from fixtures.reference.state import ClientState
 from fixtures.wire.stomp.codec import Decoder, encode, negotiated
 from fixtures.wire.stomp.frames import Frame, Version
@@ -29,17 +37,92 @@ def running(truth, *options):
             process.kill()
 
 
-def client_in_memory(broker, **login):
-    """A client of a broker without sockets, which is logged in."""
-    client = ClientState(None, StompServerSession())
-    hear(broker, client, Frame("CONNECT", (("accept-version", "1.2"), *login.items())))
-    return client
+@contextmanager
+def serving(folder, times=ServiceTimes(), now_ns=time.monotonic_ns):  # noqa: B008 - frozen
+    """A broker in a thread of this process; gives its state, its service, its port and the file of its truth."""
+    service = Service(times, now_ns)
+    wake, stop = socket.socketpair()
+    with wake, stop, socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0)
+        broker = ReferenceBroker({}, service.charge)
+        truth = folder / "truth.json"
+        server = Server(listener, wake, StompServerSession, broker, service, truth, Late())
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        try:
+            yield Serving(broker, service, listener.getsockname()[1], truth)
+        finally:
+            stop.send(b"x")
+            thread.join(PATIENCE_S)
 
 
-def hear(broker, client, frame):
-    """The broker hears a frame of a client without a socket, and answers in its output."""
-    for event in client.session.decode(encode(frame)):
-        broker.handle(client, event)
+@dataclass
+class Serving:
+    broker: ReferenceBroker
+    service: Service
+    port: int
+    truth: Path
+
+
+class MemoryPeer:
+    """A client of a broker without a socket, logged in if a version is given; in names `_` stands for `-`."""
+
+    def __init__(self, broker, version="1.2", **login):
+        self.broker, self.client = broker, ClientState(None, StompServerSession())
+        self._decoder = Decoder()
+        self._all = []
+        if version is not None:
+            self.say("CONNECT", accept_version=version, **login)
+            (connected,) = self.heard()
+            self._decoder.version = negotiated(connected)
+
+    def say(self, command, body=b"", **headers):
+        frame = Frame(command, tuple((name.replace("_", "-"), value) for name, value in headers.items()), body)
+        self.say_bytes(encode(frame, self._decoder.version))
+
+    def say_bytes(self, data):
+        for event in self.client.session.decode(data):
+            if not self.client.ending:
+                self.broker.handle(self.client, event)
+
+    def subscribe(self, destination, number="0", **headers):
+        self.say("SUBSCRIBE", id=str(number), destination=destination, **headers)
+
+    def publish(self, destination, *sequences, lane=0, **headers):
+        """Messages of the load."""
+        for sequence in sequences:
+            self.say("SEND", destination=destination, Stamp=stamped(lane, sequence), **headers)
+
+    def send(self, destination, *bodies, **headers):
+        """Messages of others."""
+        for body in bodies:
+            self.say("SEND", body, destination=destination, **headers)
+
+    def heard(self):
+        """The frames since the last call."""
+        data = bytes(self.client.output)
+        self.client.output.clear()
+        came = self._decoder.feed(data)
+        self._all += came
+        return came
+
+    def bodies(self):
+        return [frame.body for frame in self.heard()]
+
+    def sequences(self):
+        """All that it was sent so far, of each subscription and lane, in the order of arrival."""
+        self.heard()
+        got = defaultdict(list)
+        for frame in self._all:
+            if frame.command == "MESSAGE":
+                stamp = frame.get("Stamp")
+                got[frame.get("subscription"), int(stamp[1:7])].append(int(stamp[7:17]))
+        return got
+
+    def receipts(self):
+        """Ids of all receipts so far."""
+        self.heard()
+        return [frame.get("receipt-id") for frame in self._all if frame.command == "RECEIPT"]
 
 
 class Peer:

@@ -12,16 +12,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from fixtures.brokers.spec import Endpoint
 from fixtures.reference.broker import ReferenceBroker
 from fixtures.reference.server import Late, Server
 from fixtures.reference.service import Service, ServiceTimes
 from fixtures.reference.state import ClientState
 from fixtures.wire.stomp.codec import Decoder, encode, negotiated
-from fixtures.wire.stomp.frames import Frame, Version
+from fixtures.wire.stomp.frames import Frame
 from fixtures.wire.stomp.server import StompServerSession
 from tests.conftest import ROOT
-
-PATIENCE_S = 20.0
+from tests.support.stomp_peer import PATIENCE_S, Talk
 
 
 @contextmanager
@@ -125,59 +125,9 @@ class MemoryPeer:
         return [frame.get("receipt-id") for frame in self._all if frame.command == "RECEIPT"]
 
 
-class Peer:
-    """A client made of a socket and the codec."""
-
-    def __init__(self, port, *, accept="1.2"):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
-        self.frames = []
-        self.decoder = Decoder()
-        self.version = Version.V1_2
-        if accept is not None:
-            self.connect(accept)
-
-    def connect(self, accept, **headers):
-        versions = {"accept-version": accept} if accept else {}
-        self.send("CONNECT", login="anyone", passcode="at:all", **versions, **headers)
-        self.version = self.decoder.version = negotiated(self.next())
-
-    def send(self, command, body=b"", **headers):
-        self.socket.sendall(encode(Frame(command, tuple(headers.items()), body), self.version))
-
-    def subscribe(self, destination, number="0", **headers):
-        self.ask("SUBSCRIBE", destination=destination, id=number, **headers)
-
-    def ask(self, command, body=b"", **headers):
-        """Sends a frame with a receipt; returns what came before the receipt did."""
-        self.send(command, body, **headers, receipt="r:1")
-        came = []
-        while (frame := self.next()).command != "RECEIPT":
-            came.append(frame)
-        assert frame.headers == (("receipt-id", "r:1"),)
-        return came
-
-    def ask_back(self):
-        """What came until now: the broker answers in order."""
-        came = self.ask("BEGIN", transaction="none")
-        return came + self.ask("ABORT", transaction="none")
-
-    def next(self):
-        while not self.frames:
-            data = self.socket.recv(1 << 20)
-            if not data:
-                raise EOFError
-            self.frames += self.decoder.feed(data)
-        return self.frames.pop(0)
-
-    def ended(self):
-        """Whether the broker closed the connection, and sent nothing more before."""
-        try:
-            return not self.next()
-        except EOFError:
-            return True
-
-    def close(self):
-        self.socket.close()
+def talk(port):
+    """A conversation with a broker at a port of this host."""
+    return Talk(Endpoint("127.0.0.1", port))
 
 
 def stamped(lane, sequence):

@@ -18,12 +18,11 @@ import pytest
 
 from fixtures import brokers
 from fixtures.brokers import probe
-from fixtures.brokers.spec import BrokerSpec, Provider, Running
-from fixtures.errors import BrokerError
+from fixtures.brokers.spec import Provider, Running
 from fixtures.host import cpus
 from tests.support import container_engine
 from tests.support.java_brokers import LAYOUTS, installed
-from tests.support.requirements import extra_missing, missing
+from tests.support.requirements import extra_missing, require_prepared
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ def start(entry: Entry, folder: Path, stack: ExitStack) -> Running:
     elif entry.provider is Provider.HOME and text in LAYOUTS:
         text += f",path={installed(text, folder / 'installation')}"
     spec = brokers.parse(text, provider=entry.provider)
-    _prepare(spec)
+    require_prepared(spec)
     running = brokers.start(spec, folder, cpus.available_cpus())
     stack.callback(running.stop)
     if not entry.by_url:
@@ -91,18 +90,11 @@ def start(entry: Entry, folder: Path, stack: ExitStack) -> Running:
     return replace(by_url, capabilities=replace(by_url.capabilities, **declared))
 
 
-def _prepare(spec: BrokerSpec) -> None:
-    try:
-        brokers.prepare(spec)
-    except BrokerError as error:
-        (extra_missing if spec.provider is Provider.HOME else missing)(str(error))
-
-
 def _image(product: str, stack: ExitStack) -> str:
     """An image of what this machine has, in a container engine of its own, which the environment then names."""
     if lacks := container_engine.lacks():
         extra_missing(lacks)
-    _prepare(brokers.parse(product))
+    require_prepared(brokers.parse(product))
     address = stack.enter_context(container_engine.engine())
     stack.enter_context(pytest.MonkeyPatch.context()).setenv("DOCKER_HOST", address)
     with closing(docker.DockerClient(address, timeout=60)) as client:

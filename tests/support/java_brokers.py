@@ -10,7 +10,8 @@ import pytest
 from fixtures import brokers
 from fixtures.brokers import activemq, artemis, ivy, os_process_provider
 from fixtures.host import cpus
-from tests.support.requirements import require_broker
+from tests.support.requirements import require_broker, require_prepared
+from tests.support.stomp_peer import Talk
 
 #: How the distributions of the products that have jars are laid out.
 LAYOUTS = {"activemq": activemq.LAYOUT, "artemis": artemis.LAYOUT}
@@ -18,13 +19,22 @@ LAYOUTS = {"activemq": activemq.LAYOUT, "artemis": artemis.LAYOUT}
 
 @contextmanager
 def started(text, folder, provider=None):
+    """A broker on the last CPU; skips the test where this machine cannot have it."""
     spec = brokers.parse(text, provider=provider)
-    brokers.prepare(spec)
+    require_prepared(spec)
     broker = brokers.start(spec, folder, cpus.available_cpus()[-1:])
     try:
         yield broker
     finally:
         broker.stop()
+
+
+def exchange(broker, destination="/queue/exchange"):
+    """One persistent message through it."""
+    with Talk(broker.endpoint) as talk:
+        talk.send(destination, b"body", persistent="true")
+        talk.subscribe("1", destination)
+        assert [frame.body for frame in talk.rest(1)] == [b"body"]
 
 
 def folder_of(running):

@@ -1,19 +1,27 @@
-"""The suite's own broker as a process, and a peer that speaks STOMP to it."""
+"""The suite's own broker as a process, in a thread and in memory, and peers that speak STOMP to it."""
 
 from __future__ import annotations
 
 import socket
 import subprocess
 import sys
+import threading
+import time
+from collections import defaultdict
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
+from fixtures.brokers.spec import Endpoint
+from fixtures.reference.broker import ReferenceBroker
+from fixtures.reference.server import Late, Server
+from fixtures.reference.service import Service, ServiceTimes
 from fixtures.reference.state import ClientState
 from fixtures.wire.stomp.codec import Decoder, encode, negotiated
-from fixtures.wire.stomp.frames import Frame, Version
+from fixtures.wire.stomp.frames import Frame
 from fixtures.wire.stomp.server import StompServerSession
 from tests.conftest import ROOT
-
-PATIENCE_S = 20.0
+from tests.support.stomp_peer import PATIENCE_S, Talk
 
 
 @contextmanager
@@ -29,72 +37,97 @@ def running(truth, *options):
             process.kill()
 
 
-def client_in_memory(broker, **login):
-    """A client of a broker without sockets, which is logged in."""
-    client = ClientState(None, StompServerSession())
-    hear(broker, client, Frame("CONNECT", (("accept-version", "1.2"), *login.items())))
-    return client
+@contextmanager
+def serving(folder, times=ServiceTimes(), now_ns=time.monotonic_ns):  # noqa: B008 - frozen
+    """A broker in a thread of this process; gives its state, its service, its port and the file of its truth."""
+    service = Service(times, now_ns)
+    wake, stop = socket.socketpair()
+    with wake, stop, socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0)
+        broker = ReferenceBroker({}, service.charge)
+        truth = folder / "truth.json"
+        server = Server(listener, wake, StompServerSession, broker, service, truth, Late())
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        try:
+            yield Serving(broker, service, listener.getsockname()[1], truth)
+        finally:
+            stop.send(b"x")
+            thread.join(PATIENCE_S)
 
 
-def hear(broker, client, frame):
-    """The broker hears a frame of a client without a socket, and answers in its output."""
-    for event in client.session.decode(encode(frame)):
-        broker.handle(client, event)
+@dataclass
+class Serving:
+    broker: ReferenceBroker
+    service: Service
+    port: int
+    truth: Path
 
 
-class Peer:
-    """A client made of a socket and the codec."""
+class MemoryPeer:
+    """A client of a broker without a socket, logged in if a version is given; in names `_` stands for `-`."""
 
-    def __init__(self, port, *, accept="1.2"):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
-        self.frames = []
-        self.decoder = Decoder()
-        self.version = Version.V1_2
-        if accept is not None:
-            self.connect(accept)
+    def __init__(self, broker, version="1.2", **login):
+        self.broker, self.client = broker, ClientState(None, StompServerSession())
+        self._decoder = Decoder()
+        self._all = []
+        if version is not None:
+            self.say("CONNECT", accept_version=version, **login)
+            (connected,) = self.heard()
+            self._decoder.version = negotiated(connected)
 
-    def connect(self, accept, **headers):
-        versions = {"accept-version": accept} if accept else {}
-        self.send("CONNECT", login="anyone", passcode="at:all", **versions, **headers)
-        self.version = self.decoder.version = negotiated(self.next())
+    def say(self, command, body=b"", **headers):
+        frame = Frame(command, tuple((name.replace("_", "-"), value) for name, value in headers.items()), body)
+        self.say_bytes(encode(frame, self._decoder.version))
 
-    def send(self, command, body=b"", **headers):
-        self.socket.sendall(encode(Frame(command, tuple(headers.items()), body), self.version))
+    def say_bytes(self, data):
+        for event in self.client.session.decode(data):
+            if not self.client.ending:
+                self.broker.handle(self.client, event)
 
     def subscribe(self, destination, number="0", **headers):
-        self.ask("SUBSCRIBE", destination=destination, id=number, **headers)
+        self.say("SUBSCRIBE", id=str(number), destination=destination, **headers)
 
-    def ask(self, command, body=b"", **headers):
-        """Sends a frame with a receipt; returns what came before the receipt did."""
-        self.send(command, body, **headers, receipt="r:1")
-        came = []
-        while (frame := self.next()).command != "RECEIPT":
-            came.append(frame)
-        assert frame.headers == (("receipt-id", "r:1"),)
+    def publish(self, destination, *sequences, lane=0, **headers):
+        """Messages of the load."""
+        for sequence in sequences:
+            self.say("SEND", destination=destination, Stamp=stamped(lane, sequence), **headers)
+
+    def send(self, destination, *bodies, **headers):
+        """Messages of others."""
+        for body in bodies:
+            self.say("SEND", body, destination=destination, **headers)
+
+    def heard(self):
+        """The frames since the last call."""
+        data = bytes(self.client.output)
+        self.client.output.clear()
+        came = self._decoder.feed(data)
+        self._all += came
         return came
 
-    def ask_back(self):
-        """What came until now: the broker answers in order."""
-        came = self.ask("BEGIN", transaction="none")
-        return came + self.ask("ABORT", transaction="none")
+    def bodies(self):
+        return [frame.body for frame in self.heard()]
 
-    def next(self):
-        while not self.frames:
-            data = self.socket.recv(1 << 20)
-            if not data:
-                raise EOFError
-            self.frames += self.decoder.feed(data)
-        return self.frames.pop(0)
+    def sequences(self):
+        """All that it was sent so far, of each subscription and lane, in the order of arrival."""
+        self.heard()
+        got = defaultdict(list)
+        for frame in self._all:
+            if frame.command == "MESSAGE":
+                stamp = frame.get("Stamp")
+                got[frame.get("subscription"), int(stamp[1:7])].append(int(stamp[7:17]))
+        return got
 
-    def ended(self):
-        """Whether the broker closed the connection, and sent nothing more before."""
-        try:
-            return not self.next()
-        except EOFError:
-            return True
+    def receipts(self):
+        """Ids of all receipts so far."""
+        self.heard()
+        return [frame.get("receipt-id") for frame in self._all if frame.command == "RECEIPT"]
 
-    def close(self):
-        self.socket.close()
+
+def talk(port):
+    """A conversation with a broker at a port of this host."""
+    return Talk(Endpoint("127.0.0.1", port))
 
 
 def stamped(lane, sequence):

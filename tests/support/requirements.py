@@ -8,6 +8,7 @@ from typing import NoReturn
 import pytest
 
 from fixtures import brokers
+from fixtures.brokers.spec import BrokerSpec, Provider
 from fixtures.errors import BrokerError
 
 
@@ -32,7 +33,11 @@ def not_here(what: str) -> NoReturn:
 
 def require_broker(text: str) -> None:
     """Downloads a broker into the user's own cache, if it is not there yet; a test that cannot have it is skipped."""
+    require_prepared(brokers.parse(text))
+
+
+def require_prepared(spec: BrokerSpec) -> None:
     try:
-        brokers.prepare(brokers.parse(text))
+        brokers.prepare(spec)
     except BrokerError as error:
-        missing(str(error))
+        (extra_missing if spec.provider is Provider.HOME else missing)(str(error))

@@ -22,7 +22,7 @@ from fixtures.wire.stomp.frames import Frame, Version
 #: Far more than any answer takes, also beside other work.
 PATIENCE_S = 20.0
 #: Longer than a local broker keeps a message that is to come, where none is waited for.
-QUIET_S = 0.7
+QUIET_S = 0.3
 #: What most brokers ask of a login.
 PLAIN = Stomp()
 

@@ -26,9 +26,9 @@ from fixtures import brokers
 from fixtures.brokers import Running
 from fixtures.host import cpus, scheduling
 from fixtures.load.group.coordinator import LoadGroup, Workers
-from fixtures.load.group.job import Client
+from fixtures.load.group.job import CaseSettings, Client
 from fixtures.load.net.opening import ConnectionRequest, close_all, open_connections
-from fixtures.load.scenario.case_run import CaseContext, CaseSettings, load
+from fixtures.load.scenario.case_run import CaseContext, load
 from fixtures.load.throughput.delivery_tracker import DeliveryTracker
 from fixtures.load.throughput.layout_run import in_flight
 from fixtures.load.throughput.publisher import BLOCK_MESSAGES

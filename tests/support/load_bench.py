@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import trustme
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key, pkcs12
@@ -22,27 +24,27 @@ from fixtures.brokers.product import Program, Site
 from fixtures.brokers.spec import Endpoint, Running
 from fixtures.host import cpus
 from fixtures.load.group.coordinator import LoadGroup, Workers
-from fixtures.load.group.job import CellLoad, Client, LayoutId
+from fixtures.load.group.job import CellLoad, Client, LayoutId, LayoutJob, LoadSettings, Side
 from fixtures.load.hosts.hosted_workers import HostedWorkers
 from fixtures.load.throughput.hosted_layout_run import HostedLayoutRun
 from fixtures.load.throughput.layout_run import (
     LayoutContext,
     LayoutRun,
     LiveBroker,
-    LoadSettings,
     PlannedSlice,
     quoting,
 )
 from fixtures.recording.run_directory import RunDirectory
 from fixtures.session.throughput_start import CellOutcome
-from tests.conftest import read_json
+from tests.conftest import read_json, table_rows
+from tests.support.relay import Relay
 from workloads.messaging import Destination, DestinationKind
 from workloads.schedule import Slot
 from workloads.schema import Window
 from workloads.selectors import Equals
 from workloads.status import WindowStatus
 from workloads.throughput.blocks import Block, BlockCell
-from workloads.throughput.flow import Flow, Plan, Profile, Subscription, Template
+from workloads.throughput.flow import PROFILES, Flow, Plan, Profile, Subscription, Template
 from workloads.throughput.load_shape import ClosedLoop, CreditBy, SendRule
 from workloads.throughput.presets import ramp_s
 
@@ -53,13 +55,24 @@ ACTIVEMQ = "activemq,memory_limit=256mb"
 _STORE_SECRET = "in-the-test-only"
 
 
-def plan_of(profile: Profile, *, publishers=4, body_bytes=90, per_connection=1):
-    """Two templates, one of which has a property that versions escape differently, to five subscriptions."""
+#: Numbers of the destinations that plans get.
+_NUMBERS = count()
+
+
+def plan_of(profile: Profile = PROFILES["today"], *, publishers=4, body_bytes=90, per_connection=1, cell="cell"):
+    """Two templates, one of which has a property that versions escape differently, to five subscriptions.
+
+    The destination is of this plan alone, so that no cell sees what another left.
+    """
     wanted = [Equals("ID", "#0"), Equals("ID", "#0"), Equals("ID", "#1"), None, Equals("ID", "#2")]
     templates = (Template((("ID", "#0"),)), Template((("ID", "#1"), ("P", "a:b")), body_bytes=body_bytes))
-    topic = Destination(DestinationKind.TOPIC, f"t{time.monotonic_ns()}")
-    flow = Flow(topic, publishers, templates, tuple(map(Subscription, wanted)), per_connection)
-    return Plan("test", "cell", profile, (flow,))
+    flow = Flow(own_destination(), publishers, templates, tuple(map(Subscription, wanted)), per_connection)
+    return Plan("test", cell, profile, (flow,))
+
+
+def own_destination(kind: DestinationKind = DestinationKind.TOPIC) -> Destination:
+    """One that nobody else of this process uses."""
+    return Destination(kind, f"t{os.getpid()}.{next(_NUMBERS)}")
 
 
 #: The first layout that counts.
@@ -76,7 +89,7 @@ class Way:
     events: bool = False
     progress_limit_s: float = 10.0
     client: Client = Client.BULK
-    last_silence_s: float = 3.0
+    last_silence_s: float = 1.0
 
     @property
     def load(self) -> LoadSettings:
@@ -199,6 +212,14 @@ def lay_out(
         yield Laid(run, block, loads, layout_id, roles, way.slice_s)
 
 
+def job_of(plans: Sequence[Plan], folder: Path, *sides: Side) -> LayoutJob:
+    """A layout of these cells for a worker, in a closed loop without a pause."""
+    rule = ClosedLoop(10)
+    block = Block(0, tuple(map(BlockCell, plans)))
+    loads = (CellLoad(rule, coalesce_us=0),) * len(plans)
+    return LayoutJob(block, loads, LoadSettings(rule, 0, events=False), sides, FIRST, folder)
+
+
 def measured(
     running: Running, plan: Plan, folder: Path, workers: Workers, client: Client = Client.BULK, in_flight: int = 200
 ) -> CellOutcome:
@@ -262,15 +283,79 @@ def activemq_with_tls(folder: Path, ca: trustme.CA, name: str):
         started.stop()
 
 
-def truth_of(running):
-    """What the broker did in its whole life; it is over then."""
-    running.stop()
-    return read_json(running.log.parent / "truth.json")["messages"]
+def truth_of(running: Running) -> dict[str, int]:
+    """What a reference broker has done up to the last receipt of a client."""
+    truth: dict[str, int] = read_json(running.log.parent / "truth.json")["messages"]
+    return truth
 
 
-def assert_nothing_complete(bench):
-    """Of a layout that failed no file is read as one that is whole."""
-    assert bench.rows("layouts") == bench.rows("windows") == bench.rows("sends") == bench.rows("deliveries") == []
+def through(relay: Relay, running: Running, **capabilities: Any) -> Running:
+    """A broker as a load sees it that reaches it by a relay."""
+    return replace(
+        running,
+        endpoint=replace(running.endpoint, port=relay.port),
+        capabilities=replace(running.capabilities, **capabilities),
+    )
+
+
+@dataclass
+class Bench:
+    """A run directory, workers and brokers of one test, and all processes that it ever had."""
+
+    directory: RunDirectory
+    stack: ExitStack
+    #: The reference broker of all tests, which none of them may end.
+    shared: Running
+    pool: LoadGroup | None = None
+    #: Of brokers and workers of this test alone.
+    pids: set[int] = field(default_factory=set)
+    ports: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._before = truth_of(self.shared)
+
+    def truth(self) -> dict[str, int]:
+        """What the shared broker has done in this test."""
+        return {word: number - self._before[word] for word, number in truth_of(self.shared).items()}
+
+    def broker(self, text: str = "reference") -> Running:
+        """A broker of this test alone."""
+        folder = self.directory.path / "brokers" / str(len(self.ports))
+        folder.mkdir(parents=True)
+        running = brokers.start(brokers.parse(text), folder, CPUS[-1:])
+        self.stack.callback(running.stop)
+        self.pids.add(running.account.pid)
+        self.ports.add(running.endpoint.port)
+        return running
+
+    def workers(self, number: int = 1) -> Workers:
+        """Workers of this test alone, which may end."""
+        pool = Workers(number, CPUS[:1])
+        self.pool = pool
+        self.stack.callback(pool.close)
+        self.pids.update(pool.pids)
+        return pool
+
+    def relay(self, kind: type[Relay] = Relay, running: Running | None = None) -> Relay:
+        relay = kind((running or self.shared).endpoint)
+        self.stack.callback(relay.close)
+        return relay
+
+    def cell(self, plan=None, way=None, workers=None, running=None, **changes):
+        """One cell, laid out; see `lay_out`."""
+        return self.cells([plan or plan_of()], way, workers, running, **changes)
+
+    def cells(self, plans, way=None, workers=None, running=None, **changes):
+        running = running or self.shared
+        pool = workers or self.pool or self.workers()
+        return lay_out(running, plans, self.directory, pool, way or Way(ClosedLoop(50)), **changes)
+
+    def rows(self, table: str, **keys: Any) -> list[dict[str, Any]]:
+        return table_rows(self.directory.path, table, **keys)
+
+    def assert_nothing_complete(self) -> None:
+        """Of a layout that failed no file is read as one that is whole."""
+        assert not any(self.rows(table) for table in ("layouts", "windows", "sends", "deliveries"))
 
 
 #: Far more than anything here takes, also beside other work.

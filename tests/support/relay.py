@@ -28,6 +28,8 @@ class Relay:
         self.port = self._listener.getsockname()[1]
         #: (instant, connection, whether it came from the broker, frame)
         self.frames: list[tuple[float, int, bool, Frame]] = []
+        #: Line ends between frames of the load.
+        self.heart_beats = 0
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
@@ -64,6 +66,9 @@ class Relay:
             data = here.recv(65536)
             for frame in decoder.feed(data):
                 self.frames.append((time.monotonic(), number, from_broker, frame))
+            if not from_broker:
+                self.heart_beats += decoder.heart_beats
+                decoder.heart_beats = 0
             there.sendall(data)
         except OSError:  # one of the two has broken it off
             data = b""

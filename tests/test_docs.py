@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import json
 import re
 import shlex
 import sys
@@ -24,7 +23,7 @@ from tests.conftest import ROOT
 from tests.fixtures.wire import test_protocol_contract
 from tests.support.experiments import EXPERIMENTS
 from tests.support.records import rebuilt, through_json
-from tests.support.sessions import command, side_by_side
+from tests.support.sessions import within
 from workloads.capabilities import Capabilities, Transactions
 from workloads.jms2009ps import __main__ as configuration_command
 from workloads.logistics import __main__ as logistics_command
@@ -32,6 +31,7 @@ from workloads.messaging import AckMode, DestinationKind
 from workloads.scenario.execution import Execution
 from workloads.scenario.workload import CaseRequest, Model
 from workloads.specjms2007 import __main__ as workload_command
+from workloads.throughput.flow import Experiment
 from workloads.throughput.presets import PRESETS
 
 #: Of the README: lines, and characters of a line.
@@ -52,20 +52,6 @@ PARSERS = {
     "workloads.jms2009ps": configuration_command._parser,
     "workloads.logistics": logistics_command._parser,
 }
-
-#: Collects by one command line after the other in one process, as starting one takes longer than what it does here.
-COLLECT = """
-import contextlib, io, json, sys
-import pytest
-
-without = ["-p", "no:unraisableexception"]  # which collects garbage several times in every session
-found = []
-for words in json.load(open(sys.argv[1], encoding="utf-8")):
-    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
-        code = int(pytest.main([*words, "--co", "-q", "-p", "no:cacheprovider", *without]))
-    found.append([code, out.getvalue()])
-json.dump(found, open(sys.argv[2], "w", encoding="utf-8"))
-"""
 
 
 def commands_of(text: str) -> list[tuple[str, ...]]:
@@ -219,23 +205,23 @@ def collected(tmp_path_factory):
             # The directory of the suite's own is named as well, so that its conftest.py is read.
             options = ["-c", "pyproject.toml", "--rootdir", ".", "-k", path.stem.removeprefix("test_")]
             wanted[name,] = [Path(name).parts[0], str(path), *options]
-    keys = list(wanted)
-    halves = {number: keys[number::2] for number in range(2)}
-    calls = {
-        number: lambda number=number, half=half: collect(folder, number, [wanted[key] for key in half])
-        for number, half in halves.items()
-    }
-    answers = side_by_side(calls)
-    return {key: answer for number, half in halves.items() for key, answer in zip(half, answers[number], strict=True)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Experiment, "plan", planned_once())
+        ended = {key: within(*line, "--co", "-q") for key, line in wanted.items()}
+    return {key: (each.code, each.output) for key, each in ended.items()}
 
 
-def collect(folder: Path, number: int, lines: list[list[str]]) -> list[tuple[int, str]]:
-    asked, answered = folder / f"asked-{number}.json", folder / f"answered-{number}.json"
-    asked.write_text(json.dumps(lines), encoding="utf-8")
-    ended = command(sys.executable, "-c", COLLECT, str(asked), str(answered))
+def planned_once():
+    """`Experiment.plan` where sessions of one process ask for the same plans again and again."""
+    plan, made = Experiment.plan, {}
 
-    assert ended.code == 0, ended.output
-    return [(code, output) for code, output in json.loads(answered.read_text(encoding="utf-8"))]
+    def planned(experiment, cell, profile, destination=None):
+        key = experiment.name, cell.id, profile, destination
+        if key not in made:
+            made[key] = plan(experiment, cell, profile, destination)
+        return made[key]
+
+    return planned
 
 
 def written_files(folder: Path) -> dict[tuple[str, str], str]:

@@ -22,7 +22,7 @@ from tests.conftest import ROOT
 
 #: Far more than anything here takes, also beside other work.
 LIMIT_S = 900
-PYTEST = (sys.executable, "-m", "pytest")
+PYTEST = (sys.executable, "-m", "pytest", "-p", "tests.support.quick_session")
 #: Plugins that a session does not need, each as slow to load as all else together, or not without effect on this one.
 WITHOUT = ("-p", "no:hypothesispytest")
 

@@ -31,7 +31,6 @@ from workloads.messaging import AckMode, DestinationKind
 from workloads.scenario.execution import Execution
 from workloads.scenario.workload import CaseRequest, Model
 from workloads.specjms2007 import __main__ as workload_command
-from workloads.throughput.flow import Experiment
 from workloads.throughput.presets import PRESETS
 
 #: Of the README: lines, and characters of a line.
@@ -205,23 +204,8 @@ def collected(tmp_path_factory):
             # The directory of the suite's own is named as well, so that its conftest.py is read.
             options = ["-c", "pyproject.toml", "--rootdir", ".", "-k", path.stem.removeprefix("test_")]
             wanted[name,] = [Path(name).parts[0], str(path), *options]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Experiment, "plan", planned_once())
-        ended = {key: within(*line, "--co", "-q") for key, line in wanted.items()}
+    ended = {key: within(*line, "--co", "-q") for key, line in wanted.items()}
     return {key: (each.code, each.output) for key, each in ended.items()}
-
-
-def planned_once():
-    """`Experiment.plan` where sessions of one process ask for the same plans again and again."""
-    plan, made = Experiment.plan, {}
-
-    def planned(experiment, cell, profile, destination=None):
-        key = experiment.name, cell.id, profile, destination
-        if key not in made:
-            made[key] = plan(experiment, cell, profile, destination)
-        return made[key]
-
-    return planned
 
 
 def written_files(folder: Path) -> dict[tuple[str, str], str]:

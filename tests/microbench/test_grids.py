@@ -59,8 +59,7 @@ def plans(experiment, grid="paper"):
 @cache
 def studies(name, grid):
     """The cells of an experiment with their plans."""
-    experiment = EXPERIMENTS[name]
-    return [PlannedCell(experiment, cell, experiment.plan(cell, TODAY)) for cell in experiment.cells(grid)]
+    return [PlannedCell(EXPERIMENTS[name], cell, TODAY) for cell in EXPERIMENTS[name].cells(grid)]
 
 
 def plan_of(experiment, **factor):
@@ -220,18 +219,23 @@ def test_the_modelled_cells_tell_the_parameters_apart(experiment):
             assert len(rest) > np.linalg.matrix_rank(rest) == len(rows[0])
 
 
-@pytest.mark.parametrize("variant", [DIFFERENT_FILTERS, CORRELATION_FILTERS], ids=lambda experiment: experiment.name)
-def test_a_variant_compares_with_cells_of_replication(variant):
-    """Each cell has its counterpart at the same level, with the same factors, connections, n_fltr and r."""
-    for grid in LEVELS:
+@pytest.mark.parametrize("grid", LEVELS)
+@pytest.mark.parametrize(
+    "variant", [DIFFERENT_FILTERS, CORRELATION_FILTERS, COPIES], ids=lambda experiment: experiment.name
+)
+def test_a_variant_compares_with_cells_of_replication(variant, grid):
+    """Each cell has its counterpart at the same level, with the same factors, connections, n_fltr and r. That of copies
+    has matching filters only, which copies have not, and the same messages."""
+    for factor, plan in plans(variant, grid):
+        twin = plan_of(REPLICATION, **{"further": 0, **factor})
+        assert (plan.connections, plan.replication) == (twin.connections, twin.replication)
+        assert [lane.receivers for lane in plan.lanes] == [lane.receivers for lane in twin.lanes]
+        assert plan.n_fltr == (0 if variant is COPIES else twin.n_fltr)
+        assert variant is not COPIES or [each.template for each in plan.lanes] == [each.template for each in twin.lanes]
+    if variant is COPIES:
+        assert {grade for (grade,) in factors(COPIES, grid)} == {grade for _, grade in factors(REPLICATION, grid)}
+    else:
         assert factors(variant, grid) <= factors(REPLICATION, grid)
-        for factor, plan in plans(variant, grid):
-            twin = plan_of(REPLICATION, **factor)
-            assert (plan.connections, plan.n_fltr, plan.replication) == (
-                twin.connections,
-                twin.n_fltr,
-                twin.replication,
-            )
 
 
 @pytest.mark.parametrize(
@@ -250,20 +254,6 @@ def test_filters_that_do_not_match(experiment, name, kinds):
 
 
 # --- copies and routes without filters -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("grid", LEVELS)
-def test_copies_differ_from_replication_in_the_filter_alone(grid):
-    """Each cell has its counterpart with matching filters only: same messages, connections and r."""
-    assert {grade for (grade,) in factors(COPIES, grid)} == {grade for _, grade in factors(REPLICATION, grid)}
-    for factor, plan in plans(COPIES, grid):
-        twin = plan_of(REPLICATION, further=0, **factor)
-        assert (plan.n_fltr, plan.replication) == (0, twin.replication)
-        assert (plan.connections, [lane.template for lane in plan.lanes], [lane.receivers for lane in plan.lanes]) == (
-            twin.connections,
-            [lane.template for lane in twin.lanes],
-            [lane.receivers for lane in twin.lanes],
-        )
 
 
 def test_routing_varies_the_bindings_alone():

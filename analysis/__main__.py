@@ -9,11 +9,10 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from analysis import archive
 from analysis.errors import DataError
 from analysis.results import RunResult, audit_json, fit_json, summary_json
 from workloads.schema import RunKind
@@ -59,6 +58,9 @@ def _answer(options: argparse.Namespace) -> tuple[str, bool]:
 #: By verb: the functions that analyse the runs, format the results as text, and as a JSON object.
 Verbs: TypeAlias = Mapping[str, tuple[Callable[..., Any], Callable[[Any], str], Callable[[Any], dict[str, Any]]]]
 
+#: What a report is written as: the files by their kind, and its JSON object.
+Written: TypeAlias = tuple[Mapping[str, Iterable[Path]], dict[str, Any]]
+
 
 def _throughput(options: argparse.Namespace) -> Verbs:
     from analysis.throughput import console, pipeline, predict  # noqa: PLC0415
@@ -67,93 +69,70 @@ def _throughput(options: argparse.Namespace) -> Verbs:
         question = predict.Question(options.n_fltr, options.replication, options.rate, options.extrapolate)
         return predict.predictions(pipeline.fitted(paths, **reading), question)
 
+    def written(results: Sequence[RunResult]) -> Written:
+        from analysis.report import throughput_page  # noqa: PLC0415 - matplotlib
+
+        path = throughput_page.write(results, options.output)
+        return {"report": [path]}, throughput_page.record(results, path)
+
     return {
         "summary": (pipeline.analysed, console.summary, summary_json),
         "audit": (pipeline.audited, console.audit, audit_json),
         "fit": (pipeline.fitted, console.model, fit_json),
         "predict": (predicted, predict.text, predict.predict_json),
-        "report": (
-            pipeline.analysed,
-            lambda results: _written(results, options)[0],
-            lambda results: _written(results, options)[1],
-        ),
+        "report": (pipeline.analysed, *_report(written)),
     }
 
 
 def _workload(options: argparse.Namespace) -> Verbs:
-    from analysis.scenario import console, json_output, pipeline  # noqa: PLC0415
+    from analysis.scenario import console, disclosure, json_output, pipeline  # noqa: PLC0415
+
+    def written(results: Sequence[Any]) -> Written:
+        from analysis.report import scenario_page  # noqa: PLC0415 - matplotlib
+
+        pages, disclosures = scenario_page.write(results, options.output), disclosure.write(results)
+        record = scenario_page.record(results, pages) | {"disclosures": list(map(str, disclosures))}
+        return {"report": pages, "disclosure": disclosures}, record
 
     return {
         "summary": (pipeline.analysed, console.summary, json_output.summary_json),
         "audit": (pipeline.analysed, console.audit, json_output.audit_json),
-        "report": (
-            pipeline.analysed,
-            lambda results: _pages(results, options)[0],
-            lambda results: _pages(results, options)[1],
-        ),
+        "report": (pipeline.analysed, *_report(written)),
     }
 
 
 def _gate(options: argparse.Namespace) -> Verbs:
     """The verbs of a gate that differ from those of its kind of run."""
-    from analysis.gate import console, pipeline, results  # noqa: PLC0415
+    from analysis.gate import console, history, pipeline, results  # noqa: PLC0415
+    from analysis.run_directory import manifests  # noqa: PLC0415
 
+    def written(gates: Sequence[Any]) -> Written:
+        from analysis.report import gate_page  # noqa: PLC0415 - matplotlib
+
+        if options.output is not None and len(gates) > 1:
+            raise DataError("--output: each gate has a report of its own; name one run")
+        found = zip(gates, manifests([Path(gate.path) for gate in gates]), strict=True)
+        past = history.read(options.history) if options.history is not None else ()
+        paths = [gate_page.write(gate, manifest, past, options.output) for gate, (manifest, _) in found]
+        return {"report": paths}, {"reports": list(map(str, paths))}
+
+    markdown = options.verb == "gate" and options.markdown
     return {
-        "gate": (
-            pipeline.judged,
-            console.markdown if options.verb == "gate" and options.markdown else console.text,
-            results.gate_json,
-        ),
-        "report": (
-            pipeline.judged,
-            lambda gates: _gate_pages(gates, options)[0],
-            lambda gates: _gate_pages(gates, options)[1],
-        ),
+        "gate": (pipeline.judged, console.markdown if markdown else console.text, results.gate_json),
+        "report": (pipeline.judged, *_report(written)),
     }
 
 
-def _gate_pages(results: Sequence[Any], options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
-    """Writes the report of each gate; returns the paths as text and as a JSON object. Raises DataError."""
-    from analysis.gate import history  # noqa: PLC0415
-    from analysis.report import gate_page  # noqa: PLC0415 - matplotlib
-    from analysis.run_directory import manifests  # noqa: PLC0415
+def _report(
+    written: Callable[[Any], Written],
+) -> tuple[Callable[[Any], str], Callable[[Any], dict[str, Any]]]:
+    """The functions that write a report and return its paths: as text, and as a JSON object."""
 
-    if options.output is not None and len(results) > 1:
-        raise DataError("--output: each gate has a report of its own; name one run")
-    found = zip(results, manifests([Path(result.path) for result in results]), strict=True)
-    past = history.read(options.history) if options.history is not None else ()
-    paths = [gate_page.write(result, manifest, past, options.output) for result, (manifest, _) in found]
-    text = "\n".join(f"report: {path}" for path in paths)
-    return _with_archives(text, {"reports": list(map(str, paths))}, results, options)
+    def text(results: Any) -> str:
+        files, _ = written(results)
+        return "\n".join(f"{kind}: {path}" for kind, paths in files.items() for path in paths)
 
-
-def _pages(results: Sequence[Any], options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
-    """Writes the report of a workload and its disclosure; returns their paths as text and as a JSON object."""
-    from analysis.report import scenario_page  # noqa: PLC0415 - matplotlib
-    from analysis.scenario import disclosure  # noqa: PLC0415
-
-    pages, disclosures = scenario_page.write(results, options.output), disclosure.write(results)
-    lines = [f"report: {path}" for path in pages] + [f"disclosure: {path}" for path in disclosures]
-    record = scenario_page.record(results, pages) | {"disclosures": list(map(str, disclosures))}
-    return _with_archives("\n".join(lines), record, results, options)
-
-
-def _written(results: Sequence[RunResult], options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
-    """Writes the report; returns its path as text and as a JSON object."""
-    from analysis.report import throughput_page  # noqa: PLC0415 - matplotlib
-
-    path = throughput_page.write(results, options.output)
-    return _with_archives(f"report: {path}", throughput_page.record(results, path), results, options)
-
-
-def _with_archives(
-    text: str, record: dict[str, Any], results: Sequence[Any], options: argparse.Namespace
-) -> tuple[str, dict[str, Any]]:
-    """Packs each run directory where --archive asks for it; called after the report was written, to include it."""
-    if not options.archive:
-        return text, record
-    paths = [archive.pack(path) for path in dict.fromkeys(Path(result.path) for result in results)]
-    return "\n".join([text, *(f"archive: {path}" for path in paths)]), record | {"archives": list(map(str, paths))}
+    return text, lambda results: written(results)[1]
 
 
 _HELP = {
@@ -202,9 +181,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     verbs.choices["report"].add_argument(
         "--history", type=Path, metavar="FILE", help="of a gate: draw the ratios of this file, to which gates append"
-    )
-    verbs.choices["report"].add_argument(
-        "--archive", action="store_true", help="pack each run directory, report included, into RUN.tar.gz next to it"
     )
     return parser
 

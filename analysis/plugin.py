@@ -42,10 +42,6 @@ STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 _TEXT = pytest.StashKey[str]()
 
-#: A run directory to be packed at the very end.
-_PACKED = pytest.StashKey[Path]()
-
-
 _GATE = pytest.StashKey[Any]()
 
 
@@ -116,8 +112,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if _TEXT in config.stash and not config.option.collectonly:
         terminalreporter.section("what was measured")
         terminalreporter.write_line(config.stash[_TEXT])
-    if _PACKED in config.stash:
-        terminalreporter.write_line(f"archive: {_packed(config.stash[_PACKED])}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,8 +274,6 @@ def _workload(folder: Path, stash: pytest.Stash) -> RunVerdict:
     pages = {"report": lambda: scenario_page.write(results), "disclosure": lambda: disclosure.write(results)}
     for name, write in pages.items():
         stash[_TEXT] += "".join(f"\n{name}: {page}" for page in _written(write))
-    if results[0].manifest.options.get("archive"):
-        stash[_PACKED] = folder
     findings = tuple(finding for result in results for finding in result.findings)
     return RunVerdict(
         worst(result.verdict for result in results), findings, failed=any(not result.passes for result in results)
@@ -301,16 +293,6 @@ def _programs() -> str:
 
 
 _KINDS = {RunKind.THROUGHPUT: _throughput, RunKind.WORKLOAD: _workload}
-
-
-def _packed(folder: Path) -> str:
-    """Packs the run after the last output, which the archive includes; returns its path, or why it was not written."""
-    from analysis import archive  # noqa: PLC0415
-
-    try:
-        return str(archive.pack(folder))
-    except DataError as error:
-        return f"not written: {error}"
 
 
 def _reasons(judged: RunVerdict, folder: Path) -> str:

@@ -7,10 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from workloads.messaging import AckMode, Destination, DestinationKind
-from workloads.throughput.flow import Cell, Experiment, Flow, Profile, Subscription, Template, factorial
-
-PUBLISHERS = 20
+from workloads.messaging import AckMode
+from workloads.throughput.flow import Cell, Experiment, Flow, Profile, Subscription, Template, factorial, on_topic
 
 LABEL = "{ack}-r{replication:02d}"
 MODES = tuple(mode.value for mode in AckMode)
@@ -25,12 +23,7 @@ GRIDS = {
 
 
 def flow(cell: Cell, destination: str) -> Flow:
-    return Flow(
-        Destination(DestinationKind.TOPIC, destination),
-        PUBLISHERS,
-        (Template(),),
-        (Subscription(),) * cell.number("replication"),
-    )
+    return on_topic(destination, (Template(),), (Subscription(),) * cell.number("replication"))
 
 
 def _profile(cell: Cell, profile: Profile) -> Profile:

@@ -10,11 +10,9 @@ n = 20 on and only one for n = 2, which contradicts "half of the components".
 
 import pytest
 
-from workloads.messaging import Destination, DestinationKind
 from workloads.selectors import Equals, Selector, all_of
-from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial, on_topic
 
-PUBLISHERS = 20
 SUBSCRIBERS = 10
 PROPERTIES = 25  # k: so that every message of every cell has the same length
 
@@ -52,9 +50,8 @@ def _template(own: int, subscriber: int) -> Template:
 def flow(cell: Cell, destination: str) -> Flow:
     length = cell.number("length")
     own = [(j, own_index(cell.number("series"), length, j)) for j in range(1, SUBSCRIBERS + 1)]
-    return Flow(
-        Destination(DestinationKind.TOPIC, destination),
-        PUBLISHERS,
+    return on_topic(
+        destination,
         tuple(_template(at, j) for j, at in own),
         tuple(Subscription(_selector(at, length, j)) for j, at in own),
     )

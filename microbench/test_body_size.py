@@ -6,10 +6,8 @@ the size of its messages; all other experiments send empty bodies.
 
 import pytest
 
-from workloads.messaging import MOST_BODY_BYTES, Destination, DestinationKind
-from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
-
-PUBLISHERS = 20
+from workloads.messaging import MOST_BODY_BYTES
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial, on_topic
 
 LABEL = "b{body_bytes:05d}"
 
@@ -18,17 +16,11 @@ GRIDS = {
     "quick": factorial(LABEL, body_bytes=(0, 1024, 16384, MOST_BODY_BYTES)),
     "today": factorial(LABEL, body_bytes=(0, 64, 256, 1024, 4096, 16384, MOST_BODY_BYTES)),
     "paper": factorial(LABEL, body_bytes=(0, *(1 << power for power in range(4, 17)))),
-    "gate": factorial(LABEL, body_bytes=(0, 1024, 16384, MOST_BODY_BYTES)),
 }
 
 
 def flow(cell: Cell, destination: str) -> Flow:
-    return Flow(
-        Destination(DestinationKind.TOPIC, destination),
-        PUBLISHERS,
-        (Template(body_bytes=cell.number("body_bytes")),),
-        (Subscription(),),
-    )
+    return on_topic(destination, (Template(body_bytes=cell.number("body_bytes")),), (Subscription(),))
 
 
 EXPERIMENT = Experiment(

@@ -6,10 +6,7 @@ others, a comparison with the same r in `replication` shows the cost of a filter
 
 import pytest
 
-from workloads.messaging import Destination, DestinationKind
-from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
-
-PUBLISHERS = 20
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial, on_topic
 
 LABEL = "all-r{replication:03d}"
 
@@ -17,18 +14,11 @@ GRIDS = {
     "smoke": factorial(LABEL, replication=(1, 3)),
     "quick": factorial(LABEL, replication=(1, 2, 5, 10)),
     "today": factorial(LABEL, replication=(1, 2, 5, 10, 20, 40)),
-    "paper": factorial(LABEL, replication=(1, 2, 5, 10, 20, 40)),
-    "gate": factorial(LABEL, replication=(1, 2, 5, 10)),
 }
 
 
 def flow(cell: Cell, destination: str) -> Flow:
-    return Flow(
-        Destination(DestinationKind.TOPIC, destination),
-        PUBLISHERS,
-        (Template((("ID", "#0"),)),),
-        (Subscription(),) * cell.number("replication"),
-    )
+    return on_topic(destination, (Template((("ID", "#0"),)),), (Subscription(),) * cell.number("replication"))
 
 
 EXPERIMENT = Experiment(

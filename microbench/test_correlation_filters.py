@@ -6,10 +6,9 @@ header in addition to its fixed ones.
 
 import pytest
 
-from microbench.test_replication import PUBLISHERS, variant_grids
-from workloads.messaging import Destination, DestinationKind
+from microbench.test_replication import variant_grids
 from workloads.selectors import Equals
-from workloads.throughput.flow import CORRELATION_ID, Cell, Experiment, Flow, Subscription, Template
+from workloads.throughput.flow import CORRELATION_ID, Cell, Experiment, Flow, Subscription, Template, on_topic
 
 LABEL = "header{further:04d}-r{replication:03d}"
 
@@ -18,9 +17,8 @@ GRIDS = variant_grids(LABEL)
 
 def flow(cell: Cell, destination: str) -> Flow:
     matching, other = (Subscription(Equals(CORRELATION_ID, name)) for name in ("#0", "#1"))
-    return Flow(
-        Destination(DestinationKind.TOPIC, destination),
-        PUBLISHERS,
+    return on_topic(
+        destination,
         (Template(correlation_id="#0"),),
         (matching,) * cell.number("replication") + (other,) * cell.number("further"),
     )

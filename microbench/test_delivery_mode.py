@@ -11,10 +11,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from workloads.messaging import Destination, DestinationKind
-from workloads.throughput.flow import Cell, Experiment, Flow, Profile, Subscription, Template, factorial
-
-PUBLISHERS = 20
+from workloads.throughput.flow import Cell, Experiment, Flow, Profile, Subscription, Template, factorial, on_topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +38,6 @@ GRIDS = {
     "quick": factorial(LABEL, mode=tuple(MODES), replication=(1,)),
     "today": factorial(LABEL, mode=tuple(MODES), replication=(1, 10)),
     "paper": factorial(LABEL, mode=tuple(MODES), replication=(1, 2, 5, 10, 20, 40)),
-    "gate": factorial(LABEL, mode=tuple(MODES), replication=(1,)),
 }
 
 
@@ -50,11 +46,8 @@ def _mode(cell: Cell) -> Mode:
 
 
 def flow(cell: Cell, destination: str) -> Flow:
-    return Flow(
-        Destination(DestinationKind.TOPIC, destination),
-        PUBLISHERS,
-        (Template(),),
-        (Subscription(durable=_mode(cell).durable),) * cell.number("replication"),
+    return on_topic(
+        destination, (Template(),), (Subscription(durable=_mode(cell).durable),) * cell.number("replication")
     )
 
 

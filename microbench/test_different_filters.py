@@ -6,10 +6,9 @@ differ for a broker that indexes its filters, or evaluates equal filters only on
 
 import pytest
 
-from microbench.test_replication import PUBLISHERS, variant_grids
-from workloads.messaging import Destination, DestinationKind
+from microbench.test_replication import variant_grids
 from workloads.selectors import Equals
-from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, on_topic
 
 LABEL = "unequal{further:04d}-r{replication:03d}"
 
@@ -18,9 +17,8 @@ GRIDS = variant_grids(LABEL)
 
 def flow(cell: Cell, destination: str) -> Flow:
     others = (Subscription(Equals("ID", f"#{number}")) for number in range(1, cell.number("further") + 1))
-    return Flow(
-        Destination(DestinationKind.TOPIC, destination),
-        PUBLISHERS,
+    return on_topic(
+        destination,
         (Template((("ID", "#0"),)),),
         (Subscription(Equals("ID", "#0")),) * cell.number("replication") + tuple(others),
     )

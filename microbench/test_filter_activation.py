@@ -6,11 +6,8 @@ All messages carry #0 and all filters match it: each of m subscribers gets every
 import pytest
 
 from microbench.ids import FILTERS, message
-from workloads.messaging import Destination, DestinationKind
 from workloads.selectors import Equals
-from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, factorial
-
-PUBLISHERS = 20
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, factorial, on_topic
 
 LABEL = "{filter}-m{subscribers:03d}"
 SERIES = ("none", *FILTERS)
@@ -28,12 +25,7 @@ GRIDS = {
 def flow(cell: Cell, destination: str) -> Flow:
     name = FILTERS.get(str(cell.factors["filter"]))
     subscription = Subscription(Equals(name, "#0") if name else None)
-    return Flow(
-        Destination(DestinationKind.TOPIC, destination),
-        PUBLISHERS,
-        (message("#0"),),
-        (subscription,) * cell.number("subscribers"),
-    )
+    return on_topic(destination, (message("#0"),), (subscription,) * cell.number("subscribers"))
 
 
 EXPERIMENT = Experiment(

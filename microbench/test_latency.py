@@ -8,11 +8,8 @@ every broker supports; the fitted model gives its mean service time.
 import pytest
 
 from workloads.arrivals import ArrivalProcess
-from workloads.messaging import Destination, DestinationKind
-from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial, on_topic
 from workloads.throughput.load_shape import ShareOfCapacity
-
-PUBLISHERS = 20
 
 LABEL = "u{percent:02d}-{arrivals}"
 ARRIVALS = tuple(process.value for process in ArrivalProcess)
@@ -21,18 +18,12 @@ GRIDS = {
     "smoke": factorial(LABEL, percent=(20,), arrivals=ARRIVALS),
     "quick": factorial(LABEL, percent=(30, 70, 90), arrivals=ARRIVALS),
     "today": factorial(LABEL, percent=(10, 30, 50, 70, 80, 90, 95), arrivals=ARRIVALS),
-    "paper": factorial(LABEL, percent=(10, 30, 50, 70, 80, 90, 95), arrivals=ARRIVALS),
     "gate": (),  # a gate compares rates that the broker sets
 }
 
 
 def flow(_cell: Cell, destination: str) -> Flow:
-    return Flow(
-        Destination(DestinationKind.TOPIC, destination),
-        PUBLISHERS,
-        (Template((("ID", "#0"),)),),
-        (Subscription(),),
-    )
+    return on_topic(destination, (Template((("ID", "#0"),)),), (Subscription(),))
 
 
 def _open_loop(cell: Cell) -> ShareOfCapacity:

@@ -9,11 +9,9 @@ import pytest
 
 from microbench.ids import FILTERS, message
 from workloads.errors import WorkloadError
-from workloads.messaging import Destination, DestinationKind
 from workloads.selectors import Equals, Or, Selector
-from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, factorial
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, factorial, on_topic
 
-PUBLISHERS = 20
 OR_SUBSCRIBERS = 5
 
 LABEL = "{kind}-{filter}-n{ids:03d}"
@@ -40,9 +38,8 @@ def flow(cell: Cell, destination: str) -> Flow:
         raise WorkloadError(f"[or_filters] ids: expected a multiple of {OR_SUBSCRIBERS} above 0, got {count}")
     share = count // OR_SUBSCRIBERS if cell.factors["kind"] == "or" else 1
     filters = [Equals(FILTERS[str(cell.factors["filter"])], f"#{number}") for number in range(1, count + 1)]
-    return Flow(
-        Destination(DestinationKind.TOPIC, destination),
-        PUBLISHERS,
+    return on_topic(
+        destination,
         tuple(message(condition.value) for condition in filters),
         tuple(Subscription(_one_of(filters[first : first + share])) for first in range(0, count, share)),
     )

@@ -21,7 +21,6 @@ GRIDS = {
     "quick": factorial(LABEL, kind=KINDS, consumers=(1, 20)),
     "today": factorial(LABEL, kind=KINDS, consumers=(1, 2, 5, 10, 20)),
     "paper": factorial(LABEL, kind=KINDS, consumers=(1, 2, 3, 4, 5, 8, 10, 12, 16, 20)),
-    "gate": factorial(LABEL, kind=KINDS, consumers=(1, 20)),
 }
 
 

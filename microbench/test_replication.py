@@ -6,11 +6,8 @@ filter for #1 and get none. t_rcv, t_fltr and t_tx are fitted to these cells.
 
 import pytest
 
-from workloads.messaging import Destination, DestinationKind
 from workloads.selectors import Equals
-from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
-
-PUBLISHERS = 20  # section 4.5
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial, on_topic
 
 LABEL = "f{further:04d}-r{replication:03d}"
 
@@ -44,9 +41,8 @@ def variant_grids(label: str) -> dict[str, tuple[Cell, ...]]:
 
 def flow(cell: Cell, destination: str) -> Flow:
     matching, other = Subscription(Equals("ID", "#0")), Subscription(Equals("ID", "#1"))
-    return Flow(
-        Destination(DestinationKind.TOPIC, destination),
-        PUBLISHERS,
+    return on_topic(
+        destination,
         (Template((("ID", "#0"),)),),
         (matching,) * cell.number("replication") + (other,) * cell.number("further"),
     )

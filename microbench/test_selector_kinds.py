@@ -9,11 +9,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from workloads.messaging import Destination, DestinationKind
 from workloads.selectors import And, Between, Equals, In, IsNull, Like, Or, Selector
-from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
-
-PUBLISHERS = 20
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial, on_topic
 
 MESSAGE = Template((("ID", "#0"), ("REGION", "north"), ("SIZE", "15")))
 
@@ -38,18 +35,12 @@ GRIDS = {
     "quick": factorial(LABEL, kind=tuple(KINDS), further=(640,)),
     "today": factorial(LABEL, kind=tuple(KINDS), further=(160, 640, 2560)),
     "paper": factorial(LABEL, kind=tuple(KINDS), further=(5, 10, 20, 40, 60, 80, 160)),
-    "gate": factorial(LABEL, kind=tuple(KINDS), further=(640,)),
 }
 
 
 def flow(cell: Cell, destination: str) -> Flow:
     matching, other = KINDS[str(cell.factors["kind"])]
-    return Flow(
-        Destination(DestinationKind.TOPIC, destination),
-        PUBLISHERS,
-        (MESSAGE,),
-        (Subscription(matching), *(Subscription(other),) * cell.number("further")),
-    )
+    return on_topic(destination, (MESSAGE,), (Subscription(matching), *(Subscription(other),) * cell.number("further")))
 
 
 EXPERIMENT = Experiment(

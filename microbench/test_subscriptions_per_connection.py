@@ -6,11 +6,9 @@ are evenly spaced, so that with up to ten connections each has an equal share of
 
 import pytest
 
-from workloads.messaging import Destination, DestinationKind
 from workloads.selectors import Equals
-from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial, on_topic
 
-PUBLISHERS = 20
 SUBSCRIPTIONS = 100
 REPLICATION = 10
 
@@ -28,9 +26,8 @@ GRIDS = {
 
 def flow(cell: Cell, destination: str) -> Flow:
     apart = SUBSCRIPTIONS // REPLICATION
-    return Flow(
-        Destination(DestinationKind.TOPIC, destination),
-        PUBLISHERS,
+    return on_topic(
+        destination,
         (Template((("ID", "#0"),)),),
         tuple(Subscription(Equals("ID", "#1" if number % apart else "#0")) for number in range(SUBSCRIPTIONS)),
         per_connection=cell.number("per_connection"),

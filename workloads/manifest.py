@@ -288,8 +288,6 @@ class WorkloadOptions(RunOptions):
     """Likewise of a business workload."""
 
     consumption: str
-    #: Whether the run directory is packed when the session ends.
-    archive: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

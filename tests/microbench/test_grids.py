@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from itertools import permutations, product
 
@@ -24,7 +25,7 @@ from workloads.errors import WorkloadError
 from workloads.messaging import MOST_BODY_BYTES, AckMode, DestinationKind
 from workloads.selectors import And, Between, Equals, In, IsNull, Like, Or
 from workloads.throughput.blocks import compose
-from workloads.throughput.flow import CORRELATION_ID, PROFILES
+from workloads.throughput.flow import CORRELATION_ID, PROFILES, factorial
 from workloads.throughput.load_shape import ShareOfCapacity, SyncPublishers
 from workloads.throughput.presets import PRESETS as LENGTHS
 from workloads.throughput.presets import estimate_s
@@ -40,7 +41,7 @@ FILTER_ACTIVATION = EXPERIMENTS["filter_activation"]
 PUBLISHERS_SUBSCRIBERS = EXPERIMENTS["publishers_subscribers"]
 COPIES = EXPERIMENTS["copies"]
 ROUTING = EXPERIMENTS["routing"]
-MODELLED = (REPLICATION, DIFFERENT_FILTERS, CORRELATION_FILTERS)
+MODELLED = [experiment for experiment in EXPERIMENTS.values() if experiment.fits_model]
 
 ALL = pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
 
@@ -58,8 +59,7 @@ def plans(experiment, grid="paper"):
 @cache
 def studies(name, grid):
     """The cells of an experiment with their plans."""
-    experiment = EXPERIMENTS[name]
-    return [PlannedCell(experiment, cell, experiment.plan(cell, TODAY)) for cell in experiment.cells(grid)]
+    return [PlannedCell(EXPERIMENTS[name], cell, TODAY) for cell in EXPERIMENTS[name].cells(grid)]
 
 
 def plan_of(experiment, **factor):
@@ -73,9 +73,20 @@ def plan_of(experiment, **factor):
 
 @ALL
 def test_every_experiment_has_all_grids(experiment):
-    """`--grid` means the same for every experiment, and -k its name, whether the file or the function matches."""
-    assert tuple(experiment.grids) == (*LEVELS, "gate")
+    """`--grid` means the same for every experiment, and -k its name, whether the file or the function matches. A gate
+    compares no open loops."""
+    assert [grid for grid in LENGTHS if not experiment.cells(grid)] == ["gate"] * (experiment.name == "latency")
     assert EXPERIMENTS[experiment.name] is experiment
+
+
+def test_grids_follow_from_one_another():
+    """An experiment may leave out those that have the cells of another: `gate` those of `quick`, and so on."""
+    smoke, quick = (factorial("c{number}", number=(number,)) for number in (1, 2))
+    experiment = replace(REPLICATION, grids={"smoke": smoke, "quick": quick})
+
+    assert [experiment.cells(grid) for grid in LENGTHS] == [smoke, quick, quick, quick, quick]
+    with pytest.raises(WorkloadError, match="experiment replication has no grid 'quick'; it has smoke"):
+        replace(experiment, grids={"smoke": smoke}).cells("paper")
 
 
 def test_each_experiment_and_each_cell_can_be_selected_alone():
@@ -116,7 +127,7 @@ def test_ids_say_their_factors_and_mean_one_cell(experiment):
 @ALL
 def test_every_cell_has_a_plan(experiment):
     """On one destination of the cell's own, a topic but where that is the question. From about ten publishers on their
-    number does not matter (section 4.1): 20 wherever they are not the question."""
+    number does not matter (section 4.1): 20 wherever they are not the question. `smoke` has few connections."""
     for grid in LEVELS:
         made = plans(experiment, grid)
         destinations = {lane.destination for _, plan in made for lane in plan.lanes}
@@ -124,16 +135,8 @@ def test_every_cell_has_a_plan(experiment):
         if experiment.name not in {"queue_topic", "routing"}:
             assert {destination.kind for destination in destinations} == {DestinationKind.TOPIC}
         assert all(plan.publishers == factor.get("publishers", 20) for factor, plan in made)
-
-
-@pytest.mark.parametrize(("grid", "most"), [("smoke", 4), ("quick", 8)])
-def test_a_level_over_all_experiments_stays_small(grid, most):
-    """`smoke` belongs to every test run, `quick` is over in half an hour, on a broker that filters: it routes not.
-
-    So many cells per experiment on average, so that a further experiment has room.
-    """
-    cells = [len(experiment.cells(grid)) for name, experiment in EXPERIMENTS.items() if name != "routing"]
-    assert sum(cells) <= most * len(cells)
+        if grid == "smoke" and experiment.name != "subscriptions_per_connection":
+            assert all(plan.connections <= 20 + 25 for _, plan in made)
 
 
 CLASSIC = activemq.PRODUCT.capabilities(brokers.parse("activemq")).subscriptions_per_block
@@ -155,18 +158,8 @@ def test_how_long_a_level_takes(grid, alone_s, all_s):
 
     assert all(alone_s[0] <= seconds <= alone_s[1] for seconds in alone.values()), alone
     assert max(alone.values()) < estimated_s(names, grid) < min(all_s, sum(alone.values()))
-
-
-def test_the_first_measurement_takes_three_minutes():
-    """`make bench`: 12 cells of replication, in one block, where its first look is enough."""
-    assert 120 <= estimated_s(["replication"], "quick") <= 240
-
-
-def test_a_smoke_cell_has_few_connections():
-    """But for the experiment that is about a hundred subscriptions."""
-    for experiment in EXPERIMENTS.values():
-        if experiment.name != "subscriptions_per_connection":
-            assert all(plan.connections <= 20 + 25 for _, plan in plans(experiment, "smoke"))
+    if grid == "quick":  # `make bench`: 12 cells in one block, where its first look is enough
+        assert 120 <= alone["replication"] <= 240
 
 
 @ALL
@@ -179,7 +172,7 @@ def test_only_its_own_question_changes_a_profile_or_a_pace(experiment):
         "acknowledgement": {"ack"},
     }
     for cell, profile in product(experiment.cells("paper"), (TODAY, PAPER)):
-        used = experiment.plan(cell, profile).profile
+        used = experiment.profile(cell, profile)
         changed = {
             name for name in ("name", "persistent", "receipts", "ack") if getattr(used, name) != getattr(profile, name)
         }
@@ -188,43 +181,19 @@ def test_only_its_own_question_changes_a_profile_or_a_pace(experiment):
     assert {type(experiment.pace(cell)) for grid in LEVELS for cell in experiment.cells(grid)} == {pace}
 
 
-#: Of the experiments whose cells compare: the factor that makes a series.
-SERIES = {
-    "filter_activation": "filter",
-    "or_filters": "kind",
-    "and_filters": "series",
-    "queue_topic": "kind",
-    "acknowledgement": "ack",
-    "latency": "arrivals",
-    "routing": "by",
-}
-
-
-@pytest.mark.parametrize("name", SERIES)
-def test_series_are_measured_at_the_same_levels(name):
-    """Every series of an experiment has each of its levels, in each grid: what differs is what it is about."""
-    for grid in LEVELS:
-        cells = [dict(cell.factors) for cell in EXPERIMENTS[name].cells(grid)]
-        of_series = {}
-        for levels in cells:
-            of_series.setdefault(levels.pop(SERIES[name]), []).append(tuple(levels.values()))
-        assert len(of_series) > 1
-        assert len({frozenset(levels) for levels in of_series.values()}) == 1
-
-
 # --- replication and its variants (section 4.5) ----------------------------------------------------------------
 
 
-def test_the_replication_grids_reach_as_far_as_the_study():
-    """The paper's 42 cells stop at 200 filters; today's go to 5000, so that t_fltr shows. The smoke grid shows every
+def test_the_cells_of_the_paper_are_measured():
+    """Its 42 of replication, which stop at 200 filters; every length of an AND filter in three series; where it saw
+    its maximum of publishers. Today's grid goes to 5000 filters, so that t_fltr shows; the smoke grid shows every
     behaviour: one copy and several, with filters that do not match and without."""
-    paper = set(product((5, 10, 20, 40, 60, 80, 160), (1, 2, 5, 10, 20, 40)))
-
-    assert factors(REPLICATION, "paper") == paper
-    assert max(plan.n_fltr for _, plan in plans(REPLICATION)) == 200
+    assert factors(REPLICATION, "paper") == set(product((5, 10, 20, 40, 60, 80, 160), (1, 2, 5, 10, 20, 40)))
     assert max(plan.n_fltr for _, plan in plans(REPLICATION, "today")) == 5000
     shown = {(further > 0, replication > 1) for further, replication in factors(REPLICATION, "smoke")}
     assert shown == set(product((False, True), repeat=2))
+    assert factors(AND_FILTERS, "paper") == set(product((1, 2, 3), range(1, 26)))
+    assert (16, 10) in factors(PUBLISHERS_SUBSCRIBERS, "paper")
 
 
 @given(further=st.integers(0, 200), replication=st.integers(1, 40))
@@ -238,11 +207,10 @@ def test_a_replication_plan_is_that_of_the_paper(further, replication):
     assert len({lane.receivers for lane in plan.lanes}) == 1
 
 
-@pytest.mark.parametrize("experiment", [*MODELLED, COPIES], ids=lambda experiment: experiment.name)
+@pytest.mark.parametrize("experiment", MODELLED, ids=lambda experiment: experiment.name)
 def test_the_modelled_cells_tell_the_parameters_apart(experiment):
     """t_rcv, t_fltr and t_tx are fitted on these cells, the two without t_fltr on copies alone; and can be still, with
     a degree of freedom left, when any one of them is left out."""
-    assert experiment.fits_model
     for grid in ("quick", "today", "paper"):
         made = [plan for _, plan in plans(experiment, grid)]
         rows = [(1, plan.replication) if experiment is COPIES else (1, plan.n_fltr, plan.replication) for plan in made]
@@ -251,26 +219,23 @@ def test_the_modelled_cells_tell_the_parameters_apart(experiment):
             assert len(rest) > np.linalg.matrix_rank(rest) == len(rows[0])
 
 
-def test_no_other_experiment_enters_a_model():
-    """A fit is on cells of one experiment in which filters and copies vary independently, or copies without filters;
-    filters of two kinds are two experiments."""
-    fitted = {name for name, experiment in EXPERIMENTS.items() if experiment.fits_model}
-
-    assert fitted == {experiment.name for experiment in (*MODELLED, COPIES)}
-
-
-@pytest.mark.parametrize("variant", [DIFFERENT_FILTERS, CORRELATION_FILTERS], ids=lambda experiment: experiment.name)
-def test_a_variant_compares_with_cells_of_replication(variant):
-    """Each cell has its counterpart at the same level, with the same factors, connections, n_fltr and r."""
-    for grid in LEVELS:
+@pytest.mark.parametrize("grid", LEVELS)
+@pytest.mark.parametrize(
+    "variant", [DIFFERENT_FILTERS, CORRELATION_FILTERS, COPIES], ids=lambda experiment: experiment.name
+)
+def test_a_variant_compares_with_cells_of_replication(variant, grid):
+    """Each cell has its counterpart at the same level, with the same factors, connections, n_fltr and r. That of copies
+    has matching filters only, which copies have not, and the same messages."""
+    for factor, plan in plans(variant, grid):
+        twin = plan_of(REPLICATION, **{"further": 0, **factor})
+        assert (plan.connections, plan.replication) == (twin.connections, twin.replication)
+        assert [lane.receivers for lane in plan.lanes] == [lane.receivers for lane in twin.lanes]
+        assert plan.n_fltr == (0 if variant is COPIES else twin.n_fltr)
+        assert variant is not COPIES or [each.template for each in plan.lanes] == [each.template for each in twin.lanes]
+    if variant is COPIES:
+        assert {grade for (grade,) in factors(COPIES, grid)} == {grade for _, grade in factors(REPLICATION, grid)}
+    else:
         assert factors(variant, grid) <= factors(REPLICATION, grid)
-        for factor, plan in plans(variant, grid):
-            twin = plan_of(REPLICATION, **factor)
-            assert (plan.connections, plan.n_fltr, plan.replication) == (
-                twin.connections,
-                twin.n_fltr,
-                twin.replication,
-            )
 
 
 @pytest.mark.parametrize(
@@ -289,20 +254,6 @@ def test_filters_that_do_not_match(experiment, name, kinds):
 
 
 # --- copies and routes without filters -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("grid", LEVELS)
-def test_copies_differ_from_replication_in_the_filter_alone(grid):
-    """Each cell has its counterpart with matching filters only: same messages, connections and r."""
-    assert {grade for (grade,) in factors(COPIES, grid)} == {grade for _, grade in factors(REPLICATION, grid)}
-    for factor, plan in plans(COPIES, grid):
-        twin = plan_of(REPLICATION, further=0, **factor)
-        assert (plan.n_fltr, plan.replication) == (0, twin.replication)
-        assert (plan.connections, [lane.template for lane in plan.lanes], [lane.receivers for lane in plan.lanes]) == (
-            twin.connections,
-            [lane.template for lane in twin.lanes],
-            [lane.receivers for lane in twin.lanes],
-        )
 
 
 def test_routing_varies_the_bindings_alone():
@@ -336,16 +287,6 @@ def test_publishers_are_synchronous(profile):
         assert plan.replication == len(plan.sessions) == cell.factors["subscribers"]
 
 
-def test_publishers_and_subscribers_vary_one_at_a_time():
-    """1 to 40 publishers with 1 and with 10 subscribers, 1 to 320 subscribers with 20 publishers; where the paper saw
-    its maximum, 16 with 10, is in its grid."""
-    for grid in ("quick", "today", "paper"):
-        cells = factors(PUBLISHERS_SUBSCRIBERS, grid)
-        assert all(subscribers in {1, 10} or publishers == 20 for publishers, subscribers in cells)
-        assert {(1, 1), (40, 1), (1, 10), (40, 10), (20, 320)} <= cells
-    assert (16, 10) in factors(PUBLISHERS_SUBSCRIBERS, "paper")
-
-
 def test_all_subscribers_get_all_messages_with_and_without_a_filter():
     """r = m in all three series of filter activation, to the paper's 500, of equal messages; n_fltr is 0 or m."""
     made = plans(FILTER_ACTIVATION)
@@ -361,16 +302,12 @@ def test_all_subscribers_get_all_messages_with_and_without_a_filter():
         assert selector == asked[factor["filter"]]
 
 
-def or_plan(kind, by, ids):
-    return plan_of(OR_FILTERS, kind=kind, filter=by, ids=ids)
-
-
 @given(
     kind=st.sampled_from(("simple", "or")), by=st.sampled_from(("correlation", "property")), fifth=st.integers(1, 40)
 )
 def test_every_id_reaches_exactly_one_subscriber(kind, by, fifth):
     """Ids #1 to #n, sent in turn by 20 publishers: r = 1 for each of them, and each subscriber has n / n_fltr ids."""
-    plan = or_plan(kind, by, 5 * fifth)
+    plan = plan_of(OR_FILTERS, kind=kind, filter=by, ids=5 * fifth)
 
     assert {lane.template.selectable[CORRELATION_ID] for lane in plan.lanes} == {
         f"#{i}" for i in range(1, 5 * fifth + 1)
@@ -383,19 +320,17 @@ def test_every_id_reaches_exactly_one_subscriber(kind, by, fifth):
 
 
 def test_the_ids_of_an_or_filter():
-    """Subscriber j asks for #(j n/5 + i), i from 1 to n/5, in their order; for n = 5 that is one simple filter."""
-    texts = [str(subscription.selector) for _, subscription in or_plan("or", "property", 10).subscriptions]
+    """Subscriber j asks for #(j n/5 + i), i from 1 to n/5, in their order; for n = 5 that is one simple filter. With n
+    no multiple of five the last ids would reach nobody, and r would not be 1."""
+    ten, five = (plan_of(OR_FILTERS, kind="or", filter="property", ids=ids).subscriptions for ids in (10, 5))
 
-    assert texts == [f"ID = '#{2 * j + 1}' OR ID = '#{2 * j + 2}'" for j in range(5)]
-    first = or_plan("or", "correlation", 5).subscriptions[0][1].selector
-    assert first == Equals(CORRELATION_ID, "#1")
-
-
-@pytest.mark.parametrize("ids", [0, 4, 12])
-def test_ids_that_five_cannot_share_are_refused(ids):
-    """With n no multiple of five the last ids would reach nobody, and r would not be 1."""
-    with pytest.raises(WorkloadError, match="multiple of 5"):
-        or_plan("or", "property", ids)
+    assert [str(wanted.selector) for _, wanted in ten] == [
+        f"ID = '#{2 * j + 1}' OR ID = '#{2 * j + 2}'" for j in range(5)
+    ]
+    assert five[0][1].selector == Equals("ID", "#1")
+    for ids in (0, 4, 12):
+        with pytest.raises(WorkloadError, match="multiple of 5"):
+            plan_of(OR_FILTERS, kind="or", filter="property", ids=ids)
 
 
 # --- AND filters (section 4.4) ---------------------------------------------------------------------------------
@@ -419,12 +354,6 @@ def rejections(plan):
         for subscription in flow.subscriptions
         for template in flow.templates
     )
-
-
-def test_the_paper_s_and_filters_are_all_measured():
-    """Three series of every length from 1 to 25; the smoke grid has an even length, where the erratum is."""
-    assert factors(AND_FILTERS, "paper") == set(product((1, 2, 3), range(1, 26)))
-    assert any(length % 2 == 0 for _, length in factors(AND_FILTERS, "smoke"))
 
 
 @pytest.mark.parametrize("series", [1, 2, 3])
@@ -461,27 +390,20 @@ def test_bodies_from_nothing_to_64_kib():
         assert {0, MOST_BODY_BYTES} <= {size for (size,) in factors(EXPERIMENTS["body_size"], grid)}
 
 
-@pytest.mark.parametrize(
-    ("mode", "persistent", "receipts", "durable"),
-    [("transient", False, False, False), ("persistent", True, True, False), ("durable", True, True, True)],
-)
-def test_delivery_modes(mode, persistent, receipts, durable):
-    """Receipts go with persistence; durable subscribers get persistent messages. Else the run's profile holds."""
-    experiment = EXPERIMENTS["delivery_mode"]
-    for cell, profile in product(experiment.cells("paper"), (TODAY, PAPER)):
-        if cell.factors["mode"] == mode:
-            plan = experiment.plan(cell, profile)
-            assert (plan.profile.persistent, plan.profile.receipts) == (persistent, receipts)
-            assert plan.profile.ack == profile.ack
-            assert {subscription.durable for _, subscription in plan.subscriptions} == {durable}
-            assert plan.replication == cell.factors["replication"]
+#: By mode: whether messages are persistent, and subscribers durable.
+MODES = {"transient": (False, False), "persistent": (True, False), "durable": (True, True)}
 
 
-def test_every_way_to_acknowledge():
-    """Each mode that the suite knows is measured."""
-    assert {(factor["ack"], plan.profile.ack.value) for factor, plan in plans(EXPERIMENTS["acknowledgement"])} == {
-        (mode.value, mode.value) for mode in AckMode
-    }
+def test_delivery_modes_and_ways_to_acknowledge():
+    """Receipts go with persistence; durable subscribers get persistent messages; each way to acknowledge is measured.
+    Else the run's profile holds."""
+    modes, acks = EXPERIMENTS["delivery_mode"], EXPERIMENTS["acknowledgement"]
+    for cell, profile in product(modes.cells("paper"), (TODAY, PAPER)):
+        plan, (persistent, durable) = modes.plan(cell, profile), MODES[cell.factors["mode"]]
+        assert (plan.profile.persistent, plan.profile.receipts) == (persistent, persistent)
+        assert {subscription.durable for _, subscription in plan.subscriptions} == {durable}
+        assert plan.replication == cell.factors["replication"]
+    assert {(factor["ack"], plan.profile.ack) for factor, plan in plans(acks)} == {(mode, mode) for mode in AckMode}
 
 
 @pytest.mark.parametrize(

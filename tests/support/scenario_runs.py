@@ -202,7 +202,7 @@ def empty_run(broker: str = "activemq", start: int = 1, **options: Any) -> rd.Ru
                 broker: rd.broker_facts(options={"store": "kahadb", "sync": "always"}),
             },
             starts=[rd.start_facts(broker, start)],
-            options={"consumption": "strict", "archive": False, "workers": 1, **options},
+            options={"consumption": "strict", "workers": 1, **options},
         ),
         [],
         {table: [] for table in WORKLOAD_TABLES},

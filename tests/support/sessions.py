@@ -13,16 +13,18 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
 
 from analysis.__main__ import main
 from tests.conftest import ROOT
+from workloads.schedule import Slot
 
 #: Far more than anything here takes, also beside other work.
 LIMIT_S = 900
-PYTEST = (sys.executable, "-m", "pytest")
+PYTEST = (sys.executable, "-m", "pytest", "-p", "tests.support.quick_session")
 #: Plugins that a session does not need, each as slow to load as all else together, or not without effect on this one.
 WITHOUT = ("-p", "no:hypothesispytest")
 
@@ -171,3 +173,27 @@ class Config:
 
     def getini(self, key: str) -> object:
         return self._ini.get(key, "")
+
+
+@dataclass(frozen=True)
+class MeasuredItem:
+    """What is asked of a pytest item when a session is ordered: it has a slot, and the marker of its kind."""
+
+    slot: Slot
+    mark: pytest.Mark
+
+    @property
+    def callspec(self) -> SimpleNamespace:
+        return SimpleNamespace(params={"slot": self.slot})
+
+    def get_closest_marker(self, name: str) -> pytest.Mark | None:
+        return self.mark if name == self.mark.name else None
+
+    def add_marker(self, mark: pytest.MarkDecorator) -> None:
+        """Markers of its own are no matter here."""
+
+
+def ordered(items: Any, mark: pytest.MarkDecorator) -> Any:
+    """The items of a kind, all of whose slots with this marker were selected."""
+    items.order([MeasuredItem(slot, mark.mark) for slot in items.slots(mark.mark)])
+    return items

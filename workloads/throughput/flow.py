@@ -140,6 +140,24 @@ class Flow:
         return tuple(found)
 
 
+#: Publishers of an experiment that is not about them: from about ten on, their number does not matter (Henjes et al.
+#: 2006, section 4.1).
+PUBLISHERS = 20
+
+
+def on_topic(
+    destination: str,
+    templates: tuple[Template, ...],
+    subscriptions: tuple[Subscription, ...],
+    *,
+    publishers: int = PUBLISHERS,
+    per_connection: int = 1,
+) -> Flow:
+    """The flow to a topic of this name."""
+    topic = Destination(DestinationKind.TOPIC, destination)
+    return Flow(topic, publishers, templates, subscriptions, per_connection)
+
+
 @dataclass(frozen=True, slots=True)
 class Lane:
     """The messages that a publisher sends from a template."""
@@ -265,6 +283,10 @@ def _closed_loop(_cell: Cell) -> None:
     return None
 
 
+#: The grid whose cells a grid has where an experiment does not state its own.
+FOLLOWS: Mapping[str, str] = {"gate": "quick", "paper": "today", "today": "quick"}
+
+
 @dataclass(frozen=True)
 class Experiment:
     """An experiment of the throughput study: its grids, and the plan of each cell."""
@@ -275,7 +297,7 @@ class Experiment:
     question: str
     #: format string of a cell's id over the factors
     label: str
-    #: by level: the cells
+    #: by level: the cells; `smoke` and `quick`, and further ones where they differ from those that they follow
     grids: Mapping[str, tuple[Cell, ...]]
     #: the flow of a cell on a destination of this name
     flow: Callable[[Cell, str], Flow]
@@ -291,6 +313,8 @@ class Experiment:
     own_connections: bool = False
 
     def cells(self, grid: str) -> tuple[Cell, ...]:
+        if grid not in self.grids and grid in FOLLOWS:
+            return self.cells(FOLLOWS[grid])
         try:
             return self.grids[grid]
         except KeyError:

@@ -29,7 +29,6 @@ def runs(tmp_path_factory):
         vertical(1).only(4),
         lengths=Lengths(warm_up_s=1, measurement_s=4, drain_s=1),
         planted=Planted(Fault.LOSE, "inventoryInfo"),
-        options={"archive": True},
     )
     run.write(folder / "workload")
     return folder
@@ -46,7 +45,7 @@ def _analysed_once(answers, monkeypatch):
 
 
 def test_the_item_fails_always(pytester, runs):
-    """Without --strict as well; tables, report and disclosure are there all the same, and the archive if asked for."""
+    """Without --strict as well; tables, report and disclosure are there all the same."""
     result = judged_session(pytester, runs)("workload")
 
     result.assert_outcomes(passed=3, failed=1)
@@ -58,7 +57,6 @@ def test_the_item_fails_always(pytester, runs):
             "verdict: invalid*",
             f"report: {runs / 'workload' / 'report.html'}",
             f"disclosure: {runs / 'workload' / 'disclosure.json'}",
-            f"archive: {runs / 'workload'}.tar.gz",
         ]
     )
 

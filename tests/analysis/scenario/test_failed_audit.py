@@ -40,6 +40,7 @@ def _analysed_already(results, monkeypatch):
     monkeypatch.setattr(pipeline, "analysed", analysed)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_item_fails_always(pytester, runs):
     """Without --strict as well; tables, report and disclosure are there all the same, and the archive if asked for."""
     result = judged_session(pytester, runs)("workload")

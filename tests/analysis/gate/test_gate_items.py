@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import tarfile
 from dataclasses import replace
 from importlib import import_module
 
@@ -440,18 +439,16 @@ def test_the_verb(gates, capsys):
 
 @pytest.mark.usefixtures("judged_already")
 def test_the_report_of_a_gate(gates, capsys):
-    """`python -m analysis report` writes the page of a gate, and packs its run where --archive asks for it."""
+    """`python -m analysis report` writes the page of a gate."""
     folder = gates / "regressed"
 
-    assert main(["report", str(folder), "--json", "--archive", "--strict"]) == 1
+    assert main(["report", str(folder), "--json", "--strict"]) == 1
     record = json.loads(capsys.readouterr().out)
 
-    assert record == {"reports": [f"{folder}/report.html"], "archives": [f"{folder}.tar.gz"]}
+    assert record == {"reports": [f"{folder}/report.html"]}
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "Gate: " in page
     assert DRAWN_OVER_TIME not in page
-    with tarfile.open(f"{folder}.tar.gz") as packed:
-        assert "regressed/report.html" in packed.getnames()
 
 
 #: What the picture of a history says.

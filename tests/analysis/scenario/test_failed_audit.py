@@ -30,19 +30,17 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _analysed_already(results, monkeypatch):
-    """The run, which is to be archived, has the result of a cell in which a message was lost, among other faults."""
-    found = results["several"]
-    manifest = replace(found.manifest, options=found.manifest.options | {"archive": True})
+    """The run has the result of a cell in which a message was lost, among other faults."""
 
     def analysed(paths, **_):
-        return tuple(replace(found, path=path.resolve(), manifest=manifest) for path in paths)
+        return tuple(replace(results["several"], path=path.resolve()) for path in paths)
 
     monkeypatch.setattr(pipeline, "analysed", analysed)
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_item_fails_always(pytester, runs):
-    """Without --strict as well; tables, report and disclosure are there all the same, and the archive if asked for."""
+    """Without --strict as well; tables, report and disclosure are there all the same."""
     result = judged_session(pytester, runs)("workload")
 
     result.assert_outcomes(passed=3, failed=1)
@@ -54,7 +52,6 @@ def test_the_item_fails_always(pytester, runs):
             "verdict: invalid*",
             f"report: {runs / 'workload' / 'report.html'}",
             f"disclosure: {runs / 'workload' / 'disclosure.json'}",
-            f"archive: {runs / 'workload'}.tar.gz",
         ]
     )
 

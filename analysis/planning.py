@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from analysis.errors import DataError
-from analysis.gate.paired import Key, PairWindows, ratios_of, rows_of
+from analysis.gate.paired import Key, ratios_of, rows_of
 from analysis.gate.verdict import judge
 from analysis.results import CellKey, RoundLevel
 from analysis.throughput import judgement
@@ -20,6 +20,7 @@ from workloads.gate import GateRules
 from workloads.limits import DISTURBED
 from workloads.schema import Window
 from workloads.status import VerdictKind
+from workloads.throughput.families import PairWindows
 from workloads.throughput.study_plan import StudyPlan
 
 #: Most open points that are named; the others are counted.

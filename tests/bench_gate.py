@@ -18,10 +18,10 @@ import numpy as np
 
 from analysis.gate.paired import Key, cell_ratios, metric_rows
 from analysis.gate.verdict import GateVerdict, Judgement, judge
+from tests.support.gates import window
 from workloads.gate import ALL_CELLS, CONFIRMING_PAIRS, LOOKS, GateRole, GateRules, Policy
 from workloads.schedule import pair_orders
 from workloads.schema import Window
-from workloads.status import WindowStatus
 from workloads.throughput.families import COSTS
 
 #: (n_fltr, replication grade) of the cells of the gate's grid.
@@ -94,31 +94,17 @@ def pair(
 
 def _window(layout: int, round_number: int, position: int, begin_s: float, b: float) -> Window:
     """A slice of a broker without a JVM that takes `b` seconds per message."""
-    begin_ns = round(begin_s * 1e9)
-    received = round(SLICE_S / b)
-    return Window(
+    begin_ns, received = round(begin_s * 1e9), round(SLICE_S / b)
+    unknown = ("gc_pause_ns", "gc_pauses", "full_gc_pause_ns", "stolen_ns", "idle_broker_cpu_ns")
+    return window(
+        round_number,
+        position,
+        b,
         layout=layout,
-        block=0,
-        round=round_number,
-        position=position,
         begin_ns=begin_ns,
         end_ns=begin_ns + round(received * b * 1e9),
-        received=received,
-        expected=received,
-        dispatched=received,
-        in_flight=100,
-        planned_per_s=None,
-        broker_cpu_ns=None,
-        compiler_cpu_ns=None,
-        gc_cpu_ns=None,
-        gc_pause_ns=None,
-        gc_pauses=None,
-        full_gc_pause_ns=None,
-        stolen_ns=None,
-        load_cpu_ns=0,
-        idle_broker_cpu_ns=None,
-        owed=0,
-        status=WindowStatus.OK,
+        **dict.fromkeys(("received", "expected", "dispatched"), received),
+        **dict.fromkeys(unknown),
     )
 
 

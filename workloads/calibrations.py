@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from workloads.errors import WorkloadError
@@ -40,14 +41,17 @@ def key_of(options: Mapping[str, Any], cells: Iterable[str]) -> dict[str, Any]:
     return {key: sorted(cells) if key == "cells" else options[key] for key in KEYS}
 
 
-def calibrations_of(text: str) -> list[dict[str, Any]]:
-    """The calibrations in the text of the file. Raises ValueError, KeyError or TypeError where it has no such list."""
-    return [entry | {key: entry[key] for key in (*KEYS, "run", "smallest_margin")} for entry in json.loads(text)]
+def calibrations_in(results: Path) -> list[dict[str, Any]]:
+    """The calibrations beside these run directories; none if there is no file of them.
 
-
-def unreadable(file: object, error: Exception) -> str:
-    """What is said of a file that cannot be read."""
-    return f"{file}: cannot be read ({error}); delete it, and calibrate again"
+    Raises WorkloadError if it cannot be read.
+    """
+    path = results / CALIBRATIONS
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+        return [entry | {key: entry[key] for key in (*KEYS, "run", "smallest_margin")} for entry in entries]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WorkloadError(f"{path}: cannot be read ({error}); delete it, and calibrate again") from error
 
 
 def smallest_margins(

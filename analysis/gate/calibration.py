@@ -9,7 +9,8 @@ from analysis.atomic import written_whole
 from analysis.errors import DataError
 from analysis.gate.results import GateResult
 from analysis.gate.verdict import smallest_margin
-from workloads.calibrations import CALIBRATIONS, calibrations_of, key_of, unreadable
+from workloads.calibrations import CALIBRATIONS, calibrations_in, key_of
+from workloads.errors import WorkloadError
 from workloads.manifest import Manifest
 
 
@@ -22,12 +23,10 @@ def calibrated(result: GateResult, manifest: Manifest, results: Path) -> None:
 
     Raises DataError if those that there are cannot be read.
     """
-    path = results / CALIBRATIONS
     try:
-        entries = calibrations_of(path.read_text(encoding="utf-8")) if path.exists() else []
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(unreadable(path, error)) from error
-    entries = [entry for entry in entries if entry["run"] != result.run]
+        entries = [entry for entry in calibrations_in(results) if entry["run"] != result.run]
+    except WorkloadError as error:
+        raise DataError(str(error)) from error
     entries.append(
         {
             **key_of(manifest.options, (cell.cell for cell in result.cells)),
@@ -42,5 +41,5 @@ def calibrated(result: GateResult, manifest: Manifest, results: Path) -> None:
             },
         }
     )
-    with written_whole(path) as file:
+    with written_whole(results / CALIBRATIONS) as file:
         file.write((json.dumps(entries, indent=1) + "\n").encode())

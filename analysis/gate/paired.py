@@ -26,14 +26,11 @@ from analysis.throughput.linear_model import identifiable, iterated_wls, regress
 from workloads.gate import ALL_CELLS, GateRole
 from workloads.limits import IDLE_BROKER
 from workloads.schema import Window
-from workloads.throughput.families import COSTS, families
+from workloads.throughput.families import COSTS, PairWindows, families
 from workloads.throughput.study_plan import StudyPlan
 
 #: (experiment, cell)
 Key = tuple[str, str]
-
-#: Counted slices of a pair of lives, by role and cell.
-PairWindows = Mapping[GateRole, Mapping[Key, Sequence[Window]]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from statistics import fmean, median
 from analysis.errors import DataError
 from analysis.frames import frames
 from analysis.gate import scenario
-from analysis.gate.paired import CellRatio, Key, PairWindows, ratios_of, rows_of
+from analysis.gate.paired import CellRatio, Key, ratios_of, rows_of
+from analysis.gate.pairs import check_complete, pairs_of_lives
 from analysis.gate.results import CellComparison, GateResult, RoleActivity, incomplete
 from analysis.gate.verdict import GateVerdict, Judgement, judge
 from analysis.intervals import mapped, mean_interval
@@ -28,6 +29,7 @@ from workloads.limits import IDLE_BROKER, LEFT_OUT, ROBUST_MEAN
 from workloads.manifest import GateOptions, Manifest
 from workloads.schema import BY_URL, PREPARATION, RunKind, Window
 from workloads.status import CellStatus, VerdictKind
+from workloads.throughput.families import PairWindows
 
 
 def judged(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[GateResult, ...]:
@@ -45,7 +47,7 @@ def judged(paths: Sequence[Path], *, master: str, partial: bool = False) -> tupl
         audits = audit.audit(spark, data, runs)
         windows = windows_by_cell(data, runs)
     return tuple(
-        _judged(run, of_run, {key: windows[key] for key in run.cells}, found.findings)
+        of_slices(run, of_run, {key: windows[key] for key in run.cells}, found.findings)
         for run, of_run, found in zip(runs, asked, audits, strict=True)
     )
 
@@ -65,16 +67,25 @@ def options_of(manifest: Manifest, path: Path) -> GateOptions:
     return read(GateOptions, manifest.options, f"{path}/manifest.json, options")
 
 
-def _judged(
+def of_slices(
     run: ThroughputRecord,
     asked: GateOptions,
     windows: Mapping[CellKey, Sequence[Window]],
     audit_findings: Sequence[Finding],
 ) -> GateResult:
-    pairs = _pairs(run, windows)
+    """The result of a gate of the study.
+
+    asked: what the gate was asked
+    windows: all slices of its cells, in the order of their rounds
+    audit_findings: those of the deliveries
+
+    Raises DataError where a pair of lives lacks a broker or a cell, or the gate is not complete.
+    """
+    measured = {key: counted(of_cell) for key, of_cell in windows.items() if key.experiment not in PREPARATION}
+    pairs = pairs_of_lives(measured, run.path)
     ratios = ratios_of(pairs)
     judgement = judge(rows_of(ratios, run.plans), asked)
-    _check_complete(run, judgement, len(pairs))
+    check_complete(judgement, len(pairs), run.path, partial=run.partial)
     cells, summaries = _cells(ratios), aggregate.over_starts(run, windows)
     wrong = tuple(finding for finding in audit_findings if finding.consequence == VerdictKind.INVALID)
     unmet = (
@@ -98,7 +109,7 @@ def _judged(
         baseline=asked.baseline,
         broker=asked.broker[0],
         titles={role: brokers[role].title for role in GateRole},
-        what=_what(cells, {key.experiment for key in windows if key.experiment not in PREPARATION}),
+        what=f"{len(cells)} cells of {', '.join(sorted({key.experiment for key in measured}))}",
         pairs=len(pairs),
         rules=asked,
         families=judgement.families,
@@ -113,46 +124,11 @@ def _judged(
     )
 
 
-def _pairs(run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]]) -> list[PairWindows]:
-    """The counted slices of each pair of lives. Raises DataError where a pair lacks a broker or a cell."""
-    found: dict[int, dict[GateRole, dict[Key, Sequence[Window]]]] = {}
-    for key, of_cell in windows.items():
-        if key.experiment not in PREPARATION:
-            roles = found.setdefault(key.start, {role: {} for role in GateRole})
-            roles[GateRole(key.broker)][key.experiment, key.cell] = counted(of_cell)
-    numbers = sorted(found)
-    if numbers != list(range(1, len(numbers) + 1)):
-        raise DataError(f"{run.path}: pairs of lives are numbered from 1 without a gap, got {numbers}")
-    if not numbers:
-        raise DataError(f"{run.path}: no pair of lives was measured: measure again")
-    cells = {key for roles in found.values() for of_role in roles.values() for key in of_role}
-    for number in numbers:
-        for role in GateRole:
-            if missing := sorted(cells - set(found[number][role])):
-                raise DataError(
-                    f"{run.path}: the {role} lacks the cell {' '.join(missing[0])} in pair of lives {number}: "
-                    "measure again"
-                )
-    return [found[number] for number in numbers]
-
-
-def _check_complete(run: ThroughputRecord, judgement: Judgement, pairs: int) -> None:
-    if judgement.more_pairs and not run.partial:
-        raise DataError(
-            f"{run.path}: the gate ended after {pairs} pairs of lives and needs {judgement.more_pairs} more "
-            f"({judgement.reason}): measure again"
-        )
-
-
 def _cells(ratios: Sequence[CellRatio]) -> tuple[CellComparison, ...]:
     by_cell: dict[Key, list[float]] = {}
     for ratio in sorted(ratios, key=lambda ratio: ratio.pair):
         by_cell.setdefault(ratio.key, []).append(ratio.log_ratio)
     return tuple(CellComparison.of(" ".join(key), logs) for key, logs in sorted(by_cell.items()))
-
-
-def _what(cells: Sequence[CellComparison], experiments: set[str]) -> str:
-    return f"{len(cells)} cells of {', '.join(sorted(experiments))}"
 
 
 def _order_effect(ratios: Sequence[CellRatio]) -> Interval:

@@ -7,10 +7,10 @@ workload's rate is set by its plan, so that a slower broker shows in its CPU tim
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from analysis.errors import DataError
+from analysis.gate.pairs import check_complete, pairs_of_lives
 from analysis.gate.results import CellComparison, GateResult, incomplete
 from analysis.gate.verdict import GateVerdict, MetricRow, judge
 from analysis.results import Finding
@@ -23,29 +23,28 @@ from workloads.status import VerdictKind
 
 CPU, MEDIAN, P90 = SCENARIO_FAMILIES
 
-#: Cells of a pair of lives: by cell, the result of each role.
-PairResults = Mapping[str, Mapping[GateRole, WorkloadResult]]
-
 
 def judged(path: Path, rules: GateRules, *, master: str, partial: bool) -> GateResult:
     """The result of the gate. Raises DataError where the run cannot be read, or a pair lacks a cell."""
-    results = pipeline.analysed([path], master=master, partial=partial)
-    pairs = _pairs(results, path)
+    return of_results(pipeline.analysed([path], master=master, partial=partial), path, rules, partial=partial)
+
+
+def of_results(results: Sequence[WorkloadResult], path: Path, rules: GateRules, *, partial: bool) -> GateResult:
+    """The same, from the results of all its cells."""
+    pairs = pairs_of_lives({result.key: result for result in results}, path)
+    cells = list(pairs[0][GateRole.BASELINE])
     by_cell = {
-        (cell, family): [_log_ratio(family, pair[cell]) for pair in pairs]
-        for cell in pairs[0]
+        (cell, family): [_log_ratio(family, *(pair[role][cell] for role in GateRole)) for pair in pairs]
+        for cell in cells
         for family in SCENARIO_FAMILIES
     }
     rows = [
-        MetricRow(family, number, _mean([by_cell[cell, family][number - 1] for cell in pairs[0]]))
+        MetricRow(family, number, _mean([by_cell[cell, family][number - 1] for cell in cells]))
         for family in SCENARIO_FAMILIES
         for number in range(1, len(pairs) + 1)
     ]
     judgement = judge(rows, rules)
-    if judgement.more_pairs and not partial:
-        raise DataError(
-            f"{path}: {judgement.more_pairs} pairs of lives are missing ({judgement.reason}): measure again"
-        )
+    check_complete(judgement, len(pairs), path, partial=partial)
     failed = tuple(_failed(results))
     manifest = results[0].manifest
     titles = {GateRole(result.key.broker): result.broker_title for result in results}
@@ -55,12 +54,12 @@ def judged(path: Path, rules: GateRules, *, master: str, partial: bool) -> GateR
         baseline=manifest.options["baseline"],
         broker=manifest.options["broker"][0],
         titles={role: titles[role] for role in GateRole},
-        what=", ".join(sorted(pairs[0])),
+        what=", ".join(sorted(map(" ".join, cells))),
         pairs=len(pairs),
         rules=rules,
         families=judgement.families,
         cells=tuple(
-            CellComparison.of(f"{cell}, {family}", logs)
+            CellComparison.of(f"{' '.join(cell)}, {family}", logs)
             for (cell, family), values in by_cell.items()
             if len(logs := [value for value in values if value is not None]) == len(values)
         ),
@@ -71,21 +70,8 @@ def judged(path: Path, rules: GateRules, *, master: str, partial: bool) -> GateR
     )
 
 
-def _pairs(results: Sequence[WorkloadResult], path: Path) -> list[PairResults]:
-    found: dict[int, dict[str, dict[GateRole, WorkloadResult]]] = {}
-    for result in results:
-        of_cell = found.setdefault(result.key.start, {}).setdefault(f"{result.key.experiment} {result.key.cell}", {})
-        of_cell[GateRole(result.key.broker)] = result
-    cells = {cell for pair in found.values() for cell in pair}
-    for number, pair in sorted(found.items()):
-        for cell in sorted(cells):
-            if len(pair.get(cell, {})) < len(GateRole):
-                raise DataError(f"{path}: pair of lives {number} lacks {cell} of one broker: measure again")
-    return [found[number] for number in sorted(found)]
-
-
-def _log_ratio(family: str, roles: Mapping[GateRole, WorkloadResult]) -> float | None:
-    before, after = (_measured(roles[role]) for role in GateRole)
+def _log_ratio(family: str, baseline: WorkloadResult, candidate: WorkloadResult) -> float | None:
+    before, after = _measured(baseline), _measured(candidate)
     if family == CPU:
         values = [period.broker_s_per_message for period in (before, after)]
         return None if not all(values) else math.log((values[1] or 1) / (values[0] or 1))

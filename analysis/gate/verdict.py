@@ -183,13 +183,9 @@ def _look(
     verdicts: dict[str, GateVerdict],
 ) -> dict[str, GateVerdict]:
     """Adds the families that pass to `verdicts`; returns those that seem to have changed."""
-    known: dict[str, list[float]] = {}
-    for name, of_family in values.items():
-        first = [value for value in of_family[:pairs] if value is not None]
-        if name not in verdicts and len(first) == pairs:
-            known[name] = first
-    changed = _changed(known, alpha, margins)
-    for name, first in known.items():
+    undecided = _known({name: of_family[:pairs] for name, of_family in values.items() if name not in verdicts})
+    changed = _changed(undecided, alpha, margins)
+    for name, first in undecided.items():
         if name not in changed and _upper(first, alpha) < math.log1p(margins[name]):
             verdicts[name] = GateVerdict.PASS
     return changed
@@ -203,10 +199,14 @@ def _confirm(
     verdicts: dict[str, GateVerdict],
 ) -> None:
     """Adds the suspected families that the fresh pairs confirm; the others are judged at the next look."""
-    known = {name: [value for value in values[name][fresh] if value is not None] for name in suspected}
-    known = {name: of_family for name, of_family in known.items() if len(of_family) == fresh.stop - fresh.start}
-    again = _changed(known, ALPHA, margins)
+    again = _changed(_known({name: values[name][fresh] for name in suspected}), ALPHA, margins)
     verdicts |= {name: verdict for name, verdict in again.items() if verdict == suspected[name]}
+
+
+def _known(values: Mapping[str, Sequence[float | None]]) -> dict[str, list[float]]:
+    """The families of which every value is known."""
+    known = {name: [value for value in of_family if value is not None] for name, of_family in values.items()}
+    return {name: of_family for name, of_family in known.items() if len(of_family) == len(values[name])}
 
 
 def _changed(

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeAlias
 
-from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
 from analysis.errors import DataError
 from analysis.frames import STRANGER, Frames, refuse_strangers
+from analysis.scenario.deliveries import MESSAGE, count_if, first, numbers_and_examples, out_of_order
 from analysis.scenario.execution_ids import INTERACTION_AT
 from analysis.scenario.grouped_times import grouped_times
-from analysis.scenario.message_join import MESSAGE, Ledger, frame, within
+from analysis.scenario.message_join import Ledger, frame, within
 from analysis.scenario.reader import CaseRecord
 from analysis.scenario.results import DeliveryTimes
 from workloads.arrivals import ArrivalProcess
@@ -60,39 +61,15 @@ Rows: TypeAlias = Sequence[Row]
 
 
 @dataclass(frozen=True, slots=True)
-class Starts:
-    """The recorded starts of one driver."""
-
-    #: Number of starts.
-    n: int
-    #: Lowest execution id.
-    first: int
-    #: Highest execution id.
-    last: int
-    #: The latest planned instant on record, in ns.
-    last_planned_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """Starts of an interaction in a period, assigned by the instant of sending."""
-
-    #: Number of starts.
-    n: int
-    #: Starts that were more than one mean gap late.
-    misses: int
-
-
-@dataclass(frozen=True, slots=True)
 class Counts:
     """The aggregates of one cell; a period of None in a key covers the instants outside all periods."""
 
     #: Whether percentiles are of the times themselves.
     exact: bool
-    #: All starts, by driver.
-    drivers: Mapping[int, Starts]
-    #: By (period, interaction).
-    pace: Mapping[tuple[Period, int], Pace]
+    #: All starts, by driver: their number, the lowest and highest execution id, and the latest planned instant.
+    drivers: Mapping[int, Row]
+    #: Starts by (period, interaction), assigned by the instant of sending, and those more than one mean gap late.
+    pace: Mapping[tuple[Period, int], Row]
     #: From the planned instant of a start to its sending, by period.
     lateness: Mapping[Period, DeliveryTimes]
     #: Starts planned in a period, by (period, driver); Poisson arrivals only.
@@ -193,35 +170,27 @@ def is_exact(cells: Sequence[CaseRecord]) -> bool:
 
 
 def _of_cell(cell: CaseRecord, tables: Mapping[str, Rows], lost: Rows, slice_s: int, *, exact: bool) -> Counts:
-    sent = [row for row in tables["sent"] if row["address"] is not None]
-    took = tables["times"]
-    in_period = [row for row in took if row["period"] not in {None, _NO_PERIOD}]
+    sent, took, pace = tables["sent"], tables["times"], tables["pace"]
+    in_period, paced = ([row for row in rows if row["period"]] for rows in (took, pace))
+    parts = ("step", "handler", "destination")
     return Counts(
         exact=exact,
-        drivers=_drivers(tables["pace"]),
-        pace=_pace(cell, tables["pace"]),
-        lateness={
-            Period(row["period"]): times(row)
-            for row in tables["pace"]
-            if row["producer"] is None and row["period"] not in {None, _NO_PERIOD}
-        },
-        drawn={(Period(row["period"]), row["producer"]): row["n"] for row in tables["drawn"]},
-        sent={(_period(row), row["address"]): row for row in sent},
-        heard={(_period(row), row["address"], row["audience"]): row for row in tables["heard"]},
-        overall={
-            Period(row["period"]): row
-            for row in in_period
-            if all(row[part] is None for part in ("step", "handler", "destination"))
-        },
-        steps=_parts(in_period, "step"),
-        handlers=_parts(in_period, "handler"),
-        destinations=_parts(in_period, "destination"),
-        amiss={row["handler"]: row for row in tables["amiss"]},
-        disorder={row["handler"]: row for row in tables["disorder"]},
-        executions={(_period(row), row["interaction"]): row for row in tables["executions"]},
-        in_doubt={(_period(row), row["address"]): row["n"] for row in tables["unsettled"]},
-        lost={(row["address"], row["audience"]): row for row in lost if row["cell_id"] == cell.number},
-        seconds_sent=[row for row in tables["sent"] if row["second"] is not None],
+        drivers=_by(pace, "producer"),
+        pace=_by(paced, "period", "of_interaction"),
+        lateness={Period(row["period"]): times(row) for row in paced if row["of_interaction"] is None},
+        drawn={place: row["n"] for place, row in _by(tables["drawn"], "period", "producer").items()},
+        sent=_by(sent, "period", "address"),
+        heard=_by(tables["heard"], "period", "address", "audience"),
+        overall={Period(row["period"]): row for row in in_period if all(row[part] is None for part in parts)},
+        steps=_by(in_period, "period", "step"),
+        handlers=_by(in_period, "period", "handler"),
+        destinations=_by(in_period, "period", "destination"),
+        amiss=_by(tables["amiss"], "handler"),
+        disorder=_by(tables["disorder"], "handler"),
+        executions=_by(tables["executions"], "period", "interaction"),
+        in_doubt={place: row["n"] for place, row in _by(tables["unsettled"], "period", "address").items()},
+        lost=_by([row for row in lost if row["cell_id"] == cell.number], "address", "audience"),
+        seconds_sent=[row for row in sent if row["second"] is not None],
         seconds_heard=[row for row in took if row["second"] is not None],
         slices=[row for row in took if row["slice"] is not None],
         slice_s=slice_s,
@@ -229,39 +198,16 @@ def _of_cell(cell: CaseRecord, tables: Mapping[str, Rows], lost: Rows, slice_s: 
     )
 
 
-def _parts(in_period: Rows, part: str) -> Mapping[tuple[Period, int], Row]:
-    """The rows of one grouping set, by period and number of the part."""
-    return {(Period(row["period"]), row[part]): row for row in in_period if row[part] is not None}
+def _by(rows: Rows, *columns: str) -> dict[Any, Row]:
+    """The rows of the grouping with these columns, by their values; of other groupings the last column is null."""
+    mine = [row for row in rows if row[columns[-1]] is not None]
+    if len(columns) == 1:
+        return {row[columns[0]]: row for row in mine}
+    return {tuple(_period(row[name]) if name == "period" else row[name] for name in columns): row for row in mine}
 
 
-def _period(row: Row) -> Period | None:
-    return None if row["period"] == _NO_PERIOD else Period(row["period"])
-
-
-def _drivers(rows: Rows) -> Mapping[int, Starts]:
-    found: dict[int, Starts] = {}
-    for row in rows:
-        if row["producer"] is not None:
-            entry = Starts(row["starts"], row["first"], row["last"], row["last_planned_ns"])
-            other = found.get(row["producer"], Starts(0, entry.first, entry.last, entry.last_planned_ns))
-            found[row["producer"]] = Starts(
-                entry.n + other.n,
-                min(entry.first, other.first),
-                max(entry.last, other.last),
-                max(entry.last_planned_ns, other.last_planned_ns),
-            )
-    return found
-
-
-def _pace(cell: CaseRecord, rows: Rows) -> Mapping[tuple[Period, int], Pace]:
-    found: dict[tuple[Period, int], Pace] = {}
-    for row in rows:
-        producer = None if row["producer"] is None else cell.producer(row["producer"])
-        if producer is not None and row["period"] != _NO_PERIOD:
-            at = Period(row["period"]), cell.steps[producer.step].interaction
-            other = found.get(at, Pace(0, 0))
-            found[at] = Pace(other.n + row["starts"], other.misses + (row["misses"] or 0))
-    return found
+def _period(name: str) -> Period | None:
+    return None if name == _NO_PERIOD else Period(name)
 
 
 def _short(cell: CaseRecord, tables: Mapping[str, Rows]) -> bool:
@@ -285,45 +231,34 @@ class _Query:
     def amiss(self, data: Frames) -> Rows:
         """Copies that were misdelivered (strays), never sent (strange), or delivered with other content (altered)."""
         kinds = {
-            "strays": "audience is null and address is not null",
-            "strange": "address is null",
-            "altered": "altered",
+            "strays": F.col("audience").isNull() & F.col("address").isNotNull(),
+            "strange": F.col("address").isNull(),
+            "altered": F.col("altered"),
         }
-        rows = (
-            self._ledger.copies.groupBy("cell_id", "handler")
-            .agg(
-                *(F.sum(F.expr(f"int({condition})")).alias(name) for name, condition in kinds.items()),
-                *(_first(condition).alias(f"{name}_example") for name, condition in kinds.items()),
-            )
-            .collect()
-        )
-        known = {cell.number: {handler.number for handler in cell.plan.handlers} for cell in self._ledger.cells}
-        for row in rows:
-            if row["cell_id"] == STRANGER:
-                refuse_strangers(data.tables["received"], "received")
-            if row["handler"] not in known[row["cell_id"]]:
-                raise DataError(
-                    f"received of {data.keys[row['cell_id']]}: handler {row['handler']} is not in the plan; the run "
-                    "directory was changed after it was written: measure again"
-                )
+        rows = self._ledger.copies.groupBy("cell_id", "handler").agg(*numbers_and_examples(kinds)).collect()
+        check_handlers(rows, data, self._ledger.cells)
         return rows
 
     def pace(self) -> Rows:
-        """Starts by period and driver, and by period."""
-        late = F.col("sent_ns") - F.col("planned_ns")
+        """Starts by driver, by period, and by period and interaction."""
         return (
             self._in_period(self._ledger.starts, "sent_ns")
-            .withColumn("took_ns", late)
-            .rollup("cell_id", "period", "producer")
+            .withColumn("took_ns", F.col("sent_ns") - F.col("planned_ns"))
+            .groupingSets(
+                [["cell_id", "producer"], ["cell_id", "period"], ["cell_id", "period", "of_interaction"]],
+                "cell_id",
+                "producer",
+                "period",
+                "of_interaction",
+            )
             .agg(
                 F.count("*").alias("starts"),
                 F.min("execution").alias("first"),
                 F.max("execution").alias("last"),
                 F.max("planned_ns").alias("last_planned_ns"),
-                F.sum((F.col("took_ns") > F.col("gap_ns")).cast("int")).alias("misses"),
+                count_if(F.col("took_ns") > F.col("gap_ns")).alias("misses"),
                 *self._times(),
             )
-            .where("period is not null")
             .collect()
         )
 
@@ -360,7 +295,11 @@ class _Query:
         return (
             self._in_period(self._ledger.heard, "received_ns")
             .groupBy("cell_id", "period", "address", "audience")
-            .agg(F.sum("heard").alias("n"), F.sum("again").alias("again"), _first("again > 0").alias("example"))
+            .agg(
+                F.sum("heard").alias("n"),
+                F.sum("again").alias("again"),
+                first(F.col("again") > 0, "received_ns").alias("example"),
+            )
             .collect()
         )
 
@@ -404,13 +343,10 @@ class _Query:
 
     def disorder(self) -> Rows:
         """Copies received out of order: after a later message of the same producer and address, by handler."""
-        before = Window.partitionBy("cell_id", "handler", "producer", "address").orderBy("received_ns", "arrival")
-        earlier = before.rowsBetween(Window.unboundedPreceding, -1)
         return (
-            self._ledger.heard.withColumn("late", F.max("position").over(earlier) > F.col("position"))
-            .where("late")
+            out_of_order(self._ledger.heard, "handler")
             .groupBy("cell_id", "handler")
-            .agg(F.count("*").alias("n"), _first("late").alias("example"))
+            .agg(F.count("*").alias("n"), first(F.lit(True), "received_ns").alias("example"))
             .collect()
         )
 
@@ -433,12 +369,12 @@ class _Query:
         return (
             marked.groupBy("cell_id", "period", "interaction")
             .agg(
-                F.sum((F.col("due") > 0).cast("int")).alias("started"),
+                count_if(F.col("due") > 0).alias("started"),
                 F.sum("due").alias("due"),
                 F.sum("copies").alias("copies"),
-                F.sum(F.col("complete").cast("int")).alias("complete"),
-                F.sum(cut.cast("int")).alias("cut"),
-                F.sum(surplus.cast("int")).alias("surplus"),
+                count_if(F.col("complete")).alias("complete"),
+                count_if(cut).alias("cut"),
+                count_if(surplus).alias("surplus"),
                 F.sum("wrong_size").alias("wrong"),
                 example(cut, "first_missing").alias("cut_example"),
                 example(surplus, "first_missing").alias("surplus_example"),
@@ -475,10 +411,7 @@ class _Query:
             due.join(self._ledger.heard.select(*MESSAGE, "audience"), [*MESSAGE, "audience"], "left_anti")
             .join(strays.select(*MESSAGE), list(MESSAGE), "left_anti")
             .groupBy("cell_id", "address", "audience")
-            .agg(
-                F.count("*").alias("n"),
-                F.min(F.struct("sent_ns", "producer", "position", "execution")).alias("example"),
-            )
+            .agg(F.count("*").alias("n"), first(F.lit(True), "sent_ns").alias("example"))
             .collect()
         )
 
@@ -490,6 +423,19 @@ class _Query:
 
     def _times(self) -> tuple[Column, ...]:
         return duration_columns(exact=self._exact)
+
+
+def check_handlers(rows: Sequence[Mapping[str, Any] | Row], data: Frames, cells: Sequence[CaseRecord]) -> None:
+    """Raises DataError if one of the rows belongs to no planned cell, or to no handler of its cell."""
+    known = {cell.number: {handler.number for handler in cell.plan.handlers} for cell in cells}
+    for row in rows:
+        if row["cell_id"] == STRANGER:
+            refuse_strangers(data.tables["received"], "received")
+        if row["handler"] not in known[row["cell_id"]]:
+            raise DataError(
+                f"received of {data.keys[row['cell_id']]}: handler {row['handler']} is not in the plan; the run "
+                "directory was changed after it was written: measure again"
+            )
 
 
 def in_period(table: DataFrame, periods: DataFrame, instant: str) -> DataFrame:
@@ -518,11 +464,6 @@ def duration_columns(*, exact: bool) -> tuple[Column, ...]:
         F.max("took_ns").alias("longest"),
         F.sum("took_ns").alias("total"),
     )
-
-
-def _first(condition: str) -> Column:
-    """The first message for which the condition holds."""
-    return F.min(F.when(F.expr(condition), F.struct("received_ns", "producer", "position", "execution")))
 
 
 def instants(data: Frames, cells: Sequence[CaseRecord]) -> Mapping[int, Mapping[Period, Mapping[str, Any]]]:

@@ -5,13 +5,16 @@ Plain arithmetic; a row states what was observed, whether it is within the limit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import ceil, floor
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import floor
+from typing import Any
+
+from pyspark.sql import Row
 
 from analysis.scenario import steady
 from analysis.scenario.aggregates import Counts, times
+from analysis.scenario.audit_rows import Counted, deviation, judged, near, percentile, share, summed, unjudged, zero
 from analysis.scenario.reader import CaseRecord
 from analysis.scenario.results import AuditRow, AuditVerdict, Second
 from workloads.arrivals import ArrivalProcess
@@ -103,13 +106,13 @@ def flow(material: AuditInput, number: int, period: Period) -> InteractionCounts
     pace = counts.pace.get((period, number))
     return InteractionCounts(
         number,
-        0 if pace is None else pace.n,
+        0 if pace is None else pace["starts"],
         expected,
         sum(row["n"] for (at, to), row in counts.sent.items() if at is period and cell.address_steps[to] in mine),
         expected * each_sent,
         sum(row["n"] - row["of_members"] for (at, step), row in counts.steps.items() if at is period and step in mine),
         expected * each_received,
-        0 if pace is None else pace.misses,
+        0 if pace is None else pace["misses"],
     )
 
 
@@ -121,7 +124,7 @@ def audit(material: AuditInput, flows: Mapping[tuple[Period, int], InteractionCo
         found = counted(material)
         if rule is limits.LOCATION:
             rows += _filters(material)
-        rows += [_none(rule, scope, *found.get(place, (0, ""))) for place, scope in places(material).items()]
+        rows += zero(rule, places(material), found)
     rows.append(_clock(material))
     rows += [row for period in first for row in _steady(material, period)]
     again = [row for period in repeat for row in (*_published(material, flows, period), *_steady(material, period))]
@@ -141,7 +144,7 @@ def _drawn(material: AuditInput, driver: PlannedDriver, period: Period) -> float
     drawn = material.counts.drawn.get((period, driver.number), 0)
     row = material.counts.drivers.get(driver.number)
     span = material.periods[period]
-    last_ns = span["begin_ns"] if row is None else max(row.last_planned_ns, span["begin_ns"])
+    last_ns = span["begin_ns"] if row is None else max(row["last_planned_ns"], span["begin_ns"])
     rest = max(0.0, (span["end_ns"] - last_ns) / 1e9) * driver.rate_per_s
     return drawn + (rest if rest > _SILENT_GAPS else 0.0)
 
@@ -154,9 +157,19 @@ def _published(
         for of in mine:
             yield _count(material, of, period, rule, getattr(of, observed), getattr(of, expected))
     for of in mine:
-        yield _pacing(of, period)
+        yield share(
+            limits.PACING,
+            f"interaction {of.number}",
+            of.misses,
+            of.started,
+            "starts were more than one mean gap late",
+            "nothing was started",
+            period,
+        )
     for handler in material.cell.plan.handlers:
-        yield _delivery_time(material, handler.number, period)
+        found = times(material.counts.handlers.get((period, handler.number)))
+        scope, nothing = material.cell.name(handler.number), "received nothing in the period"
+        yield percentile(limits.DELIVERY_TIME, scope, found, period, nothing, " messages")
 
 
 #: A rule for the counts of an interaction, and the fields of `InteractionCounts` that it compares.
@@ -170,7 +183,7 @@ _COUNTS = (
 def _count(
     material: AuditInput, entry: InteractionCounts, period: Period, rule: Rule, observed: int, expected: float
 ) -> AuditRow:
-    """The row of a count. Counts are whole numbers, so the limits are rounded outwards to whole numbers.
+    """The row of a count.
 
     Drivers are staggered: a period has up to one execution more or less than its share. If the messages of a chain
     follow each other, an edge of the period may also cut an execution in two. Executions that start together count as
@@ -179,52 +192,15 @@ def _count(
     scope = f"interaction {entry.number}"
     edges = 2 if rule is not limits.INPUT_RATE and len(_steps(material.cell, entry.number)) > 1 else 1
     edges *= material.cell.model.interactions[entry.number].together
-    deviation = observed / expected - 1 if expected else None
     if edges > rule.limit * entry.expected_started:
         rate = float(material.cell.model.interactions[entry.number].started_per_s)
         why = (
             f"too short: {entry.expected_started:.1f} executions are expected, and the {edges} that the edges of the "
             f"period may cut are more than {rule.limit:.0%}; judged from {edges / rule.limit / rate:.0f} s on"
         )
-        return AuditRow(rule, scope, deviation, AuditVerdict.NOT_JUDGED, expected, why, period)
-    low, high = floor((1 - rule.limit) * expected), ceil((1 + rule.limit) * expected)
-    if low <= observed <= high:
-        return AuditRow(rule, scope, deviation, AuditVerdict.PASS, expected, period=period)
-    why = f"{observed}, where the model has {expected:.1f}"
-    return AuditRow(rule, scope, deviation, AuditVerdict.FAIL, expected, why, period)
-
-
-def _pacing(entry: InteractionCounts, period: Period) -> AuditRow:
-    scope = f"interaction {entry.number}"
-    if not entry.started:
-        return AuditRow(limits.PACING, scope, None, AuditVerdict.NOT_JUDGED, why="nothing was started", period=period)
-    share = entry.misses / entry.started
-    if share <= limits.PACING.limit:
-        return AuditRow(limits.PACING, scope, share, AuditVerdict.PASS, period=period)
-    why = f"{entry.misses} of {entry.started} starts were more than one mean gap late"
-    return AuditRow(limits.PACING, scope, share, AuditVerdict.FAIL, why=why, period=period)
-
-
-def _delivery_time(material: AuditInput, handler: int, period: Period) -> AuditRow:
-    rule, scope = limits.DELIVERY_TIME, material.cell.name(handler)
-    found = times(material.counts.handlers.get((period, handler)))
-    if found.p90_ms is None:
-        return AuditRow(rule, scope, None, AuditVerdict.NOT_JUDGED, why="received nothing in the period", period=period)
-    if found.p90_ms <= rule.limit:
-        return AuditRow(rule, scope, found.p90_ms, AuditVerdict.PASS, period=period)
-    why = f"{found.p90_ms:.0f} ms at the 90th percentile of {found.count} messages"
-    return AuditRow(rule, scope, found.p90_ms, AuditVerdict.FAIL, why=why, period=period)
-
-
-#: By place, what is counted there and the first example; a place where nothing is counted may be absent.
-_Counted: TypeAlias = dict[Any, tuple[int, str]]
-
-
-def _none(rule: Rule, scope: str, number: int, why: str) -> AuditRow:
-    """The row of a count that must be zero."""
-    if number <= rule.limit:
-        return AuditRow(rule, scope, number, AuditVerdict.PASS)
-    return AuditRow(rule, scope, number, AuditVerdict.FAIL, why=why)
+        off = deviation(observed, expected)
+        return unjudged(rule, scope, why, observed=off, expected=expected, period=period)
+    return near(rule, scope, observed, expected, f"{observed}, where the model has {expected:.1f}", period)
 
 
 def _audiences(material: AuditInput) -> dict[Any, str]:
@@ -252,35 +228,50 @@ def _audited(material: AuditInput, address: int) -> bool:
     return not material.killed or cell.steps[cell.address_steps[address]].kept
 
 
-def _lost(material: AuditInput) -> _Counted:
+def _lost(material: AuditInput) -> Counted:
     return {
-        place: (row["n"], f"{row['n']} missing, {_first(material.cell, row['example'])}")
+        place: (row["n"], f"{row['n']} missing, {first_message(material.cell, row['example'])}")
         for place, row in material.counts.lost.items()
     }
 
 
-def _again(material: AuditInput) -> _Counted:
-    found: dict[int, tuple[int, Any]] = {}
-    for (_, address, audience), row in material.counts.heard.items():
-        if row["again"] and _audited(material, address):
-            number, example = found.get(audience, (0, None))
-            found[audience] = number + row["again"], min(filter(None, (example, row["example"])))
-    return {audience: (number, _first(material.cell, example)) for audience, (number, example) in found.items()}
+def _named(cell: CaseRecord, found: Iterable[tuple[Any, int, Iterable[Any]]]) -> Counted:
+    """Sums of counts by place, see `summed`, whose examples are messages."""
+    return {place: (number, first_message(cell, example)) for place, (number, example) in summed(found).items()}
 
 
-def _disordered(material: AuditInput) -> _Counted:
+def _again(material: AuditInput) -> Counted:
+    rows = material.counts.heard.items()
+    return _named(
+        material.cell,
+        (
+            (audience, row["again"], [row["example"]])
+            for (_, address, audience), row in rows
+            if _audited(material, address)
+        ),
+    )
+
+
+def _disordered(material: AuditInput) -> Counted:
     rows = material.counts.disorder.items()
-    return {handler: (row["n"], _first(material.cell, row["example"])) for handler, row in rows}
+    return _named(material.cell, ((handler, row["n"], [row["example"]]) for handler, row in rows))
 
 
-def _amiss(example: str, *columns: str) -> Callable[[AuditInput], _Counted]:
-    return lambda material: {
-        handler: (
-            sum(row[column] for column in columns),
-            _first(material.cell, row[example] or row["strange_example"]),
-        )
-        for handler, row in material.counts.amiss.items()
-    }
+def _amiss(*columns: str) -> Callable[[AuditInput], Counted]:
+    """Counts columns of the copies that are amiss; the example is one of the first column that has one."""
+
+    def counted(material: AuditInput) -> Counted:
+        return {
+            handler: (
+                sum(row[column] for column in columns),
+                first_message(
+                    material.cell, next(filter(None, (row[f"{column}_example"] for column in columns)), None)
+                ),
+            )
+            for handler, row in material.counts.amiss.items()
+        }
+
+    return counted
 
 
 def _filters(material: AuditInput) -> Iterator[AuditRow]:
@@ -300,28 +291,25 @@ def _filters(material: AuditInput) -> Iterator[AuditRow]:
         yield AuditRow(limits.LOCATION, "filters", 0, AuditVerdict.PASS, why=why)
 
 
-def _not_started(material: AuditInput) -> _Counted:
+def _not_started(material: AuditInput) -> Counted:
     cell, found = material.cell, {}
     load_s = sum(material.elapsed_s(period) for period in material.periods if period in {*_MEASURED, Period.WARM_UP})
     for driver in cell.plan.drivers:
         row, planned = material.counts.drivers.get(driver.number), load_s * driver.rate_per_s
         if row is not None:
-            due = row.last - cell.first_execution(driver) + 1
-            found[driver.number] = max(0, due - row.n), f"{row.n} of {due} executions recorded"
+            due, n = row["last"] - cell.first_execution(driver) + 1, row["starts"]
+            found[driver.number] = max(0, due - n), f"{n} of {due} executions recorded"
         elif planned > _SURE_STARTS:
             found[driver.number] = floor(planned), "it started nothing"
     return found
 
 
-def _of_executions(column: str, words: str) -> Callable[[AuditInput], _Counted]:
+def _of_executions(column: str, words: str) -> Callable[[AuditInput], Counted]:
     """Counts a column of the executions; `words`: with the example's message type in place of {}."""
 
-    def counted(material: AuditInput) -> _Counted:
-        found: dict[int, tuple[int, Any]] = {}
-        for (_, interaction), row in material.counts.executions.items():
-            number, example = found.get(interaction, (0, None))
-            examples = filter(None, (example, row[f"{column}_example"]))
-            found[interaction] = number + row[column], min(examples, default=None)
+    def counted(material: AuditInput) -> Counted:
+        rows = material.counts.executions.items()
+        found = summed((interaction, row[column], [row[f"{column}_example"]]) for (_, interaction), row in rows)
         return {place: (number, _at_fault(material.cell, words, first)) for place, (number, first) in found.items()}
 
     return counted
@@ -335,12 +323,12 @@ def _at_fault(cell: CaseRecord, words: str, example: Any) -> str:
 
 
 #: The tests of the whole run by a count that must be zero: rule, places with their names, and the counts.
-_ZERO_CHECKS: tuple[tuple[Rule, Callable[[AuditInput], dict[Any, str]], Callable[[AuditInput], _Counted]], ...] = (
+_ZERO_CHECKS: tuple[tuple[Rule, Callable[[AuditInput], dict[Any, str]], Callable[[AuditInput], Counted]], ...] = (
     (limits.DELIVERY, _audiences, _lost),
     (limits.DUPLICATES, _handlers, _again),
     (limits.ORDER, _handlers, _disordered),
-    (limits.LOCATION, _handlers, _amiss("strays_example", "strays")),
-    (limits.CONTENT, _handlers, _amiss("altered_example", "altered", "strange")),
+    (limits.LOCATION, _handlers, _amiss("strays")),
+    (limits.CONTENT, _handlers, _amiss("altered", "strange")),
     (limits.CONTENT, _interactions, _of_executions("wrong", "{}")),
     (limits.STARTS, _starters, _not_started),
     (limits.CHAINS, _interactions, _of_executions("cut", "{} was not sent")),
@@ -359,28 +347,25 @@ def _clock(material: AuditInput) -> AuditRow:
     ahead_ms = max((-row["shortest"] / 1e6 for row in rows if row["shortest"] is not None), default=0.0)
     if ahead_ms > bound_ms:
         why = "a message was received before it was sent: clocks differ"
-        return AuditRow(limits.CLOCK, "run", ahead_ms, AuditVerdict.FAIL, why=why)
-    if not bound_ms:
-        why = "all clients are on one host and share its CLOCK_MONOTONIC"
-        return AuditRow(limits.CLOCK, "run", 0, AuditVerdict.PASS, why=why)
-    why = "the clocks of the load's hosts were compared before and after; each delivery time may be wrong by as much"
-    verdict = AuditVerdict.PASS if bound_ms <= limits.CLOCK.limit else AuditVerdict.FAIL
-    return AuditRow(limits.CLOCK, "run", bound_ms, verdict, why=why)
+        return judged(limits.CLOCK, "run", ahead_ms, why, passes=False)
+    why = "all clients are on one host and share its CLOCK_MONOTONIC"
+    if bound_ms:
+        why = (
+            "the clocks of the load's hosts were compared before and after; each delivery time may be wrong by as much"
+        )
+    return replace(judged(limits.CLOCK, "run", bound_ms or 0, why), why=why)
 
 
 def _steady(material: AuditInput, period: Period) -> Iterator[AuditRow]:
     overall = material.counts.overall.get(period)
     received_per_s = (0 if overall is None else overall["n"]) / material.elapsed_s(period)
-    for rule, found in (
-        (limits.LEVEL, _level(material, received_per_s)),
-        (limits.BACKLOG, steady.backlog([entry.backlog for entry in _within(material, period)], received_per_s)),
-    ):
-        yield AuditRow(rule, "run", found.observed, found.verdict, why=found.why, period=period)
+    yield _level(material, received_per_s, period)
+    yield steady.backlog([entry.backlog for entry in _within(material, period)], received_per_s, period)
 
 
-def _level(material: AuditInput, received_per_s: float) -> steady.CheckOutcome:
+def _level(material: AuditInput, received_per_s: float, period: Period) -> AuditRow:
     if Period.WARM_UP not in material.periods:
-        return steady.CheckOutcome(None, AuditVerdict.NOT_JUDGED, "there was no warm-up")
+        return unjudged(limits.LEVEL, "run", "there was no warm-up", period=period)
     warm_s = material.elapsed_s(Period.WARM_UP)
     last = [
         second.received
@@ -391,7 +376,8 @@ def _level(material: AuditInput, received_per_s: float) -> steady.CheckOutcome:
         number: (float(entry.started_per_s), float(entry.received))
         for number, entry in material.cell.model.interactions.items()
     }
-    return steady.level(last, received_per_s, steady.granularity(copies, len(last), poisson=material.poisson))
+    chance_per_s = steady.granularity(copies, len(last), poisson=material.poisson)
+    return steady.level(last, received_per_s, chance_per_s, period)
 
 
 def _within(material: AuditInput, period: Period) -> list[Second]:
@@ -405,17 +391,18 @@ def _repeated(rows: Sequence[AuditRow]) -> Iterator[AuditRow]:
     if rows:
         failed = [row for row in rows if row.verdict is AuditVerdict.FAIL]
         why = f"first {failed[0].rule.name}, {failed[0].scope}" if failed else ""
-        verdict = AuditVerdict.FAIL if failed else AuditVerdict.PASS
-        yield AuditRow(limits.REPEATED, "run", len(failed), verdict, why=why, period=Period.REPEAT)
+        yield judged(limits.REPEATED, "run", len(failed), why, period=Period.REPEAT)
 
 
-def _first(cell: CaseRecord, example: Any) -> str:
+def first_message(cell: CaseRecord, example: Row | None) -> str:
     """The first example of a failure for display; empty if there is none."""
     if example is None:
         return ""
+    row = example.asDict()
+    where = "" if row.get("subscription") is None else f" at subscription {row['subscription']}"
     return (
-        f"first message {example['position']} of {sender(cell, example['producer'])}, "
-        f"{execution_text(cell, example['execution'])}"
+        f"first message {row['position']} of {sender(cell, row['producer'])}, "
+        f"{execution_text(cell, row['execution'])}{where}"
     )
 
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, floor
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from pyspark.sql import Row
 
 from analysis.scenario.aggregates import times
-from analysis.scenario.audit import AuditInput, execution_text, sender
+from analysis.scenario.audit import AuditInput, first_message
+from analysis.scenario.audit_rows import Counted, deviation, judged, near, percentile, share, summed, unjudged, zero
 from analysis.scenario.churn_counts import ChurnCounts
 from analysis.scenario.copy_classes import CopyClass
 from analysis.scenario.membership import NONE, Longs, MemberRows, SessionFaults, departures
 from analysis.scenario.reader import CaseRecord
-from analysis.scenario.results import AuditRow, AuditVerdict, CopyCounts, DeliveryTimes, PopulationResult
+from analysis.scenario.results import AuditRow, CopyCounts, PopulationResult
 from workloads.limits import Rule
 from workloads.scenario import limits
 from workloads.scenario.periods import Period
@@ -29,12 +29,11 @@ from workloads.scenario.population import Population
 
 
 @dataclass(frozen=True, slots=True)
-class ChurnInput:
-    """A cell with populations."""
+class MemberRecord:
+    """What is recorded and planned of the members of a cell's populations."""
 
-    audit: AuditInput
     counts: ChurnCounts
-    members: MemberRows
+    rows: MemberRows
     #: The columns of `sessions`.
     sessions: Mapping[str, Longs]
     #: By number of the population.
@@ -42,13 +41,25 @@ class ChurnInput:
     #: The row of `setup`; None if it was not recorded.
     setup: Mapping[str, Any] | None
 
+
+@dataclass(frozen=True, slots=True)
+class ChurnInput:
+    """A cell with populations."""
+
+    audit: AuditInput
+    members: MemberRecord
+
     @property
     def cell(self) -> CaseRecord:
         return self.audit.cell
 
     @property
+    def counts(self) -> ChurnCounts:
+        return self.members.counts
+
+    @property
     def populations(self) -> tuple[Population, ...]:
-        return self.members.populations
+        return self.members.rows.populations
 
     def span_ns(self, period: Period) -> tuple[int, int]:
         row = self.audit.periods[period]
@@ -69,15 +80,12 @@ def churn_audit(
         rows += [row for found in mine for row in _latency(found)]
         rows += _delivery_times(material, period)
     rows += _copies(material, copies)
+    labels = {number: population.label for number, population in enumerate(material.populations)}
     for rule, counted in _ZERO_CHECKS:
-        found_by = counted(material)
-        rows += [
-            _none(rule, population.label, *found_by.get(number, (0, "")))
-            for number, population in enumerate(material.populations)
-        ]
+        rows += zero(rule, labels, counted(material))
     rows += _receipts(material)
     rows += _sessions(material)
-    rows.append(_none(limits.PLAN_KEPT, "subscriptions", *departures(material.members)))
+    rows.append(judged(limits.PLAN_KEPT, "subscriptions", *departures(material.members.rows)))
     return tuple(rows)
 
 
@@ -86,59 +94,40 @@ def _changes(of: PopulationResult) -> Iterator[AuditRow]:
         (limits.JOINS, of.joins, of.planned_joins),
         (limits.LEAVES, of.leaves, of.planned_leaves),
     ):
-        deviation = observed / planned - 1 if planned else None
         if planned < limits.FEWEST_CHANGES:
             why = f"too short: {planned} are planned, judged from {limits.FEWEST_CHANGES} on"
-            yield AuditRow(rule, of.label, deviation, AuditVerdict.NOT_JUDGED, planned, why, of.period)
-        elif floor((1 - rule.limit) * planned) <= observed <= ceil((1 + rule.limit) * planned):
-            yield AuditRow(rule, of.label, deviation, AuditVerdict.PASS, planned, period=of.period)
+            off = deviation(observed, planned)
+            yield unjudged(rule, of.label, why, observed=off, expected=planned, period=of.period)
         else:
             why = f"{observed}, where the plan has {planned}"
-            yield AuditRow(rule, of.label, deviation, AuditVerdict.FAIL, planned, why, of.period)
-    yield _share(limits.CHURN_PACING, of)
-
-
-def _share(rule: Rule, of: PopulationResult) -> AuditRow:
-    if not of.due:
-        return AuditRow(rule, of.label, None, AuditVerdict.NOT_JUDGED, why="none was due", period=of.period)
-    share = of.late / of.due
-    if share <= rule.limit:
-        return AuditRow(rule, of.label, share, AuditVerdict.PASS, period=of.period)
-    why = f"{of.late} of {of.due} joins and leaves were more than one mean gap late"
-    return AuditRow(rule, of.label, share, AuditVerdict.FAIL, why=why, period=of.period)
+            yield near(rule, of.label, observed, planned, why, of.period)
+    words = "joins and leaves were more than one mean gap late"
+    yield share(limits.CHURN_PACING, of.label, of.late, of.due, words, "none was due", of.period)
 
 
 def _standing(populations: Sequence[PopulationResult], period: Period) -> AuditRow:
-    rule, scope = limits.STANDING, "run"
     observed, planned = (sum(getattr(of, name) for of in populations) for name in ("standing", "planned_standing"))
-    if not planned:
-        return AuditRow(rule, scope, None, AuditVerdict.NOT_JUDGED, why="none is planned", period=period)
-    deviation = observed / planned - 1
-    if abs(deviation) <= rule.limit:
-        return AuditRow(rule, scope, deviation, AuditVerdict.PASS, planned, period=period)
+    off = deviation(observed, planned)
+    if off is None:
+        return unjudged(limits.STANDING, "run", "none is planned", period=period)
     why = f"{observed:.1f} on average, where the plan has {planned:.1f}"
-    return AuditRow(rule, scope, deviation, AuditVerdict.FAIL, planned, why, period)
+    passes = abs(off) <= limits.STANDING.limit
+    return judged(limits.STANDING, "run", off, why, passes=passes, expected=planned, period=period)
 
 
 def _latency(of: PopulationResult) -> Iterator[AuditRow]:
     for name, found in (("joins", of.join), ("leaves", of.leave)):
-        yield _percentile(limits.JOIN_TIME, f"{name} of {of.label}", found, of.period)
+        yield percentile(limits.JOIN_TIME, f"{name} of {of.label}", found, of.period, _NONE_IN_PERIOD)
 
 
 def _delivery_times(material: ChurnInput, period: Period) -> Iterator[AuditRow]:
     found = {row["step"]: row for row in material.counts.times if row["period"] == period}
     for step in _heard_steps(material.populations):
         scope = f"{material.cell.steps[step].message} to members"
-        yield _percentile(limits.DELIVERY_TIME, scope, times(found.get(step)), period)
+        yield percentile(limits.DELIVERY_TIME, scope, times(found.get(step)), period, _NONE_IN_PERIOD)
 
 
-def _percentile(rule: Rule, scope: str, found: DeliveryTimes, period: Period) -> AuditRow:
-    if found.p90_ms is None:
-        return AuditRow(rule, scope, None, AuditVerdict.NOT_JUDGED, why="none in the period", period=period)
-    if found.p90_ms <= rule.limit:
-        return AuditRow(rule, scope, found.p90_ms, AuditVerdict.PASS, period=period)
-    why = f"{found.p90_ms:.0f} ms at the 90th percentile of {found.count}"
-    return AuditRow(rule, scope, found.p90_ms, AuditVerdict.FAIL, why=why, period=period)
+_NONE_IN_PERIOD = "none in the period"
 
 
 def _heard_steps(populations: Sequence[Population]) -> list[int]:
@@ -164,51 +153,40 @@ def _copies(material: ChurnInput, copies: Sequence[CopyCounts]) -> Iterator[Audi
         said = f"{of.must:,} copies must come, {of.may:,} may"
         if rest:
             why = f"{rest:,} deliveries are of another message type than their message; {said}"
-            yield AuditRow(limits.COPIES, of.message, rest, AuditVerdict.FAIL, of.must, why)
+            yield judged(limits.COPIES, of.message, rest, why, expected=of.must)
         elif of.may > limits.MOST_UNCERTAIN * due and step not in answers:
             why = f"{said}: more than {limits.MOST_UNCERTAIN:.0%} are uncertain"
-            yield AuditRow(limits.COPIES, of.message, 0, AuditVerdict.NOT_JUDGED, of.must, why)
+            yield unjudged(limits.COPIES, of.message, why, observed=0, expected=of.must)
         else:
-            yield AuditRow(limits.COPIES, of.message, 0, AuditVerdict.PASS, of.must, said)
+            yield replace(judged(limits.COPIES, of.message, 0, "", expected=of.must), why=said)
 
 
-#: By number of the population, what is counted there and the first example.
-_Counted: TypeAlias = dict[int, tuple[int, str]]
-
-
-def _none(rule: Rule, scope: str, number: int, why: str) -> AuditRow:
-    if number <= rule.limit:
-        return AuditRow(rule, scope, number, AuditVerdict.PASS)
-    return AuditRow(rule, scope, number, AuditVerdict.FAIL, why=why)
-
-
-def _summed(material: ChurnInput, rows: Sequence[Row], columns: Mapping[str, str]) -> _Counted:
-    """Sums columns by population, with the first of the examples in the other columns.
-
-    columns: column with a number -> column with its example
-    """
-    found: dict[int, tuple[int, Any]] = {}
-    for row in rows:
-        number, example = found.get(row["population"], (0, None))
-        examples = filter(None, (example, *(row[name] for name in columns.values())))
-        found[row["population"]] = number + sum(row[name] for name in columns), min(examples, default=None)
-    return {place: (number, _first(material.cell, example)) for place, (number, example) in found.items()}
-
-
-def _missing(kind: str) -> Callable[[ChurnInput], _Counted]:
+def _missing(kind: str) -> Callable[[ChurnInput], Counted]:
     return lambda material: {
-        row["population"]: (row["n"], _first(material.cell, row["example"]))
+        row["population"]: (row["n"], first_message(material.cell, row["example"]))
         for row in material.counts.missing
         if row["kind"] == kind
     }
 
 
-def _of(table: str, **columns: str) -> Callable[[ChurnInput], _Counted]:
-    return lambda material: _summed(material, getattr(material.counts, table), columns)
+def _of(table: str, **columns: str) -> Callable[[ChurnInput], Counted]:
+    """Sums columns of a table by population, with the first of the examples in the other columns.
+
+    columns: column with a number -> column with its example
+    """
+
+    def counted(material: ChurnInput) -> Counted:
+        found = summed(
+            (row["population"], sum(row[name] for name in columns), [row[name] for name in columns.values()])
+            for row in getattr(material.counts, table)
+        )
+        return {place: (number, first_message(material.cell, example)) for place, (number, example) in found.items()}
+
+    return counted
 
 
 #: The tests of the whole run by a count that must be zero, for each population.
-_ZERO_CHECKS: tuple[tuple[Rule, Callable[[ChurnInput], _Counted]], ...] = (
+_ZERO_CHECKS: tuple[tuple[Rule, Callable[[ChurnInput], Counted]], ...] = (
     (limits.SERVED, _missing("lost")),
     (limits.HOLES, _missing("hole")),
     (limits.LEFT, _of("served", too_long="too_long_example")),
@@ -220,7 +198,7 @@ _ZERO_CHECKS: tuple[tuple[Rule, Callable[[ChurnInput], _Counted]], ...] = (
 
 
 def _receipts(material: ChurnInput) -> Iterator[AuditRow]:
-    recorded = material.members.recorded
+    recorded = material.members.rows.recorded
     for number, population in enumerate(material.populations):
         for verb, written, read in (
             ("SUBSCRIBE", "subscribe_ns", "joined_ns"),
@@ -230,19 +208,19 @@ def _receipts(material: ChurnInput) -> Iterator[AuditRow]:
                 (recorded["population"] == number) & (recorded[written] != NONE) & (recorded[read] == NONE)
             )
             why = f"first of subscription {lacking[0]}" if len(lacking) else ""
-            yield _none(limits.RECEIPTS, f"{verb} of {population.label}", len(lacking), why)
+            yield judged(limits.RECEIPTS, f"{verb} of {population.label}", len(lacking), why)
     unconfirmed = {row["step"]: row for row in material.counts.unconfirmed}
     for step, message in sorted(material.cell.model.scenario.messages.items()):
         if message.receipt:
             row = unconfirmed.get(step)
-            found = (0, "") if row is None else (row["n"], _first(material.cell, row["example"]))
-            yield _none(limits.RECEIPTS, f"SEND of {material.cell.steps[step].message}", *found)
+            found = (0, "") if row is None else (row["n"], first_message(material.cell, row["example"]))
+            yield judged(limits.RECEIPTS, f"SEND of {material.cell.steps[step].message}", *found)
 
 
 def _sessions(material: ChurnInput) -> Iterator[AuditRow]:
-    for number, found in material.failed_sessions.items():
-        row = _none(limits.SESSIONS, material.populations[number].label, found.failed, found.why)
-        yield replace(row, expected=found.planned)
+    for number, found in material.members.failed_sessions.items():
+        label = material.populations[number].label
+        yield judged(limits.SESSIONS, label, found.failed, found.why, expected=found.planned)
 
 
 def uncertain_and_certain(rows: Sequence[Row]) -> Counter[tuple[int, str, bool]]:
@@ -280,15 +258,3 @@ def copy_counts(material: ChurnInput) -> tuple[CopyCounts, ...]:
             )
         )
     return tuple(found)
-
-
-def _first(cell: CaseRecord, example: Any) -> str:
-    """The first example of a failure for display; empty if there is none."""
-    if example is None:
-        return ""
-    row = example.asDict()
-    where = "" if row.get("subscription") is None else f" at subscription {row['subscription']}"
-    return (
-        f"first message {row['position']} of {sender(cell, row['producer'])}, "
-        f"{execution_text(cell, row['execution'])}{where}"
-    )

@@ -13,7 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 from analysis.errors import DataError
 from analysis.scenario.aggregates import by_second, duration_columns, in_period, is_exact
 from analysis.scenario.copy_classes import CopyClass, MemberCopies
-from analysis.scenario.message_join import MESSAGE, Ledger, frame
+from analysis.scenario.deliveries import MESSAGE, count_if, first, numbers_and_examples, out_of_order
+from analysis.scenario.message_join import Ledger, frame
 
 #: Places among the copies of a message, in the order of their receipt: name, and share of the copies.
 RANKS = (("first", 0.0), ("quarter", 0.25), ("half", 0.5), ("three quarters", 0.75), ("last", 1.0))
@@ -138,7 +139,7 @@ class _ChurnQuery:
         )
 
     def served(self) -> Rows:
-        excess, too_long = F.col("again") > 0, F.col("class") == str(CopyClass.MUST_NOT)
+        too_long = F.col("class") == str(CopyClass.MUST_NOT)
         behind = ~too_long & (F.col("received_ns") > F.col("left_ns"))
         closing = ~too_long & (F.col("received_ns") > F.col("unsubscribe_ns")) & ~F.coalesce(behind, F.lit(False))
         return (
@@ -146,11 +147,10 @@ class _ChurnQuery:
             .agg(
                 F.sum("deliveries").alias("deliveries"),
                 F.sum("again").alias("again"),
-                F.sum(too_long.cast("int")).alias("too_long"),
-                F.sum(behind.cast("int")).alias("behind"),
-                F.sum(closing.cast("int")).alias("closing"),
-                _first(excess, "received_ns").alias("again_example"),
-                _first(too_long, "received_ns").alias("too_long_example"),
+                _first(F.col("again") > 0).alias("again_example"),
+                count_if(behind).alias("behind"),
+                count_if(closing).alias("closing"),
+                *numbers_and_examples({"too_long": too_long}, "subscription"),
             )
             .collect()
         )
@@ -162,20 +162,16 @@ class _ChurnQuery:
             .agg(
                 F.count("*").alias("n"),
                 F.min("subscription").alias("unknown"),
-                *(F.sum(condition.cast("int")).alias(name) for name, condition in kinds.items()),
-                *(_first(condition, "received_ns").alias(f"{name}_example") for name, condition in kinds.items()),
+                *numbers_and_examples(kinds, "subscription"),
             )
             .collect()
         )
 
     def disorder(self) -> Rows:
-        before = Window.partitionBy("cell_id", "subscription", "producer", "address").orderBy("received_ns", "arrival")
-        earlier = before.rowsBetween(Window.unboundedPreceding, -1)
         return (
-            self._members.served.withColumn("late", F.max("position").over(earlier) > F.col("position"))
-            .where("late")
+            out_of_order(self._members.served, "subscription")
             .groupBy("cell_id", "population")
-            .agg(F.count("*").alias("n"), _first(F.lit(True), "received_ns").alias("example"))
+            .agg(F.count("*").alias("n"), _first(F.lit(True)).alias("example"))
             .collect()
         )
 
@@ -184,10 +180,7 @@ class _ChurnQuery:
             self._receipts()
             .where("settled_ns is null")
             .groupBy("cell_id", "step")
-            .agg(
-                F.count("*").alias("n"),
-                F.min(F.struct("sent_ns", "producer", "position", "execution")).alias("example"),
-            )
+            .agg(F.count("*").alias("n"), first(F.lit(True), "sent_ns").alias("example"))
             .collect()
         )
 
@@ -294,6 +287,6 @@ def _place(share: float) -> Column:
     return F.greatest(F.lit(1), F.ceil(F.size("took") * share)).cast("int")
 
 
-def _first(condition: Column, instant: str) -> Column:
+def _first(condition: Column, instant: str = "received_ns") -> Column:
     """The first copy, by this instant, for which the condition holds."""
-    return F.min(F.when(condition, F.struct(instant, "producer", "position", "execution", "subscription")))
+    return first(condition, instant, "subscription")

@@ -34,7 +34,7 @@ def churn_result(
     material: ChurnInput, populations: Sequence[PopulationResult], copies: Sequence[CopyCounts]
 ) -> ChurnResult:
     """Everything about the subscriptions of a cell but the rows of the audit."""
-    cell, rows = material.cell, material.members
+    cell, rows = material.cell, material.members.rows
     measured = [material.span_ns(period) for period in material.audit.measured]
     last = max((second.second for second in material.audit.seconds), default=-1)
     return ChurnResult(
@@ -48,7 +48,10 @@ def churn_result(
         ),
         setup=_setup(material),
         memory=subscription_memory(
-            material.setup, material.audit.counts.samples, measured, int((rows.recorded["left_ns"] != NONE).sum())
+            material.members.setup,
+            material.audit.counts.samples,
+            measured,
+            int((rows.recorded["left_ns"] != NONE).sum()),
         ),
         flows=tuple(_flows(material)),
         seconds=membership.seconds(rows, last),
@@ -57,7 +60,7 @@ def churn_result(
 
 
 def _setup(material: ChurnInput) -> SetupResult | None:
-    row = material.setup
+    row = material.members.setup
     if row is None or row["end_ns"] <= row["begin_ns"]:
         return None
     seconds = (row["end_ns"] - row["begin_ns"]) / 1e9
@@ -74,7 +77,7 @@ def population_results(material: ChurnInput) -> tuple[PopulationResult, ...]:
 
 
 def _population(material: ChurnInput, number: int, period: Period) -> PopulationResult:
-    rows, span_ns = material.members, material.span_ns(period)
+    rows, span_ns = material.members.rows, material.span_ns(period)
     recorded, planned = _mine(rows.recorded, number), _mine(rows.planned, number)
     due_joins, due_leaves = (between(planned[name], span_ns) for name in ("joins_ns", "leaves_ns"))
     # Every recorded instant in the load is one that was planned: the ends after the drain are not leaves.
@@ -130,8 +133,8 @@ def _effect(material: ChurnInput, recorded: Mapping[str, Longs]) -> tuple[Longs,
 
 
 def _sessions(material: ChurnInput) -> Iterator[SessionResult]:
-    for number, found in material.failed_sessions.items():
-        mine = _mine(material.sessions, number)
+    for number, found in material.members.failed_sessions.items():
+        mine = _mine(material.members.sessions, number)
         yield SessionResult(
             material.populations[number].label,
             found.planned,
@@ -184,7 +187,7 @@ def _flow(material: ChurnInput, row: PublishedFlow, span_ns: tuple[int, int], un
     joins = leaves = 0
     if row.hearing is not None:
         population, subscribed = row.hearing
-        recorded = _mine(material.members.recorded, population)
+        recorded = _mine(material.members.rows.recorded, population)
         recorded = chosen(recorded, np.isin(recorded["place"], subscribed))
         stands += membership.standing(recorded["joined_ns"], recorded["unsubscribe_ns"], span_ns)
         joins = int((between(recorded["subscribe_ns"], span_ns) & (recorded["planned_join_ns"] != NONE)).sum())
@@ -193,7 +196,7 @@ def _flow(material: ChurnInput, row: PublishedFlow, span_ns: tuple[int, int], un
     publishers, publisher_joins = float(len({places.get(sent["sender"], sent["sender"]) for sent in mine})), 0
     for number, each in enumerate(material.populations):
         if each.outgoing is not None and each.outgoing.step == row.step:
-            sessions = _mine(material.sessions, number)
+            sessions = _mine(material.members.sessions, number)
             publishers = membership.standing(sessions["connected_ns"], sessions["left_ns"], span_ns)
             publisher_joins = int(between(sessions["connect_ns"], span_ns).sum())
     return FlowResult(
@@ -247,7 +250,7 @@ def _replaced(material: ChurnInput) -> Iterator[Finding]:
 
 def _late_announcements(material: ChurnInput) -> Iterator[Finding]:
     """Members that subscribed before the message that announces them was received."""
-    recorded = material.members.recorded
+    recorded = material.members.rows.recorded
     for population, step in material.cell.workload.announced(material.cell.model).items():
         announced_ns = {
             row["execution"] & (1 << NUMBER_BITS) - 1: row["received_ns"]

@@ -7,16 +7,11 @@ from typing import Any
 
 import numpy as np
 from pyspark.sql import Row
-from scipy import stats
 
-from analysis.intervals import around
 from analysis.results import Interval
 from analysis.scenario.results import SubscriptionMemory
+from analysis.scenario.steady import BATCHES, slope_of
 from workloads.scenario.limits import TELLING_MEMORY_S
-
-#: Parts of the measured period, of each of which the lowest value counts: as many as for a trend of the backlog, for
-#: the same reason (see `analysis.scenario.steady.trend`).
-_BATCHES = 6
 
 #: Where the memory is taken from: source in words, prefix of the columns of `setup`, and column of `samples`. The
 #: resident memory of a JVM with a fixed heap says nothing, so that it is the last choice.
@@ -74,14 +69,13 @@ def envelope_slope(values: Sequence[tuple[int, int]]) -> tuple[Interval | None, 
     """Bytes per departure: slope of the lower envelope over the departures so far; or why there is none.
 
     values: (departures so far, bytes in use) in the order of time. A heap also holds what is not yet collected, so that
-    the lowest value of each part counts.
+    the lowest value of each part counts: of as many parts as for a trend of the backlog, for the same reason.
     """
-    each = len(values) // _BATCHES
+    each = len(values) // BATCHES
     if each < 2:
         return None, f"{len(values)} values"
-    batches = [values[at * each : (at + 1) * each] for at in range(_BATCHES)]
+    batches = [values[at * each : (at + 1) * each] for at in range(BATCHES)]
     gone, used = np.array([min(batch, key=lambda value: value[1]) for batch in batches], dtype=float).T
     if gone[0] == gone[-1]:
         return None, "no subscription left"
-    fitted = stats.linregress(gone, used)
-    return around(fitted.slope, fitted.stderr, _BATCHES - 2), ""
+    return slope_of(gone, used), ""

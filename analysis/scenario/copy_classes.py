@@ -15,10 +15,8 @@ from enum import StrEnum
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
+from analysis.scenario.deliveries import MESSAGE, STAMPED, WAS, count_if, delivered
 from workloads.scenario.limits import LEAVE_MARGIN_NS
-
-#: What identifies a message; see `analysis.scenario.message_join`.
-_MESSAGE = ("cell_id", "producer", "position")
 
 #: Later than any instant of a run.
 _NEVER_NS = 2**62
@@ -88,7 +86,7 @@ def member_copies(
     )
     matched = (
         written.where(F.col("key").isNotNull())
-        .select(*_MESSAGE, "execution", "step", "sender", "address", "key", "sent_ns", "settled_ns")
+        .select(*MESSAGE, "execution", "step", "sender", "address", "key", "sent_ns", "settled_ns")
         .join(F.broadcast(matching), ["cell_id", "step", "key"])
         .withColumn("class", copy_class())
         .where(F.col("class") != str(CopyClass.MUST_NOT))
@@ -96,29 +94,16 @@ def member_copies(
     copies = keep(_copies(written, received, subscriptions, matching))
     served = keep(_served(copies))
     due = matched.join(
-        served.select(*_MESSAGE, "subscription", "received_ns", F.lit(1).alias("got")),
-        [*_MESSAGE, "subscription"],
+        served.select(*MESSAGE, "subscription", "received_ns", F.lit(1).alias("got")),
+        [*MESSAGE, "subscription"],
         "left",
     ).withColumn("got", F.coalesce("got", F.lit(0)))
     return MemberCopies(keep(due), served, copies)
 
 
 def _copies(written: DataFrame, received: DataFrame, subscriptions: DataFrame, matching: DataFrame) -> DataFrame:
-    of_message = written.select(
-        *_MESSAGE,
-        "address",
-        F.col("key").alias("of_key"),
-        F.col("step").alias("was_step"),
-        F.col("execution").alias("was_execution"),
-        F.col("sent_ns").alias("was_sent_ns"),
-        F.col("settled_ns").alias("was_settled_ns"),
-        F.col("body_bytes").alias("was_bytes"),
-    )
-    altered = (
-        (F.col("step") != F.col("was_step"))
-        | (F.col("execution") != F.col("was_execution"))
-        | (F.col("sent_ns") != F.col("was_sent_ns"))
-        | (F.col("body_bytes") != F.col("was_bytes"))
+    sent = written.select(
+        *MESSAGE, *STAMPED, "address", F.col("key").alias("of_key"), F.col("settled_ns").alias("was_settled_ns")
     )
     matches = matching.select(
         "cell_id",
@@ -128,41 +113,26 @@ def _copies(written: DataFrame, received: DataFrame, subscriptions: DataFrame, m
         F.lit(True).alias("matches"),
     )
     return (
-        received.select(
-            *_MESSAGE,
-            "subscription",
-            "arrival",
-            "execution",
-            "step",
-            "sent_ns",
-            "received_ns",
-            F.col("settled_ns").alias("consumed_ns"),
-            "redelivered",
-            "body_bytes",
-        )
-        .join(of_message, list(_MESSAGE), "left")
+        delivered(received, sent, "subscription", F.col("settled_ns").alias("consumed_ns"))
         .join(
             F.broadcast(subscriptions.select("cell_id", "subscription", "population", *INSTANTS)),
             ["cell_id", "subscription"],
             "left",
         )
         .join(F.broadcast(matches), ["cell_id", "subscription", "was_step", "of_key"], "left")
-        .withColumn("altered", F.coalesce(altered, F.lit(False)))
         .withColumn("matches", F.coalesce("matches", F.lit(False)))
         # From when the message was sent, not from what its copy says of it.
         .withColumn("class", copy_class("was_sent_ns", "was_settled_ns"))
-        .drop("was_step", "was_execution", "was_sent_ns", "was_settled_ns", "was_bytes", "of_key")
+        .drop(*WAS, "was_settled_ns", "of_key")
     )
 
 
 def _served(copies: DataFrame) -> DataFrame:
     """The instants are those of the first delivery; what counts as a delivery in excess is as for event handlers."""
-    too_often, unmarked = (
-        F.sum(column.cast("int")) - 1 for column in (F.col("consumed_ns").isNotNull(), F.col("redelivered") == 0)
-    )
+    too_often, unmarked = count_if(F.col("consumed_ns").isNotNull()) - 1, count_if(F.col("redelivered") == 0) - 1
     return (
         copies.where("matches")
-        .groupBy(*_MESSAGE, "subscription", "population", "address", "step", "execution", "class", *INSTANTS)
+        .groupBy(*MESSAGE, "subscription", "population", "address", "step", "execution", "class", *INSTANTS)
         .agg(
             F.count("*").alias("deliveries"),
             F.greatest(too_often, unmarked, F.lit(0)).alias("again"),

@@ -22,6 +22,7 @@ from analysis.errors import DataError
 from analysis.frames import STRANGER, Frames, refuse_strangers
 from analysis.scenario import execution_ids, expected
 from analysis.scenario.copy_classes import INSTANTS, MemberCopies, member_copies
+from analysis.scenario.deliveries import MESSAGE, STAMPED, WAS, count_if, delivered
 from analysis.scenario.reader import CaseRecord, SessionRecord
 from workloads.capabilities import Transactions
 from workloads.scenario.execution import NUMBER_BITS, Execution
@@ -29,7 +30,6 @@ from workloads.scenario.periods import Period
 from workloads.scenario.scenario_plan import PlannedDriver
 from workloads.schema import PART_POSITIONS
 
-MESSAGE = ("cell_id", "producer", "position")
 EXECUTION = ("cell_id", "execution")
 ENTRY = (*EXECUTION, "step", "sender", "address")
 
@@ -118,7 +118,7 @@ def _ledger(
     keep: Keep,
 ) -> Ledger:
     written = keep(_written(spark, data.tables["sent"], cells, spans))
-    settled, most = _check_written(written, data.tables["sent"], cells)
+    settled, most = check_written(written, data.tables["sent"], cells)
     received, members = data.tables["received"], None
     if any(cell.plan.populations for cell in cells):
         members = _members(spark, data, written, cells, keep)
@@ -223,7 +223,7 @@ def _written(
     )
 
 
-def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[CaseRecord]) -> tuple[bool, Most]:
+def check_written(written: DataFrame, sent: DataFrame, cells: Sequence[CaseRecord]) -> tuple[bool, Most]:
     """Checks that every producer is in the plan, has positions 0, 1, 2, ... and starts only its own executions.
 
     Returns whether no message is in doubt, and the highest execution numbers; all later steps rely on both. Raises
@@ -244,7 +244,7 @@ def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[CaseReco
             F.count("planned_ns").alias("planned"),
             F.min("execution").alias("lowest"),
             F.max("execution").alias("highest"),
-            F.sum((F.col("sender").isNull() | F.col("copies").isNull()).cast("int")).alias("unknown"),
+            count_if(F.col("sender").isNull() | F.col("copies").isNull()).alias("unknown"),
         )
         .collect()
     )
@@ -279,56 +279,20 @@ def _check_written(written: DataFrame, sent: DataFrame, cells: Sequence[CaseReco
 
 
 def _copies(spark: SparkSession, received: DataFrame, written: DataFrame, cells: Sequence[CaseRecord]) -> DataFrame:
-    """Every delivery, joined by its stamp with the message that was delivered.
+    """Every delivery, with the message that was delivered.
 
-    Columns:
-        audience: null if the handler does not hear the address, or if the message was never sent (the address is null,
-            too).
-        altered: whether the delivered message differs from the sent one.
+    Columns: audience, null if the handler does not hear the address, or if the message was never sent (the address is
+    null, too).
     """
     audiences = [
         (cell.number, address, handler, audience)
         for cell in cells
         for (address, handler), audience in cell.audiences.items()
     ]
-    of_message = written.select(
-        *MESSAGE,
-        "address",
-        "sender",
-        "kept",
-        F.col("step").alias("was_step"),
-        F.col("execution").alias("was_execution"),
-        F.col("sent_ns").alias("was_sent_ns"),
-        F.col("body_bytes").alias("was_bytes"),
-    )
-    altered = (
-        (F.col("step") != F.col("was_step"))
-        | (F.col("execution") != F.col("was_execution"))
-        | (F.col("sent_ns") != F.col("was_sent_ns"))
-        | (F.col("body_bytes") != F.col("was_bytes"))
-    )
-    return (
-        received.select(
-            *MESSAGE,
-            "handler",
-            "arrival",
-            "execution",
-            "step",
-            "sent_ns",
-            "received_ns",
-            "settled_ns",
-            "redelivered",
-            "body_bytes",
-        )
-        .join(of_message, list(MESSAGE), "left")
-        .join(
-            frame(spark, audiences, "cell_id int, address int, handler int, audience int"),
-            ["cell_id", "address", "handler"],
-            "left",
-        )
-        .withColumn("altered", F.coalesce(altered, F.lit(False)))
-        .drop("was_step", "was_execution", "was_sent_ns", "was_bytes")
-    )
+    sent = written.select(*MESSAGE, *STAMPED, "address", "sender", "kept")
+    audience = frame(spark, audiences, "cell_id int, address int, handler int, audience int")
+    found = delivered(received, sent, "handler", "settled_ns").drop(*WAS)
+    return found.join(audience, ["cell_id", "address", "handler"], "left")
 
 
 def _heard(copies: DataFrame, killed: Sequence[int], unanswered: Sequence[int]) -> DataFrame:
@@ -358,7 +322,7 @@ def _heard(copies: DataFrame, killed: Sequence[int], unanswered: Sequence[int]) 
             F.count("*").alias("deliveries"),
             F.count("settled_ns").alias("settled"),
             F.count(F.when(F.col("redelivered") == 1, F.col("settled_ns"))).alias("settled_again"),
-            F.sum((F.col("redelivered") == 0).cast("int")).alias("unmarked"),
+            count_if(F.col("redelivered") == 0).alias("unmarked"),
             F.min("arrival").alias("arrival"),
             F.min("sent_ns").alias("sent_ns"),
             F.min("received_ns").alias("received_ns"),
@@ -392,11 +356,10 @@ def _counted(
 
 def _expected(spark: SparkSession, apart: DataFrame, cells: Sequence[CaseRecord], most: Most) -> DataFrame:
     """All messages that the executions should have sent, by a join with the templates."""
-    # One chunk: PySpark 4.3 stops reading at the first empty chunk, which a cell without any start would have.
-    templates = pa.concat_tables([expected.templates(cell, most[cell.number]) for cell in cells]).combine_chunks()
+    templates = [row for cell in cells for row in expected.templates(cell, most[cell.number])]
     return (
-        apart.join(F.broadcast(spark.createDataFrame(templates)), ["cell_id", "interaction", "origin", "phase"])
-        .join(F.broadcast(spark.createDataFrame(expected.sizes(cells))), ["cell_id", "step", "column"])
+        apart.join(frame(spark, templates, expected.TEMPLATE), ["cell_id", "interaction", "origin", "phase"])
+        .join(frame(spark, expected.sizes(cells), expected.SIZES), ["cell_id", "step", "column"])
         .select(*ENTRY, F.lit(1).alias("due"), "copies", "due_bytes")
     )
 
@@ -440,10 +403,10 @@ def _executions(expected: DataFrame, counted: DataFrame, copies: DataFrame, hear
     return entries.groupBy(*EXECUTION).agg(
         F.sum("due").alias("due"),
         F.sum("copies").alias("copies"),
-        F.sum(missing.cast("int")).alias("missing"),
+        count_if(missing).alias("missing"),
         F.sum(F.greatest(F.col("sent") - F.col("due"), none)).alias("surplus"),
         F.sum(lost).alias("lost"),
-        F.sum(wrong.cast("int")).alias("wrong_size"),
+        count_if(wrong).alias("wrong_size"),
         F.sum("faults").alias("faults"),
         F.min(F.when(missing, F.col("step"))).alias("first_missing"),
         F.min(F.when(wrong, F.col("step"))).alias("wrong_step"),

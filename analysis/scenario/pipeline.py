@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,10 +18,10 @@ from analysis.run_directory import certificates, files_of
 from analysis.scenario import audit, deviations, recovery, timeline
 from analysis.scenario.aggregates import Counts, counts, instants, percentiles_ms, times
 from analysis.scenario.audit import AuditInput, InteractionCounts
-from analysis.scenario.churn_audit import ChurnInput, churn_audit, copy_counts
+from analysis.scenario.churn_audit import ChurnInput, MemberRecord, churn_audit, copy_counts
 from analysis.scenario.churn_counts import ChurnCounts, churn_counts
 from analysis.scenario.churn_measures import churn_findings, churn_result, population_results
-from analysis.scenario.membership import Longs, MemberRows, SessionFaults, arrays, failed_sessions, member_rows
+from analysis.scenario.membership import arrays, failed_sessions, member_rows
 from analysis.scenario.message_join import ledger
 from analysis.scenario.reader import CaseRecord, ScenarioRecord, cells, comparable, open_runs, warnings
 from analysis.scenario.results import (
@@ -98,30 +97,19 @@ def _member_tables(data: Frames, churned: Mapping[int, ChurnCounts]) -> MemberTa
     return {name: data.tables[name].toArrow() for name in ("subscriptions", "sessions", "setup")}
 
 
-@dataclass(frozen=True, slots=True)
-class _MemberRecord:
-    """What the tables of members have of a cell."""
-
-    counts: ChurnCounts
-    rows: MemberRows
-    sessions: Mapping[str, Longs]
-    failed_sessions: Mapping[int, SessionFaults]
-    setup: Mapping[str, Any] | None
-
-
 def _member_record(
     cell: CaseRecord, counted: ChurnCounts, tables: MemberTables, periods: Mapping[Period, Mapping[str, Any]]
-) -> _MemberRecord:
+) -> MemberRecord:
     mine = {name: table.filter(pc.equal(table["cell_id"], cell.number)) for name, table in tables.items()}
     setup = mine["setup"].to_pylist()
     loaded = [row for period, row in periods.items() if period is not Period.DRAIN]
     load_ns = min(row["begin_ns"] for row in loaded), max(row["end_ns"] for row in loaded)
     rows = member_rows(cell.populations, arrays(mine["subscriptions"]), load_ns, str(cell.key))
     sessions = arrays(mine["sessions"])
-    return _MemberRecord(counted, rows, sessions, failed_sessions(rows, sessions), setup[0] if setup else None)
+    return MemberRecord(counted, rows, sessions, failed_sessions(rows, sessions), setup[0] if setup else None)
 
 
-def _unsent(of: _MemberRecord, periods: Mapping[Period, Mapping[str, Any]]) -> Mapping[tuple[Period, int], int]:
+def _unsent(of: MemberRecord, periods: Mapping[Period, Mapping[str, Any]]) -> Mapping[tuple[Period, int], int]:
     """The starts that failed sessions did not make, by period and interaction."""
     return Counter(
         (period, Execution.of(execution).interaction)
@@ -146,7 +134,7 @@ def _result(
     counted: Counts,
     kept: recovery.Promises,
     periods: Mapping[Period, Mapping[str, Any]],
-    of_members: _MemberRecord | None,
+    of_members: MemberRecord | None,
 ) -> WorkloadResult:
     load_ns = min(row["begin_ns"] for row in periods.values())
     cores = timeline.cpu(counted.samples, load_ns)
@@ -170,14 +158,7 @@ def _result(
     churn: ChurnResult | None = None
     remarks: list[Finding] = []
     if of_members is not None:
-        members = ChurnInput(
-            material,
-            of_members.counts,
-            of_members.rows,
-            of_members.sessions,
-            of_members.failed_sessions,
-            of_members.setup,
-        )
+        members = ChurnInput(material, of_members)
         populations, copies = population_results(members), copy_counts(members)
         rows = (*rows, *churn_audit(members, populations, copies))
         churn = churn_result(members, populations, copies)

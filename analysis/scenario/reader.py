@@ -6,7 +6,7 @@ Decides which runs can be read and which can be compared; computes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -185,11 +185,7 @@ def warnings(run: ScenarioRecord, key: CellKey) -> Warnings:
     logs = [log for log in run.manifest.warnings if (log.broker, log.start) == (key.broker, key.start)]
     return Warnings(
         any(log.source != LOAD for log in logs),
-        tuple(
-            LoggedWarnings(log.source, found.severity, found.text, found.count, found.first)
-            for log in logs
-            for found in log.messages
-        ),
+        tuple(LoggedWarnings(source=log.source, **asdict(found)) for log in logs for found in log.messages),
         sum(log.others for log in logs),
     )
 

@@ -14,10 +14,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 
 from analysis.scenario.aggregates import in_order
 from analysis.scenario.audit import AuditInput, sender
+from analysis.scenario.audit_rows import judged
+from analysis.scenario.deliveries import count_if
 from analysis.scenario.message_join import Ledger, frame
 from analysis.scenario.reader import CaseRecord
-from analysis.scenario.results import AuditRow, AuditVerdict, Recovery
-from workloads.limits import Rule
+from analysis.scenario.results import AuditRow, Recovery
 from workloads.scenario import limits
 from workloads.scenario.execution import Execution
 from workloads.scenario.periods import Period
@@ -47,7 +48,7 @@ def promises(spark: SparkSession, ledger: Ledger) -> Promises:
     stored = heard.where("sent_ns < killed_ns and last_received_ns >= killed_ns")
     totals = stored.groupBy("cell_id").agg(
         F.count("*").alias("n"),
-        F.sum(before.cast("int")).alias("again"),
+        count_if(before).alias("again"),
         F.max("last_received_ns").alias("last_ns"),
     )
     unmarked = (
@@ -75,17 +76,12 @@ def recovered(material: AuditInput, promises: Promises) -> tuple[Recovery, tuple
         stored, again, last_ns = row["n"], row["again"], max(last_ns, row["last_ns"])
     doubtful, broken = _transactions(cell, mine(promises.answers), mine(promises.triggers))
     seconds = (last_ns - span["begin_ns"]) / 1e9
+    why = f"the last stored message was received {seconds:.0f} s after the kill"
     return Recovery(seconds, stored, again, doubtful), (
-        _row(limits.RECOVERY, "run", seconds, f"the last stored message was received {seconds:.0f} s after the kill"),
+        judged(limits.RECOVERY, "run", seconds, why, period=Period.KILLED),
         *_flags(material, mine(promises.unmarked)),
-        _row(limits.ATOMIC, "run", len(broken), "; ".join(broken[:3])),
+        judged(limits.ATOMIC, "run", len(broken), "; ".join(broken[:3]), period=Period.KILLED),
     )
-
-
-def _row(rule: Rule, scope: str, observed: float, why: str) -> AuditRow:
-    if observed <= rule.limit:
-        return AuditRow(rule, scope, observed, AuditVerdict.PASS, period=Period.KILLED)
-    return AuditRow(rule, scope, observed, AuditVerdict.FAIL, why=why, period=Period.KILLED)
 
 
 def _flags(material: AuditInput, unmarked: Sequence[Row]) -> Iterator[AuditRow]:
@@ -98,7 +94,8 @@ def _flags(material: AuditInput, unmarked: Sequence[Row]) -> Iterator[AuditRow]:
         rows = [row for row in unmarked if cell.steps[cell.address_steps[row["address"]]].kind is kind]
         first = min((row["example"] for row in rows), default=None)
         why = "" if first is None else f"first message {first['position']} of {sender(cell, first['producer'])}"
-        yield _row(limits.REDELIVERED, f"every {kind}", sum(row["n"] for row in rows), why)
+        number = sum(row["n"] for row in rows)
+        yield judged(limits.REDELIVERED, f"every {kind}", number, why, period=Period.KILLED)
 
 
 def _transactions(cell: CaseRecord, answers: Sequence[Row], triggers: Sequence[Row]) -> tuple[int, list[str]]:

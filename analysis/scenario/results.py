@@ -10,7 +10,7 @@ from pathlib import Path
 from analysis.results import CellKey, Finding, Interval, NotApplicable
 from analysis.scenario.one_host import on_one_host
 from workloads.limits import Rule
-from workloads.manifest import BrokerRecord, Manifest
+from workloads.manifest import BrokerRecord, LoggedMessage, Manifest
 from workloads.registry import WORKLOADS
 from workloads.scenario import deviations
 from workloads.scenario.model import Consumption
@@ -436,18 +436,11 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedWarnings:
-    """A warning or error in the log of a broker start or of a library of the load generator."""
+class LoggedWarnings(LoggedMessage):
+    """Warnings in the log of a broker start or of a library of the load generator."""
 
     #: Name of the log.
     source: str
-    severity: Severity
-    #: Text of the first occurrence; messages that differ only in numbers are counted together.
-    text: str
-    #: Number of occurrences.
-    count: int
-    #: Timestamp of the first occurrence, exactly as in the log.
-    first: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,52 +6,42 @@ Source: run rules, section 3.3; the limits are in `workloads.scenario.limits`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
 from analysis.intervals import around
 from analysis.results import Interval
-from analysis.scenario.results import AuditVerdict
+from analysis.scenario.audit_rows import judged, unjudged
+from analysis.scenario.results import AuditRow
 from workloads.scenario import limits
+from workloads.scenario.periods import Period
 
-_BATCHES = 6
-
-
-@dataclass(frozen=True, slots=True)
-class CheckOutcome:
-    """The outcome of a test."""
-
-    #: The observed value in the rule's unit; None if there was nothing to observe.
-    observed: float | None
-    verdict: AuditVerdict
-    why: str = ""
+#: Parts of a period, of each of which one value counts.
+BATCHES = 6
 
 
-def level(before: Sequence[int], received_per_s: float, chance_per_s: float) -> CheckOutcome:
+def level(before: Sequence[int], received_per_s: float, chance_per_s: float, period: Period) -> AuditRow:
     """Compares the throughput at the end of the warm-up with that of the period.
 
     before: copies received in each of the last seconds of the warm-up
     received_per_s: copies received per second in the period
     chance_per_s: standard deviation of the planned load over those seconds, per second; see `granularity`
+    period: the one that is judged
     """
     if not before or not received_per_s:
-        return CheckOutcome(
-            None, AuditVerdict.NOT_JUDGED, "the warm-up is too short: no whole second in its last third"
-        )
+        why = "the warm-up is too short: no whole second in its last third"
+        return unjudged(limits.LEVEL, "run", why, period=period)
     observed = float(np.mean(before)) / received_per_s - 1
     chance = limits.DEVIATIONS * chance_per_s / received_per_s
     if chance > limits.LEVEL.limit:
-        return CheckOutcome(
-            observed,
-            AuditVerdict.NOT_JUDGED,
-            f"too short: the load itself varies by up to {chance:.0%} in {len(before)} s",
-        )
-    failed = abs(observed) > limits.LEVEL.limit
+        why = f"too short: the load itself varies by up to {chance:.0%} in {len(before)} s"
+        return unjudged(limits.LEVEL, "run", why, observed=observed, period=period)
     why = f"{np.mean(before):.1f} copies/s at the end of the warm-up, {received_per_s:.1f} in the period"
-    return CheckOutcome(observed, AuditVerdict.FAIL if failed else AuditVerdict.PASS, why if failed else "")
+    return judged(limits.LEVEL, "run", observed, why, passes=abs(observed) <= limits.LEVEL.limit, period=period)
 
 
 def granularity(copies: Mapping[int, tuple[float, float]], seconds: float, *, poisson: bool) -> float:
@@ -76,26 +66,28 @@ def trend(backlog: Sequence[int]) -> Interval:
     successive seconds have an autocorrelation of 0.9, six batches report growth where there is none in 7 % of the
     cases; an estimator of the autocorrelation (Newey, West 1987) does so in 20 % and more.
     """
-    each = len(backlog) // _BATCHES
-    values = np.asarray(backlog[len(backlog) - each * _BATCHES :], dtype=float)
-    fitted = stats.linregress((np.arange(_BATCHES) + 0.5) * each, values.reshape(_BATCHES, each).mean(axis=1))
-    return around(fitted.slope, fitted.stderr, _BATCHES - 2)
+    each = len(backlog) // BATCHES
+    values = np.asarray(backlog[len(backlog) - each * BATCHES :], dtype=float)
+    return slope_of((np.arange(BATCHES) + 0.5) * each, values.reshape(BATCHES, each).mean(axis=1))
 
 
-def backlog(seconds: Sequence[int], received_per_s: float) -> CheckOutcome:
+def slope_of(x: npt.NDArray[np.floating[Any]], y: npt.NDArray[np.floating[Any]]) -> Interval:
+    """The slope of the line through one value of each part, with the t interval of its residuals."""
+    fitted = stats.linregress(x, y)
+    return around(fitted.slope, fitted.stderr, len(x) - 2)
+
+
+def backlog(seconds: Sequence[int], received_per_s: float, period: Period) -> AuditRow:
     """Fails if the whole interval of the growth is above the limit; passes if the whole interval is within it."""
     if len(seconds) < limits.BACKLOG_SECONDS or not received_per_s:
-        return CheckOutcome(
-            None, AuditVerdict.NOT_JUDGED, f"too short: {len(seconds)} s, judged from {limits.BACKLOG_SECONDS} s on"
-        )
+        why = f"too short: {len(seconds)} s, judged from {limits.BACKLOG_SECONDS} s on"
+        return unjudged(limits.BACKLOG, "run", why, period=period)
     slope = trend(seconds)
     observed = slope.estimate / received_per_s
     low, high = (0.0 if end is None else end / received_per_s for end in (slope.low, slope.high))
     span = f"{observed:+.2%} of the receive rate, 95 % interval {low:+.2%} to {high:+.2%}"
-    if low > limits.BACKLOG.limit:
-        return CheckOutcome(
-            observed, AuditVerdict.FAIL, f"from {seconds[0]} to {seconds[-1]} copies; it grows by {span}"
-        )
-    if high <= limits.BACKLOG.limit:
-        return CheckOutcome(observed, AuditVerdict.PASS)
-    return CheckOutcome(observed, AuditVerdict.NOT_JUDGED, f"the period is too short to decide: {span}")
+    if not (low > limits.BACKLOG.limit or high <= limits.BACKLOG.limit):
+        why = f"the period is too short to decide: {span}"
+        return unjudged(limits.BACKLOG, "run", why, observed=observed, period=period)
+    why = f"from {seconds[0]} to {seconds[-1]} copies; it grows by {span}"
+    return judged(limits.BACKLOG, "run", observed, why, passes=high <= limits.BACKLOG.limit, period=period)

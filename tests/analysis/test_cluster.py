@@ -104,7 +104,7 @@ def study(folder) -> Path:
 def workload(folder) -> Path:
     """A run of a workload whose broker was killed, and one with a lost message."""
     run = wr.empty_run()
-    wr.add_cell(run, vertical(5), cell="lossy", planted=Planted(Fault.LOSE, "order", 1), lengths=Lengths(5, 10, 20))
+    wr.add_cell(run, vertical(5), cell="lossy", planted=[Planted(Fault.LOSE, "order", 1)], lengths=Lengths(5, 10, 20))
     wr.add_cell(
         run, vertical(5), cell="killed", killed=True, delivery_ms=lambda _at_s: 400.0, lengths=Lengths(5, 10, 20)
     )

@@ -199,7 +199,7 @@ def test_collecting_and_measuring_import_no_spark(pytester, monkeypatch):
     """Spark and statsmodels come with the item, not with the plugin: checked in a process of its own."""
     pytester.makeini("[pytest]\nfilterwarnings = error\n")
     pytester.makeconftest(
-        MEASUREMENT.format(folder="None")
+        MEASUREMENT.format(folder="None", families=())
         + """
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish():

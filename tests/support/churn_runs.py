@@ -7,20 +7,17 @@ what an analysis must find.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from heapq import heappop, heappush
 from itertools import count, takewhile
 from typing import Any
 
 from tests.support import run_directories as rd
 from tests.support import scenario_runs as wr
 from workloads.arrivals import ArrivalProcess
-from workloads.capabilities import Transactions
-from workloads.json_value import json_value
 from workloads.messaging import Destination, DestinationKind
 from workloads.scenario.execution import Execution
 from workloads.scenario.message import KeySpace, MessageKey, MessageSpec
@@ -37,7 +34,6 @@ from workloads.scenario.model import (
 from workloads.scenario.periods import Lengths, Period
 from workloads.scenario.population import Member, Order, Population, PopulationSubscription, enrolments
 from workloads.scenario.published_views import ModelFigure, PublishedFlow, PublishedFlows
-from workloads.scenario.scenario_plan import ScenarioPlan
 from workloads.scenario.workload import AddressKey, ExpectedMessage, InteractionModel, Model, StepSpec, Workload
 
 #: Name of the workload; see `workload`.
@@ -282,15 +278,9 @@ def add_cell(
     """
     model = model or TrackerModel()
     keys = {"broker": "activemq", "start": 1, "experiment": name, "cell": cell}
-    run.plans.append(
-        json_value(ScenarioPlan.of(
-            name, model, cell,
-            consumption=Consumption.RELAXED, transactions=Transactions.FULL, arrivals=ArrivalProcess.CONSTANT, seed=1,
-            length="own", lengths=lengths,
-        ))
-    )  # fmt: skip
-    run.manifest["schedule"].append(keys)
-    begin_ns = max((row["end_ns"] for row in run.tables["periods"]), default=wr.BEGIN_NS - SECOND_NS) + SECOND_NS
+    begin_ns = wr.schedule(
+        run, keys, model, lengths=lengths, consumption=Consumption.RELAXED, arrivals=ArrivalProcess.CONSTANT
+    )
     begin_ns += 20 * SECOND_NS  # the initial members subscribe before the load
     done = _Life(model.scenario, begin_ns, lengths, lag_ns, refused).run()
     for table, rows in done.items():
@@ -298,17 +288,15 @@ def add_cell(
     return keys
 
 
-class _Life:
-    """A broker and a load in the order of time; every event is an instant and what happens then."""
+class _Life(wr.Events):
+    """A broker and a load that do everything right but what is asked for."""
 
     def __init__(self, scenario: Scenario, begin_ns: int, lengths: Lengths, lag_ns: int, refused: int) -> None:
+        super().__init__()
         self._scenario, self._begin_ns, self._lengths = scenario, begin_ns, lengths
         self._lag_ns, self._refused = lag_ns, refused
         self._hearing: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
         self._load_ns = round((lengths.warm_up_s + lengths.measurement_s) * SECOND_NS)
-        self._events: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
-        self._ticket, self._arrival = count(), count()
-        self._positions: Counter[int] = Counter()
         self._rows: dict[str, list[dict[str, Any]]] = {
             table: [] for table in ("sent", "received", "subscriptions", "sessions")
         }
@@ -323,13 +311,8 @@ class _Life:
                     break
                 fields, execution = driver.fields[start % len(driver.fields)], driver.execution(start)
                 self._at(planned_ns, self._send, driver.number, driver.outgoing, execution, fields, planned_ns)
-        while self._events:
-            now_ns, _, event, arguments = heappop(self._events)
-            event(now_ns, *arguments)
+        self._let_happen()
         return self._rows | self._edges()
-
-    def _at(self, at_ns: int, event: Callable[..., None], *arguments: Any) -> None:
-        heappush(self._events, (at_ns, next(self._ticket), event, arguments))
 
     def _enrol(self) -> None:
         """The rows of subscriptions and sessions; sessions' orders are events."""

@@ -23,6 +23,7 @@ MEASUREMENT = """
 
     class Measurement:
         run_directory = {folder}
+        families = {families}
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(items):
@@ -35,13 +36,16 @@ MEASUREMENT = """
 """
 
 
-def judged_session(pytester, runs: Path) -> Callable:
-    """Runs pytest on the suite with the run directory of a name; warnings are errors, as in this repository."""
+def judged_session(pytester, runs: Path, families: tuple[str, ...] = ()) -> Callable:
+    """Runs pytest on the suite with the run directory of a name; warnings are errors, as in this repository.
+
+    families: those of a gate
+    """
 
     def run(name, *arguments):
         pytester.makeini("[pytest]\naddopts = --strict-markers --strict-config\nfilterwarnings = error\n")
         folder = "None" if name is None else f"pathlib.Path({str(runs / name)!r})"
-        pytester.makeconftest(MEASUREMENT.format(folder=folder))
+        pytester.makeconftest(MEASUREMENT.format(folder=folder, families=families))
         pytester.makepyfile(test_suite=SUITE)
         return pytester.runpytest_inprocess("-p", "analysis.plugin", "-p", "no:xdist", "-v", *arguments)
 

@@ -7,7 +7,7 @@ consequences that it would have: who loses an order gets no confirmation. A test
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -36,6 +36,7 @@ from workloads.scenario.model import (
 )
 from workloads.scenario.periods import Lengths, Period
 from workloads.scenario.scenario_plan import ScenarioPlan
+from workloads.scenario.workload import Model
 from workloads.schema import WORKLOAD_TABLES, RunKind
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Topology, vertical
@@ -157,39 +158,14 @@ class Performed:
 def workload_run(
     topology: Topology | None = None,
     *,
-    planted: Planted | None = None,
-    lengths: Lengths = LENGTHS,
-    repeat: bool = False,
-    killed: bool = False,
-    delivery_ms: Callable[[float], float] = lambda _at_s: 2.0,
-    arrivals: ArrivalProcess = ArrivalProcess.CONSTANT,
     broker: str = "activemq",
     start: int = 1,
-    cell: str | None = None,
     options: Mapping[str, Any] | None = None,
-    **plan: Any,
+    **cell: Any,
 ) -> rd.RunDirectory:
-    """A run of one cell, complete; in it nothing is wrong but what is `planted`.
-
-    delivery_ms: what a broker takes at this second of the run, up to a fifth more; messages stay in order · killed: the
-    broker is killed in the middle of what would be the measurement, and is back 8 s later · plan: further or other keys
-    of the cell's entry in plan.json.
-    """
+    """A complete run of one cell; `cell`: parameters of `add_cell`."""
     run = empty_run(broker, start, **(options or {}))
-    add_cell(
-        run,
-        topology or vertical(10),
-        planted=planted,
-        lengths=lengths,
-        repeat=repeat,
-        killed=killed,
-        delivery_ms=delivery_ms,
-        arrivals=arrivals,
-        broker=broker,
-        start=start,
-        cell=cell,
-        **plan,
-    )
+    add_cell(run, topology or vertical(10), broker=broker, start=start, **cell)
     return run
 
 
@@ -215,7 +191,7 @@ def add_cell(
     run: rd.RunDirectory,
     topology: Topology,
     *,
-    planted: Planted | None = None,
+    planted: Sequence[Planted] = (),
     lengths: Lengths = LENGTHS,
     repeat: bool = False,
     killed: bool = False,
@@ -227,27 +203,17 @@ def add_cell(
     filtered: bool = False,
     **plan: Any,
 ) -> dict[str, Any]:
-    """A further cell of a run; returns its keys. filtered: all topics are one, see `Filtered`."""
+    """A further cell of a run; returns its keys. In it nothing is wrong but what is `planted`.
+
+    delivery_ms: what a broker takes at this second of the run, up to a fifth more; messages stay in order · killed: the
+    broker is killed in the middle of what would be the measurement, and is back 8 s later · filtered: all topics are
+    one, see `Filtered` · plan: further or other keys of the cell's entry in plan.json.
+    """
     model = Filtered(topology) if filtered else SupplyChain(topology)
     cell = cell or f"{topology.name}-b{topology.base:04d}"
     keys = {"broker": broker, "start": start, "experiment": WORKLOAD, "cell": cell}
-    record = ScenarioPlan.of(
-        WORKLOAD,
-        model,
-        cell,
-        consumption=Consumption.STRICT,
-        transactions=Transactions.FULL,
-        arrivals=arrivals,
-        seed=1,
-        length="own",
-        lengths=lengths,
-        repeat=repeat,
-        killed=killed,
-    )
-    if cell not in {entry["cell"] for entry in run.plans}:
-        run.plans.append(json_value(record) | plan)
-    run.manifest["schedule"].append(keys)
-    begin_ns = max((row["end_ns"] for row in run.tables["periods"]), default=BEGIN_NS - SECOND_NS) + SECOND_NS
+    conduct = {"consumption": Consumption.STRICT, "arrivals": arrivals, "repeat": repeat, "killed": killed}
+    begin_ns = schedule(run, keys, model, plan, lengths=lengths, **conduct)
     periods = _periods(lengths, begin_ns, repeat=repeat)
     done = _Simulation(model.scenario, periods, planted, delivery_ms, arrivals, killed=killed).run()
     if done.killed_ns is not None:
@@ -265,19 +231,52 @@ def add_cell(
     return keys
 
 
-class _Simulation:
-    """A broker and a load in the order of time; every event is an instant and what happens then."""
+def schedule(
+    run: rd.RunDirectory, keys: dict[str, Any], model: Model, plan: Mapping[str, Any] | None = None, **conduct: Any
+) -> int:
+    """Adds a cell to plan and schedule of a run; returns an instant after all that is recorded.
+
+    plan: further or other keys of its entry in plan.json · conduct: parameters of `ScenarioPlan.of`
+    """
+    if keys["cell"] not in {entry["cell"] for entry in run.plans}:
+        usual = {"transactions": Transactions.FULL, "seed": 1, "length": "own"}
+        record = ScenarioPlan.of(keys["experiment"], model, keys["cell"], **usual, **conduct)
+        run.plans.append(json_value(record) | (plan or {}))
+    run.manifest["schedule"].append(keys)
+    return max((row["end_ns"] for row in run.tables["periods"]), default=BEGIN_NS - SECOND_NS) + SECOND_NS
+
+
+class Events:
+    """What happens in the order of time; every event is an instant and what is called then."""
+
+    def __init__(self) -> None:
+        self._events: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
+        self._ticket, self._arrival = count(), count()
+        self._positions: Counter[int] = Counter()
+
+    def _at(self, at_ns: int, event: Callable[..., None], *arguments: Any) -> None:
+        heappush(self._events, (at_ns, next(self._ticket), event, arguments))
+
+    def _let_happen(self) -> None:
+        while self._events:
+            now_ns, _, event, arguments = heappop(self._events)
+            event(now_ns, *arguments)
+
+
+class _Simulation(Events):
+    """A broker and a load that do everything right but what is planted."""
 
     def __init__(
         self,
         scenario: Scenario,
         periods: Mapping[Period, tuple[int, int]],
-        planted: Planted | None,
+        planted: Sequence[Planted],
         delivery_ms: Callable[[float], float],
         arrivals: ArrivalProcess,
         *,
         killed: bool,
     ) -> None:
+        super().__init__()
         self._scenario, self._planted, self._delivery_ms, self._arrivals = scenario, planted, delivery_ms, arrivals
         self._begin_ns = periods[Period.WARM_UP][0]
         self._end_ns = max(end for _, end in periods.values())
@@ -291,39 +290,30 @@ class _Simulation:
         for handler in scenario.handlers:
             for address in handler.addresses:
                 self._subscribers[address].append(handler)
-        self._events: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
-        self._ticket, self._arrival = count(), count()
-        self._positions: Counter[int] = Counter()
         self._turns: Counter[int] = Counter()
         self._free_ns: dict[tuple[int, int], int] = {}
-        self._seen = 0
+        self._seen: Counter[Planted] = Counter()
 
     def run(self) -> Performed:
         for driver in self._scenario.drivers:
             for start, planned_ns, sent_ns in self._starts(driver):
                 self._at(sent_ns, self._start, driver, start, planned_ns)
-        while self._events:
-            now_ns, _, event, arguments = heappop(self._events)
-            event(now_ns, *arguments)
+        self._let_happen()
         return self._done
 
-    def _at(self, at_ns: int, event: Callable[..., None], *arguments: Any) -> None:
-        heappush(self._events, (at_ns, next(self._ticket), event, arguments))
-
     def _afflicts(self, fault: Fault, step: int) -> bool:
-        return (
-            self._planted is not None
-            and self._planted.fault is fault
-            and self._scenario.steps[step] == self._planted.step
-        )
+        """Whether all messages of a step have this fault."""
+        return any((one.fault, one.step) == (fault, self._scenario.steps[step]) for one in self._planted)
 
-    def _chosen(self, step: int, at_ns: int, *faults: Fault) -> bool:
-        """Whether this is the nth message of the planted fault's step in the measurement; counts them."""
-        if not any(self._afflicts(fault, step) for fault in faults):
-            return False
+    def _chosen(self, step: int, at_ns: int, *faults: Fault) -> Fault | None:
+        """The fault of which this is the nth message of its step in the measurement; counts them."""
         begin, end = self._measured_ns
-        self._seen += begin <= at_ns < end
-        return begin <= at_ns < end and self._seen == self._planted.nth
+        found = None
+        for one in self._planted:
+            if one.fault in faults and one.step == self._scenario.steps[step] and begin <= at_ns < end:
+                self._seen[one] += 1
+                found = one.fault if self._seen[one] == one.nth else found
+        return found
 
     def _starts(self, driver: Driver) -> Iterator[tuple[int, int, int]]:
         """(number, planned, sent) up to the end of the load."""
@@ -339,7 +329,7 @@ class _Simulation:
             sent_ns = self._begin_ns + round(due_ns * stretch + lag_ns)
             if sent_ns >= self._end_ns:
                 return
-            skipped += self._chosen(driver.outgoing.step, sent_ns, Fault.SKIP)
+            skipped += self._chosen(driver.outgoing.step, sent_ns, Fault.SKIP) is not None
             yield start + skipped, planned_ns, sent_ns
 
     def _start(self, now_ns: int, driver: Driver, start: int, planned_ns: int) -> None:
@@ -420,7 +410,7 @@ class _Simulation:
         )
         for place, handler in enumerate(receivers):
             at_ns = self._arrives(ready_ns + delay_ns, message, handler)
-            fault = self._planted.fault if chosen and place == 0 else None
+            fault = chosen if place == 0 else None
             if fault is Fault.LOSE:
                 continue
             if fault is Fault.DUPLICATE:
@@ -484,8 +474,8 @@ class _Simulation:
             if message.address in handler.addresses
             and (one.only_from is None or message.fields[one.only_from] == message.sender)
         ]
-        if answers and self._chosen(message.outgoing.step, now_ns, Fault.CUT, Fault.DOUBLE):
-            answers = [] if self._planted.fault is Fault.CUT else [*answers, answers[0]]
+        if answers and (fault := self._chosen(message.outgoing.step, now_ns, Fault.CUT, Fault.DOUBLE)):
+            answers = [] if fault is Fault.CUT else [*answers, answers[0]]
         self._at(now_ns + ANSWER_NS, self._answers, message, handler, answers, settled_ns)
 
     def _again(self, now_ns: int, message: Message, handler: Handler, body_bytes: int) -> None:

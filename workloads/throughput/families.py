@@ -1,12 +1,17 @@
-"""The families of a gate: which of the three costs the selected cells separate."""
+"""What a gate of the study compares, and the families: which of the three costs the selected cells separate."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
+from typing import TypeAlias
 
-from workloads.gate import ALL_CELLS
+from workloads.gate import ALL_CELLS, GateRole
+from workloads.schema import Window
+
+#: Counted slices of a pair of lives, by role and (experiment, cell).
+PairWindows: TypeAlias = Mapping[GateRole, Mapping[tuple[str, str], Sequence[Window]]]
 
 #: The costs of a message, in the order of the model's terms.
 COSTS = ("t_rcv", "t_fltr", "t_tx")

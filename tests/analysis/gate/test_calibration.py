@@ -13,11 +13,10 @@ from analysis.gate.calibration import calibrated
 from analysis.gate.verdict import GateVerdict, smallest_margin
 from fixtures.host.cpus import available_cpus
 from fixtures.session.options import ThroughputOptions
-from fixtures.session.throughput_plugin import calibrations
 from tests.support.gates import family, result
 from tests.support.run_directories import study_manifest
 from tests.support.sessions import Config
-from workloads.calibrations import CALIBRATIONS, require_margin, smallest_margins
+from workloads.calibrations import CALIBRATIONS, calibrations_in, require_margin, smallest_margins
 from workloads.errors import WorkloadError
 from workloads.gate import ALL_CELLS
 
@@ -56,8 +55,8 @@ def test_a_gate_reads_what_a_calibration_wrote(tmp_path):
     """The smallest margin of every family with a ratio, for the same baseline, cells, rounds and CPUs."""
     store(tmp_path)
 
-    assert smallest_margins(calibrations(tmp_path), options(GATE), CELLS) == {"t_tx": smallest_margin(NOISY.scatter)}
-    (entry,) = calibrations(tmp_path)
+    assert smallest_margins(calibrations_in(tmp_path), options(GATE), CELLS) == {"t_tx": smallest_margin(NOISY.scatter)}
+    (entry,) = calibrations_in(tmp_path)
     assert (entry["run"], entry["pairs"], entry["slice_scatter"]) == ("first", 8, 0.07)
     assert entry["scatter"] == {"t_tx": NOISY.scatter, "t_rcv": None}
 
@@ -82,7 +81,7 @@ def test_a_calibration_of_something_else_does_not_count(tmp_path, given, cells):
     """Another baseline, other cells, load, layouts, rounds, slices or CPUs have a noise of their own."""
     store(tmp_path)
 
-    assert smallest_margins(calibrations(tmp_path), options(given), cells) == {}
+    assert smallest_margins(calibrations_in(tmp_path), options(given), cells) == {}
 
 
 def test_a_loop_closed_by_receipts_does_not_count_for_one_closed_by_deliveries(tmp_path):
@@ -90,8 +89,8 @@ def test_a_loop_closed_by_receipts_does_not_count_for_one_closed_by_deliveries(t
     paper = {"profile": "paper"}
     store(tmp_path, given={**CALIBRATE, **paper})
 
-    assert smallest_margins(calibrations(tmp_path), options({**GATE, **paper}), CELLS)
-    assert smallest_margins(calibrations(tmp_path), options({**GATE, **paper, "loop": "receipt"}), CELLS) == {}
+    assert smallest_margins(calibrations_in(tmp_path), options({**GATE, **paper}), CELLS)
+    assert smallest_margins(calibrations_in(tmp_path), options({**GATE, **paper, "loop": "receipt"}), CELLS) == {}
 
 
 def test_the_last_calibration_counts(tmp_path):
@@ -100,8 +99,8 @@ def test_the_last_calibration_counts(tmp_path):
     store(tmp_path, "second", 0.02)
     store(tmp_path, "second", 0.03)
 
-    assert [entry["run"] for entry in calibrations(tmp_path)] == ["first", "second"]
-    assert smallest_margins(calibrations(tmp_path), options(GATE), CELLS) == {"t_tx": smallest_margin(0.03)}
+    assert [entry["run"] for entry in calibrations_in(tmp_path)] == ["first", "second"]
+    assert smallest_margins(calibrations_in(tmp_path), options(GATE), CELLS) == {"t_tx": smallest_margin(0.03)}
     assert list(tmp_path.iterdir()) == [tmp_path / CALIBRATIONS]
 
 
@@ -128,7 +127,7 @@ def test_a_file_that_is_none_is_refused(tmp_path, text):
     with pytest.raises(
         WorkloadError, match=r"calibrations\.json: cannot be read \(.*\); delete it, and calibrate again"
     ):
-        calibrations(tmp_path)
+        calibrations_in(tmp_path)
     with pytest.raises(DataError, match=r"calibrations\.json: cannot be read \(.*\); delete it, and calibrate again"):
         store(tmp_path)
 

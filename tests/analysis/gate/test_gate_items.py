@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
+from dataclasses import replace
 from importlib import import_module
 
 import pytest
 
 from analysis.errors import DataError
 from analysis.gate import history, pipeline
+from analysis.gate.items import failure
 from analysis.gate.verdict import GateVerdict
+from analysis.results import CellKey
+from analysis.throughput.reader import open_runs
 from tests.support import run_directories as rd
 from tests.support.gates import NAMES, gate_directory
+from tests.support.judging import judged_session
 from workloads.calibrations import CALIBRATIONS
 from workloads.gate import ALL_CELLS, CORRECTNESS, GateRole
 from workloads.limits import IDLE_BROKER, LEFT_OUT
@@ -47,31 +51,23 @@ def slower(cell, pair):
     return steady(cell, pair, (1.0, 1.0, 2.0))
 
 
-def _passing():
-    return gate_directory(steady)
+def dearer(cell, pair):
+    """All costs are a fifth higher."""
+    return 1.2 * steady(cell, pair)
 
 
-def _regressed():
-    return gate_directory(slower)
+def scattered(_cell, pair):
+    """Pairs of lives that differ by a fifth."""
+    return math.exp(0.2 * (pair % 3 - 1))
+
+
+CALIBRATE = {"calibrate": True}
 
 
 def _faster():
     run = gate_directory(lambda cell, pair: 0.8 * steady(cell, pair))
     run.manifest["brokers"][GateRole.BASELINE]["provider"] = BY_URL
     return run
-
-
-def _inconclusive():
-    return gate_directory(lambda cell, pair: math.exp(0.2 * (pair % 3 - 1)))
-
-
-def _calibration():
-    return gate_directory(steady, options={"calibrate": True})
-
-
-def _spoilt():
-    """A baseline that is 20 % slower than itself."""
-    return gate_directory(lambda cell, pair: 1.2 * steady(cell, pair), options={"calibrate": True})
 
 
 def _unsaturated():
@@ -116,20 +112,23 @@ def _busy():
     return run
 
 
-#: Runs that have a verdict.
+#: Runs that have a verdict: what makes them, the verdict, and the families that regressed.
 JUDGED = {
-    "passing": _passing,
-    "regressed": _regressed,
-    "faster": _faster,
-    "inconclusive": _inconclusive,
-    "calibration": _calibration,
-    "spoilt calibration": _spoilt,
-    "unsaturated": _unsaturated,
-    "trimmed": _trimmed,
-    "unknown": _unknown,
-    "lossy": _lossy,
-    "busy": _busy,
+    "passing": (lambda: gate_directory(steady), "pass", ()),
+    "regressed": (lambda: gate_directory(slower), "regressed", ("t_tx", ALL_CELLS)),
+    "faster": (_faster, "faster", ()),
+    "inconclusive": (lambda: gate_directory(scattered), "inconclusive", ()),
+    "calibration": (lambda: gate_directory(steady, options=CALIBRATE), "pass", ()),
+    "spoilt calibration": (lambda: gate_directory(dearer, options=CALIBRATE), "contaminated", FAMILIES),
+    "unsaturated": (_unsaturated, "contaminated", ()),
+    "trimmed": (_trimmed, "contaminated", ()),
+    "unknown": (_unknown, "pass", ()),
+    "lossy": (_lossy, "failed", ()),
+    "busy": (_busy, "contaminated", ()),
 }
+
+#: The one that is read by Spark; of the others the slices are those that were made.
+READ = "lossy"
 
 
 def _without_cell():
@@ -144,10 +143,6 @@ def _without_cell():
     return run
 
 
-def _without_pair():
-    return gate_directory(steady, options={"looks": [6]})
-
-
 def _no_gate():
     run = gate_directory(steady, 1)
     del run.manifest["options"]["baseline"]
@@ -157,7 +152,10 @@ def _no_gate():
 #: Runs that have none, and what is said instead.
 REFUSED = {
     "candidate lacks a cell": (_without_cell, "the candidate lacks the cell replication f0640-r010 in pair of lives 5"),
-    "too few pairs": (_without_pair, "the gate ended after 5 pairs of lives and needs 1 more"),
+    "too few pairs": (
+        lambda: gate_directory(steady, options={"looks": [6]}),
+        "the gate ended after 5 pairs of lives and needs 1 more",
+    ),
     "no gate": (_no_gate, "not a regression gate; `pytest microbench"),
 }
 
@@ -166,48 +164,48 @@ REFUSED = {
 def gates(tmp_path_factory):
     """All run directories."""
     folder = tmp_path_factory.mktemp("gates")
-    for name, made in JUDGED.items():
-        made().write(folder / name)
-    for name, (made, _) in REFUSED.items():
+    for name, (made, *_) in (JUDGED | REFUSED).items():
         made().write(folder / name)
     return folder
 
 
 @pytest.fixture(scope="module")
 def results(gates, spark):
-    """Those with a verdict, by name: Spark is asked once for all."""
-    paths = [gates / name for name in JUDGED]
-    return dict(zip(JUDGED, pipeline.judged(paths, master="local[2]"), strict=True))
+    """Those with a verdict, by name: Spark is asked once."""
+    (read,) = pipeline.judged([gates / READ], master="local[2]")
+    return {name: judged(gates / name, made()) for name, (made, *_) in JUDGED.items()} | {READ: read}
+
+
+def judged(path, made, *, partial=False):
+    """What a gate's slices say, if its deliveries are right."""
+    (run,) = open_runs([path], partial=partial)
+    windows = {key: [] for key in run.cells}
+    for row in made.rows("windows"):
+        windows[CellKey(run.name, *(row[name] for name in rd.KEYS))].append(rd.window_of(row))
+    return pipeline.of_slices(run, pipeline.options_of(run.manifest, path), windows, ())
 
 
 # Results
 
 
-@pytest.mark.parametrize(
-    ("name", "verdict", "regressed"),
-    [
-        ("passing", "pass", set()),
-        ("regressed", "regressed", {"t_tx", ALL_CELLS}),
-        ("faster", "faster", set()),
-        ("inconclusive", "inconclusive", set()),
-        ("calibration", "pass", set()),
-        ("spoilt calibration", "contaminated", {*FAMILIES}),
-        ("unsaturated", "contaminated", set()),
-        ("trimmed", "contaminated", set()),
-        ("unknown", "pass", set()),
-        ("lossy", "failed", set()),
-        ("busy", "contaminated", set()),
-    ],
-)
+@pytest.mark.parametrize(("name", "verdict", "regressed"), [(name, *rest) for name, (_, *rest) in JUDGED.items()])
 def test_the_verdict_of_a_run(results, name, verdict, regressed):
     """Of a directory as a gate records it: faults and conditions before all ratios, a slower cost by its name."""
     found = results[name]
 
     assert found.verdict is GateVerdict(verdict)
-    assert {each.family for each in found.families if each.verdict is GateVerdict.REGRESSED} == regressed
+    assert {each.family for each in found.families if each.verdict is GateVerdict.REGRESSED} == {*regressed}
     assert [each.family for each in found.families] == list(FAMILIES)
     assert (found.pairs, len(found.cells)) == (5, 4)
     assert found.of_processes == (name == "faster")
+
+
+def test_what_spark_reads_is_what_was_made(gates, results):
+    """The slices of a run directory are its rows, in the order of their rounds; the audit has the last word."""
+    made = judged(gates / READ, _lossy())
+
+    assert made.verdict is GateVerdict.FASTER
+    assert results[READ] == replace(made, findings=results[READ].findings, overriding=GateVerdict.FAILED)
 
 
 def test_ratios_are_exact(results):
@@ -230,21 +228,6 @@ def test_who_lost_a_message_is_named(results):
 
     assert (finding.what, finding.limit) == ("copies lost by baseline", "0")
     assert finding.measured.startswith("1 in replication f0000-r001 (start 1)")
-
-
-def test_a_calibration_is_stored(session, gates, results):
-    """Beside the run directories, where the next gate looks for it; gates store nothing, nor does a calibration that
-    does not hold, nor one that is read again."""
-    for name in ("passing", "spoilt calibration"):
-        session(name)
-    assert not (gates / CALIBRATIONS).exists()
-    session("calibration")
-    (entry,) = json.loads((gates / CALIBRATIONS).read_text())
-
-    assert results["calibration"].rules.calibrate
-    assert (entry["run"], entry["pairs"]) == ("calibration", 5)
-    assert entry["cells"] == [f"replication {name}" for name in sorted(NAMES)]
-    assert set(entry["smallest_margin"]) == set(FAMILIES)
 
 
 @pytest.mark.parametrize(
@@ -279,40 +262,23 @@ def test_what_nobody_knows_is_a_remark(results):
     ]
 
 
-@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_run_without_a_verdict_is_refused(gates, name):
     """With the reason; nothing that is missing leads to a pass."""
-    with pytest.raises(DataError, match=REFUSED[name][1]):
-        pipeline.judged([gates / name], master="local[2]")
+    make, message = REFUSED[name]
+    with pytest.raises(DataError, match=message):
+        judged(gates / name, make())
 
 
-@pytest.mark.usefixtures("spark")
 def test_a_gate_that_is_not_complete_says_so(gates):
     """Read with --partial, it has a verdict on its pairs, and a remark how many are missing."""
-    (found,) = pipeline.judged([gates / "too few pairs"], master="local[2]", partial=True)
+    found = judged(gates / "too few pairs", REFUSED["too few pairs"][0](), partial=True)
 
     assert found.verdict is GateVerdict.INCONCLUSIVE
     assert [finding.what for finding in found.findings] == ["the gate is not complete: 5 pairs of lives, 1 more needed"]
 
 
 # Items
-
-
-#: A measured item, and the measuring half in place of the real one.
-MEASUREMENT = """
-    import pathlib, pytest
-
-    class Measurement:
-        run_directory = {folder}
-        families = {families}
-
-    def pytest_configure(config):
-        config.addinivalue_line("markers", "experiment(name): measured")
-        config.addinivalue_line("markers", "workload(name): performed")
-        config.pluginmanager.register(Measurement(), "measurement")
-"""
-SUITE = "import pytest\n@pytest.mark.experiment('replication')\ndef test_measures():\n    pass\n"
 
 
 @pytest.fixture
@@ -332,15 +298,7 @@ def judged_already(results, monkeypatch):
 @pytest.fixture
 def session(pytester, gates, judged_already):
     """pytest on a gate with the run directory of this name."""
-
-    def run(name, *arguments):
-        pytester.makeini("[pytest]\naddopts = --strict-markers --strict-config\nfilterwarnings = error\n")
-        folder = "None" if name is None else f"pathlib.Path({str(gates / name)!r})"
-        pytester.makeconftest(MEASUREMENT.format(folder=folder, families=FAMILIES))
-        pytester.makepyfile(test_suite=SUITE)
-        return pytester.runpytest_inprocess("-p", "analysis.plugin", "-p", "no:xdist", "-v", *arguments)
-
-    return run
+    return judged_session(pytester, gates, FAMILIES)
 
 
 def ended(result):
@@ -350,28 +308,39 @@ def ended(result):
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "failed"),
+    ("name", "failed", "strict"),
     [
         ("passing", [], []),
+        ("regressed", ["t_tx", ALL_CELLS], ["t_tx", ALL_CELLS]),
+        ("faster", [], []),
+        ("inconclusive", [], ["t_tx", ALL_CELLS]),
+        ("calibration", [], []),
+        *((name, [CORRECTNESS], [CORRECTNESS]) for name in ("spoilt calibration", "unsaturated", "trimmed", "lossy")),
+        ("unknown", [], []),
+        ("busy", [CORRECTNESS], [CORRECTNESS]),
+    ],
+)
+def test_which_items_fail(results, name, failed, strict):
+    """None for pass, faster and, unless --strict, inconclusive; for all else an item per family that fails."""
+    items = (CORRECTNESS, *FAMILIES)
+
+    assert [item for item in items if failure(results[name], item, strict=False)] == failed
+    assert [item for item in items if failure(results[name], item, strict=True)] == strict
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "failed"),
+    [
         ("passing", ["--strict"], []),
-        ("faster", ["--strict"], []),
-        ("regressed", [], ["gate[t_tx]", "gate[all cells]"]),
         ("inconclusive", [], []),
         ("inconclusive", ["--strict"], ["gate[t_tx]", "gate[all cells]"]),
         ("inconclusive", ["--strict-verdict"], ["gate[t_tx]", "gate[all cells]"]),
-        ("calibration", [], []),
-        ("spoilt calibration", [], ["gate[correctness]"]),
-        ("unsaturated", [], ["gate[correctness]"]),
-        ("trimmed", [], ["gate[correctness]"]),
-        ("unknown", [], []),
-        ("lossy", [], ["gate[correctness]"]),
-        ("busy", [], ["gate[correctness]"]),
         ("candidate lacks a cell", [], ITEMS),
         (None, [], ITEMS),
     ],
 )
 def test_the_exit_code(session, name, arguments, failed):
-    """0 for pass, faster and, unless --strict, inconclusive; 1 for all else, with an item per family that fails."""
+    """1 where an item fails; a run that cannot be judged, or that measured nothing, fails them all."""
     result = session(name, *arguments)
 
     assert result.ret == (pytest.ExitCode.TESTS_FAILED if failed else pytest.ExitCode.OK)
@@ -381,10 +350,12 @@ def test_the_exit_code(session, name, arguments, failed):
     assert "Traceback" not in result.stdout.str()
 
 
-def test_the_screen_and_the_report(session, gates):
-    """What was measured, the verdict, the report and the run directory close the session."""
-    result = session("regressed")
+def test_the_screen_and_the_reports(session, pytester, gates):
+    """What was measured, the verdict, the report and the run directory close the session; in the report for JUnit every
+    family is a test case, for whoever reads reports only."""
+    result = session("regressed", "--junitxml=report.xml")
 
+    assert ended(result)["FAILED"] == ["gate[t_tx]", "gate[all cells]"]
     result.stdout.fnmatch_lines(
         [
             "*regressed: t_tx of activemq:6.1.7 against activemq:5.18.3: +100.*",
@@ -396,6 +367,25 @@ def test_the_screen_and_the_report(session, gates):
         ]
     )
     assert "<svg" in (gates / "regressed" / "report.html").read_text(encoding="utf-8")
+    report = (pytester.path / "report.xml").read_text()
+    assert all(f'name="{item}"' in report for item in ITEMS)
+    assert report.count('<property name="verdict" value="regressed"') == len(ITEMS)
+    assert f'<property name="run_directory" value="{gates / "regressed"}"' in report
+
+
+def test_a_calibration_is_stored(session, gates, results):
+    """Beside the run directories, where the next gate looks for it; gates store nothing, nor does a calibration that
+    does not hold, nor one that is read again."""
+    for name in ("passing", "spoilt calibration"):
+        session(name)
+    assert not (gates / CALIBRATIONS).exists()
+    session("calibration")
+    (entry,) = json.loads((gates / CALIBRATIONS).read_text())
+
+    assert results["calibration"].rules.calibrate
+    assert (entry["run"], entry["pairs"]) == ("calibration", 5)
+    assert entry["cells"] == [f"replication {name}" for name in sorted(NAMES)]
+    assert set(entry["smallest_margin"]) == set(FAMILIES)
 
 
 def test_history_and_summary(session, pytester, monkeypatch):
@@ -430,16 +420,6 @@ def test_a_gate_cannot_be_only_recorded(session):
     result.stderr.fnmatch_lines(["*--no-analysis: a gate is its verdict; drop --baseline to record only*"])
 
 
-def test_verdict_and_directory_are_in_the_junit_report(session, pytester, gates):
-    """Every family is a test case, for whoever reads reports only."""
-    session("regressed", "--junitxml=report.xml")
-
-    report = (pytester.path / "report.xml").read_text()
-    assert all(f'name="{item}"' in report for item in ITEMS)
-    assert report.count('<property name="verdict" value="regressed"') == len(ITEMS)
-    assert f'<property name="run_directory" value="{gates / "regressed"}"' in report
-
-
 @pytest.mark.usefixtures("judged_already")
 def test_the_verb(gates, capsys):
     """`python -m analysis gate`: text, JSON and Markdown of the same; --strict has the exit code."""
@@ -457,11 +437,10 @@ def test_the_verb(gates, capsys):
     assert "not allowed with argument" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("spark")
-def test_the_report_of_a_gate(gates, tmp_path, capsys):
+@pytest.mark.usefixtures("judged_already")
+def test_the_report_of_a_gate(gates, capsys):
     """`python -m analysis report` writes the page of a gate."""
-    folder = tmp_path / "gate"
-    shutil.copytree(gates / "regressed", folder)
+    folder = gates / "regressed"
 
     assert main(["report", str(folder), "--json", "--strict"]) == 1
     record = json.loads(capsys.readouterr().out)
@@ -476,7 +455,7 @@ def test_the_report_of_a_gate(gates, tmp_path, capsys):
 DRAWN_OVER_TIME = "Ratios of the families in the gates of the history file"
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("judged_already")
 def test_the_report_of_a_gate_with_its_history(gates, results, tmp_path, capsys):
     """What --history has collected is drawn again where the file is named; a run that is no gate has none."""
     past, page = tmp_path / "gates.jsonl", tmp_path / "page.html"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +9,6 @@ import pytest
 from analysis.gate.paired import ratios_of, rows_of
 from analysis.planning import pairs_needed
 from tests.bench_gate import CELLS as PLANE
-from tests.conftest import ROOT
 from tests.support.gates import adjacent, by_role, rules
 from workloads.errors import WorkloadError
 from workloads.gate import ALL_CELLS, CONFIRMING_PAIRS, LOOKS
@@ -82,14 +79,3 @@ def test_plans_of_cells_that_were_not_selected_do_not_count():
     ratios = ratios_of([pair(change) for change in STEADY])
 
     assert rows_of(ratios, PLANS | others) == rows_of(ratios, PLANS)
-
-
-def test_deciding_loads_neither_spark_nor_statsmodels():
-    """Brokers may be running while it decides."""
-    code = (
-        "import sys; import analysis.planning; "
-        "print([name for name in ('pyspark', 'statsmodels', 'pandas', 'matplotlib') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-
-    assert done.stdout == "[]\n"

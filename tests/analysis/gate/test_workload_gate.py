@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import json
-from copy import deepcopy
-from functools import cache
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from analysis.gate import pipeline
+from analysis.gate import pipeline, scenario
 from analysis.gate.items import failure
 from analysis.gate.verdict import GateVerdict
 from fixtures.session.options import ScenarioOptions
 from tests.analysis.scenario.conftest import LENGTHS, SMALL
 from tests.support import run_directories as rd
-from tests.support import scenario_runs as wr
+from tests.support import scenario_results as wr
+from tests.support import scenario_runs as runs
 from tests.support.scenario_runs import Fault, Planted
 from tests.support.sessions import Config
 from workloads.gate import CORRECTNESS, FEWEST_PAIRS, SCENARIO_FAMILIES, GateRole
 from workloads.registry import WORKLOADS
-
-#: Analyses of six runs, one after the other.
-pytestmark = pytest.mark.brokers
+from workloads.scenario import limits
 
 CPU = SCENARIO_FAMILIES[0]
 
@@ -32,72 +31,79 @@ ASKED = {"baseline": "activemq:5.18.3", "broker": ["activemq:6.1.7"]}
 def options(**given):
     """As the manifest of such a gate has them."""
     wanted = ScenarioOptions(Config(ASKED | given, {}))
-    return json.loads(json.dumps(wanted.settings(WORKLOADS[wr.WORKLOAD]).options))
+    return json.loads(json.dumps(wanted.settings(WORKLOADS[runs.WORKLOAD]).options))
 
 
-@cache
-def simulated():
-    """Five pairs of lives in which both brokers do the same."""
-    run = wr.empty_run(GateRole.BASELINE)
-    run.manifest["brokers"] = {role.value: rd.broker_facts(options={}) for role in GateRole}
-    lives = [(role, number) for number in range(1, FEWEST_PAIRS + 1) for role in GateRole]
-    run.manifest["starts"] = [rd.start_facts(role.value, number) for role, number in lives]
-    for role, number in lives:
-        wr.add_cell(run, SMALL, lengths=LENGTHS, broker=role.value, start=number)
-    return run
-
-
-def gate(cpu=lambda _pair: 1.0, **given):
-    """A gate whose candidate takes so many times the baseline's CPU time in a pair of lives."""
-    run = deepcopy(simulated())
-    run.manifest["options"] |= options(**given)
-    for row in run.rows("periods", broker=GateRole.CANDIDATE):
-        row["broker_cpu_ns"] = round(row["broker_cpu_ns"] * cpu(row["start"]))
-    return run
+def lives(cpu=lambda _pair: 1.0):
+    """Five pairs of lives in which the candidate takes so many times the baseline's CPU time; None if nobody knows."""
+    for number in range(1, FEWEST_PAIRS + 1):
+        for role in GateRole:
+            found = wr.result(SMALL, broker=role.value, start=number)
+            (period,) = found.periods
+            factor = cpu(number) if role is GateRole.CANDIDATE else 1.0
+            used = None if factor is None else period.broker_cpu * factor
+            yield replace(found, periods=(replace(period, broker_cpu=used),))
 
 
 def steady(pair):
     return 1 + 0.001 * (pair % 3 - 1)
 
 
-def unknown():
-    """The candidate is named by URL, and nobody knows its CPU time."""
-    run = gate(steady)
-    for row in run.rows("periods", broker=GateRole.CANDIDATE):
-        row["broker_cpu_ns"] = None
-    return run
-
-
 def lossy():
     """The candidate loses an order in the last pair of lives."""
-    run = gate()
-    last = {"broker": GateRole.CANDIDATE.value, "start": FEWEST_PAIRS}
-    run.manifest["schedule"] = [slot for slot in run.manifest["schedule"] if not last.items() <= slot.items()]
-    for table, rows in run.tables.items():
-        run.tables[table] = [row for row in rows if not last.items() <= row.items()]
-    wr.add_cell(run, SMALL, planted=Planted(Fault.LOSE, "order"), lengths=LENGTHS, **last)
-    return run
+    *others, last = lives()
+    return [*others, wr.failing(last, limits.DELIVERY, "DC1 order", 1, "1 missing")]
 
 
+def scattered():
+    return lives(lambda pair: 1 + 0.2 * (pair % 3 - 1))
+
+
+#: By the name: the results of all lives, and further options of the gate.
 RUNS = {
-    "pass": lambda: gate(steady),
-    "regressed": lambda: gate(lambda pair: 1.2 * steady(pair)),
-    "inconclusive": lambda: gate(lambda pair: 1 + 0.2 * (pair % 3 - 1)),
-    "not inferior": lambda: gate(lambda pair: 1 + 0.2 * (pair % 3 - 1), policy="non-inferiority"),
-    "unknown": unknown,
-    "failed": lossy,
+    "pass": (lambda: lives(steady), {}),
+    "regressed": (lambda: lives(lambda pair: 1.2 * steady(pair)), {}),
+    "inconclusive": (scattered, {}),
+    "not inferior": (scattered, {"policy": "non-inferiority"}),
+    "unknown": (lambda: lives(lambda _: None), {}),
+    "failed": (lossy, {}),
 }
 
 
+def judged(found, **given):
+    """The result of a gate whose manifest has these options."""
+    brokers = {role.value: rd.BROKER for role in GateRole}
+    manifest = replace(found[0].manifest, options=found[0].manifest.options | options(**given), brokers=brokers)
+    results = [replace(each, manifest=manifest) for each in found]
+    return scenario.of_results(results, Path("gate"), pipeline.options_of(manifest, Path("gate")), partial=False)
+
+
 @pytest.fixture(scope="module")
-def results(tmp_path_factory, spark):
+def results():
     """The result of each run, by its name."""
-    folder = tmp_path_factory.mktemp("gates")
-    found = {}
-    for name, make in RUNS.items():
-        make().write(folder / name)
-        (found[name],) = pipeline.judged([folder / name], master="local[2]")
-    return found
+    return {name: judged(list(make()), **given) for name, (make, given) in RUNS.items()}
+
+
+@pytest.mark.brokers  # an analysis of ten cells
+@pytest.mark.usefixtures("spark")
+def test_a_gate_is_judged_from_its_run_directory(tmp_path):
+    """An order that the candidate loses in one of its lives fails the gate; all else is the same on both sides."""
+    run = runs.empty_run(GateRole.BASELINE)
+    run.manifest["options"] |= options()
+    run.manifest["brokers"] = {role.value: rd.broker_facts(options={}) for role in GateRole}
+    at = [(role.value, number) for number in range(1, FEWEST_PAIRS + 1) for role in GateRole]
+    run.manifest["starts"] = [rd.start_facts(*life) for life in at]
+    for broker, number in at:
+        planted = [Planted(Fault.LOSE, "order")] if (broker, number) == at[-1] else []
+        runs.add_cell(run, SMALL, planted=planted, lengths=LENGTHS, broker=broker, start=number)
+
+    (found,) = pipeline.judged([run.write(tmp_path / "gate")], master="local[2]")
+
+    assert (found.verdict, found.pairs) == (GateVerdict.FAILED, FEWEST_PAIRS)
+    assert [finding.what for finding in found.findings] == [
+        f"the audit of small-b0001 on the candidate failed in pair {FEWEST_PAIRS}"
+    ]
+    assert {family.verdict for family in found.families} == {GateVerdict.PASS}
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,9 @@ import pytest
 
 from analysis.report import scenario_page
 from analysis.scenario import console, json_output
-from analysis.scenario.audit import AuditInput
 from analysis.scenario.deviations import deviations
 from analysis.scenario.disclosure import disclosure
-from analysis.scenario.reader import cells, open_runs
+from tests.analysis.scenario.conftest import unaudited
 from tests.support import scenario_results as wr
 from tests.support.pages import Page
 from tests.support.scenario_runs import workload_run
@@ -46,14 +45,13 @@ def test_a_workload_says_whether_it_has_run_rules(name):
 def test_a_run_without_run_rules_has_no_deviations(tmp_path):
     """The same conduct deviates from the rules of the one workload, and from nothing in the other."""
     own = {"workload": "jms2009ps", "configuration": json_value(MODEL.configuration)}
-    found = []
-    for name, plan in (("with", {}), ("without", own)):
-        runs = open_runs([workload_run(MODEL.topology, **plan).write(tmp_path / name)])
-        (cell,) = cells(runs, runs[0].cells)
-        found.append(deviations(AuditInput(cell, None, {}, ())))
+    found = {
+        name: deviations(unaudited(workload_run(MODEL.topology, **plan), tmp_path / name))
+        for name, plan in (("with", {}), ("without", own))
+    }
 
-    assert found[0]
-    assert found[1] is None
+    assert found["with"]
+    assert found["without"] is None
 
 
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.verdict)

@@ -2,6 +2,7 @@
 
 from itertools import product
 
+import pyarrow as pa
 import pytest
 
 from analysis.scenario.copy_classes import CopyClass, copy_class
@@ -46,8 +47,11 @@ def expected(sent, settled, subscribe, joined, unsubscribe, left):
 
 
 def classes(spark, rows):
-    scaled = [tuple(None if value is None else value * UNIT_NS for value in row) for row in rows]
-    frame = spark.createDataFrame(scaled, ", ".join(f"{name} long" for name in NULLS))
+    columns = {
+        name: pa.array([None if value is None else value * UNIT_NS for value in column], pa.int64())
+        for name, column in zip(NULLS, zip(*rows, strict=True), strict=True)
+    }
+    frame = spark.createDataFrame(pa.table(columns))
     return [row["class"] for row in frame.select(copy_class().alias("class")).collect()]
 
 

@@ -1,18 +1,17 @@
 """What a user gets of a workload whose audit failed: by the last item of the session, and by the command."""
 
 import json
+from dataclasses import replace
 from importlib import import_module
 
 import pytest
 
 from analysis.__main__ import main
 from analysis.scenario import pipeline
-from tests.analysis.conftest import Answers
+from tests.analysis.scenario.conftest import SMALL
 from tests.support import scenario_runs
 from tests.support.judging import judged_session
-from tests.support.scenario_runs import Fault, Planted
 from workloads.scenario.periods import Lengths
-from workloads.supply_chain.topology import vertical
 
 pytest_plugins = ["pytester"]
 
@@ -23,27 +22,23 @@ for _module in ("analysis.report.scenario_page", "analysis.scenario.console", "a
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """A folder with a run that lost a message."""
+    """A folder with a run."""
     folder = tmp_path_factory.mktemp("runs")
-    run = scenario_runs.workload_run(
-        vertical(1).only(4),
-        lengths=Lengths(warm_up_s=1, measurement_s=4, drain_s=1),
-        planted=Planted(Fault.LOSE, "inventoryInfo"),
-    )
-    run.write(folder / "workload")
+    scenario_runs.workload_run(SMALL, lengths=Lengths(1, 1, 1)).write(folder / "workload")
     return folder
 
 
-@pytest.fixture(scope="module")
-def answers(spark):
-    return Answers(pipeline.analysed)
-
-
 @pytest.fixture(autouse=True)
-def _analysed_once(answers, monkeypatch):
-    monkeypatch.setattr(pipeline, "analysed", answers)
+def _analysed_already(results, monkeypatch):
+    """The run has the result of a cell in which a message was lost, among other faults."""
+
+    def analysed(paths, **_):
+        return tuple(replace(results["several"], path=path.resolve()) for path in paths)
+
+    monkeypatch.setattr(pipeline, "analysed", analysed)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_item_fails_always(pytester, runs):
     """Without --strict as well; tables, report and disclosure are there all the same."""
     result = judged_session(pytester, runs)("workload")

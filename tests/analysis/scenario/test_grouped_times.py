@@ -1,5 +1,6 @@
 """Delivery times of several groupings from one pass are those that Spark computes grouping by grouping."""
 
+import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.scenario.aggregates import duration_columns
@@ -14,10 +15,8 @@ def test_one_pass_is_as_good_as_one_for_each_grouping(spark):
         (at % 2, "measurement" if at % 5 else "warm-up", at // 20, at % 3, at * 7919 % 1000, 1, at % 2, 10 + at % 4)
         for at in range(200)
     ]
-    columns = (
-        "cell_id int, period string, second int, step int, took_ns long, heard int, of_members int, body_bytes int"
-    )
-    table = spark.createDataFrame(rows, columns)
+    names = ("cell_id", "period", "second", "step", "took_ns", "heard", "of_members", "body_bytes")
+    table = spark.createDataFrame(pa.table(dict(zip(names, map(pa.array, zip(*rows, strict=True)), strict=True))))
 
     found = grouped_times(table, GROUPINGS, (0.5, 0.9, 0.99))
 

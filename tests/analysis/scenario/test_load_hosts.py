@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from analysis.scenario import audit
-from analysis.scenario.audit import AuditInput
-from analysis.scenario.reader import cells, open_runs
 from analysis.scenario.results import AuditVerdict
 from analysis.throughput import latency
+from tests.analysis.scenario.conftest import unaudited
 from tests.support.scenario_runs import workload_run
 from workloads.supply_chain.topology import vertical
 
@@ -24,9 +24,7 @@ def material_of(folder, bounds_ms, shortest_ms):
         for _ in range(2)  # of two cells
         for host, bound_ms in enumerate(bounds_ms)
     ]
-    runs = open_runs([run.write(folder / "run")])
-    (cell,) = cells(runs, runs[0].cells)
-    return AuditInput(cell, SimpleNamespace(overall={1: {"shortest": shortest_ms * 1e6}}), {}, ())
+    return replace(unaudited(run, folder), counts=SimpleNamespace(overall={1: {"shortest": shortest_ms * 1e6}}))
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.scenario.audit import AuditInput
 from analysis.scenario.console import verdict
 from analysis.scenario.deviations import deviations
 from analysis.scenario.disclosure import disclosure
 from analysis.scenario.one_host import on_one_host
-from analysis.scenario.reader import cells, open_runs
 from analysis.scenario.results import ONE_HOST
+from tests.analysis.scenario.conftest import unaudited
 from tests.support import scenario_results as wr
 from tests.support.scenario_runs import workload_run
 from workloads.status import VerdictKind
@@ -42,10 +41,8 @@ def test_a_run_on_another_host_does_not_have_the_deviation(url, shared, tmp_path
     """From the run directory on; that a broker by URL is otherwise unknown is a deviation in both cases."""
     run = workload_run(vertical(1).only(4), broker=url)
     run.manifest["brokers"][url]["provider"] = "url"
-    runs = open_runs([run.write(tmp_path / "run")])
-    (cell,) = cells(runs, runs[0].cells)
 
-    found = deviations(AuditInput(cell, None, {}, ()))
+    found = deviations(unaudited(run, tmp_path))
 
     assert (ONE_HOST in found) is shared
     assert any("given by its URL" in text for text in found)

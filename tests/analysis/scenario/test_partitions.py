@@ -15,7 +15,7 @@ from tests.support.scenario_runs import Fault, Planted
 from workloads.scenario.periods import Lengths
 from workloads.supply_chain.topology import vertical
 
-ROWS = 40_000
+ROWS = 4_000
 
 
 @contextmanager
@@ -80,7 +80,7 @@ def test_results_do_not_depend_on_partitions(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(aggregates, "EXACT_ROWS", 0)
     run = wr.empty_run()
     lengths = Lengths(warm_up_s=3, measurement_s=5, drain_s=20)
-    wr.add_cell(run, vertical(5), cell="planted", planted=Planted(Fault.DUPLICATE, "order", 1), lengths=lengths)
+    wr.add_cell(run, vertical(5), cell="planted", planted=[Planted(Fault.DUPLICATE, "order", 1)], lengths=lengths)
     path = run.write(tmp_path / "run")
 
     usual = pipeline.analysed([path], master="")

@@ -1,13 +1,17 @@
 """Which run directories of a workload are read, and which are refused: with the reason and what to do."""
 
 import shutil
+from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 
 from analysis.__main__ import main
 from analysis.errors import DataError
 from analysis.scenario import pipeline
-from analysis.scenario.reader import comparable, open_runs
+from analysis.scenario.aggregates import check_handlers, instants
+from analysis.scenario.message_join import check_written
+from analysis.scenario.reader import cells, comparable, open_runs
 from analysis.throughput.reader import open_runs as open_throughput
 from tests.analysis.scenario.conftest import SMALL
 from tests.support import run_directories as rd
@@ -126,47 +130,76 @@ def test_a_run_that_was_interrupted_is_read_when_asked(tmp_path):
     assert read.findings[0].what == "the run is not complete"
 
 
-def _hole(run):
-    run.tables["sent"].pop(len(run.tables["sent"]) // 2)
-
-
-def _stranger(run):
-    run.tables["received"][3]["handler"] = 99
-
-
-def _cell(run):
+@pytest.mark.usefixtures("spark")
+def test_rows_of_no_cell_are_refused(tmp_path):
+    """A record with rows of somebody else supports no audit."""
+    run = tiny()
     run.tables["received"][3]["cell"] = "elsewhere"
 
+    with pytest.raises(DataError, match="match no planned cell"):
+        pipeline.analysed([run.write(tmp_path / "run")], master="")
 
-def _producer(run):
-    run.tables["sent"][-1]["producer"] = 99
+
+@pytest.fixture
+def read(tmp_path, spark):
+    """A run, its cells, and Spark's frame of one of its tables, with further columns of the same values in all rows."""
+
+    def opened(change):
+        run = tiny()
+        change(run)
+        runs = open_runs([run.write(tmp_path / "run")])
+
+        def frame(table, columns, **further):
+            rows = [{name: row.get(name) for name in columns} | further for row in run.tables[table]]
+            return spark.createDataFrame(pa.Table.from_pylist(rows, pa.schema(SPARK_TYPES | columns)))
+
+        return cells(runs, runs[0].cells), frame
+
+    return opened
 
 
-def _order(run):
-    run.tables["periods"][1]["begin_ns"] -= 10**9
+#: Columns that both frames have, and those that each has besides.
+SPARK_TYPES = {"cell_id": pa.int32()}
+PERIODS = {"period": pa.string(), "begin_ns": pa.int64(), "end_ns": pa.int64()}
+SENT = dict.fromkeys(("producer", "position", "execution", "planned_ns", "settled_ns", "sender", "copies"), pa.int64())
+
+
+def _hole(run):
+    run.tables["sent"].pop(len(run.tables["sent"]) // 2)
 
 
 def _unplanned(run):
     next(row for row in run.tables["sent"] if row["planned_ns"] is not None)["planned_ns"] = None
 
 
-@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "sender", "words"),
     [
-        (_hole, "0, 1, 2, ... without a gap"),
-        (_stranger, "handler 99 is not in the plan"),
-        (_cell, "match no planned cell"),
-        (_producer, "a producer or an address that is not in the plan"),
-        (_order, "does not follow the period before it"),
-        (_unplanned, "starts without a planned instant"),
+        (_hole, 0, "0, 1, 2, ... without a gap"),
+        (_unplanned, 0, "starts without a planned instant"),
+        (lambda _: None, None, "a producer or an address that is not in the plan"),
     ],
 )
-def test_rows_that_cannot_be_are_refused(tmp_path, change, words):
-    """A record with a hole, or with rows of somebody else, supports no audit."""
-    run = tiny()
-    change(run)
-    run.write(tmp_path / "run")
+def test_messages_that_cannot_be_are_refused(read, change, sender, words):
+    """The messages of a producer have no hole, what a driver sent was planned, and senders are those of the plan."""
+    found, frame = read(change)
+    sent = frame("sent", SENT, cell_id=0, sender=sender, copies=1)
 
     with pytest.raises(DataError, match=words):
-        pipeline.analysed([tmp_path / "run"], master="")
+        check_written(sent, sent, found)
+
+
+def test_copies_of_a_handler_that_is_not_planned_are_refused(read):
+    """A copy at such a handler is no misdelivery, but of another record."""
+    found, _ = read(lambda _: None)
+
+    with pytest.raises(DataError, match="handler 99 is not in the plan"):
+        check_handlers([{"cell_id": 0, "handler": 99}], SimpleNamespace(keys=["the run"]), found)
+
+
+def test_periods_follow_each_other(read):
+    """One that begins within the one before is refused."""
+    found, frame = read(lambda run: run.tables["periods"][1].update(begin_ns=run.tables["periods"][0]["begin_ns"] + 1))
+
+    with pytest.raises(DataError, match="does not follow the period before it"):
+        instants(SimpleNamespace(tables={"periods": frame("periods", PERIODS, cell_id=0)}), found)

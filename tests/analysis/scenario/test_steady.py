@@ -5,6 +5,9 @@ import pytest
 
 from analysis.scenario import steady
 from analysis.scenario.results import AuditVerdict
+from workloads.scenario.periods import Period
+
+MEASURED = Period.MEASUREMENT
 
 
 def waves(rng, seconds, level, noise, memory=0.6):
@@ -18,7 +21,7 @@ def waves(rng, seconds, level, noise, memory=0.6):
 def test_a_backlog_that_only_varies_rarely_fails():
     """Of 200 steady minutes with long memory hardly any is called growing."""
     rng = np.random.default_rng(1)
-    judged = [steady.backlog(waves(rng, 60, 50, 5), 500).verdict for _ in range(200)]
+    judged = [steady.backlog(waves(rng, 60, 50, 5), 500, MEASURED).verdict for _ in range(200)]
 
     assert judged.count(AuditVerdict.FAIL) == 0
     assert judged.count(AuditVerdict.PASS) >= 190
@@ -36,7 +39,7 @@ def test_a_trend_that_is_none_is_seldom_seen():
 def test_a_backlog_that_grows_by_five_percent_fails(noise):
     """A broker that takes 95 % of what is sent is found in a minute."""
     rng = np.random.default_rng(2)
-    found = steady.backlog([value + 25 * at for at, value in enumerate(waves(rng, 60, 50, noise))], 500)
+    found = steady.backlog([value + 25 * at for at, value in enumerate(waves(rng, 60, 50, noise))], 500, MEASURED)
 
     assert found.verdict is AuditVerdict.FAIL
     assert found.observed == pytest.approx(0.05, abs=0.01)
@@ -45,7 +48,7 @@ def test_a_backlog_that_grows_by_five_percent_fails(noise):
 def test_noise_that_hides_a_trend_is_not_judged():
     """Where the interval covers the limit, nothing is said."""
     rng = np.random.default_rng(3)
-    found = steady.backlog(waves(rng, 30, 3000, 400), 500)
+    found = steady.backlog(waves(rng, 30, 3000, 400), 500, MEASURED)
 
     assert found.verdict is AuditVerdict.NOT_JUDGED
     assert "too short to decide" in found.why
@@ -54,7 +57,7 @@ def test_noise_that_hides_a_trend_is_not_judged():
 @pytest.mark.parametrize(("seconds", "verdict"), [(19, AuditVerdict.NOT_JUDGED), (20, AuditVerdict.PASS)])
 def test_few_seconds_show_no_trend(seconds, verdict):
     """A limit on the number of seconds, fixed before."""
-    assert steady.backlog([3] * seconds, 100).verdict is verdict
+    assert steady.backlog([3] * seconds, 100, MEASURED).verdict is verdict
 
 
 @pytest.mark.parametrize(
@@ -69,12 +72,12 @@ def test_few_seconds_show_no_trend(seconds, verdict):
 )
 def test_the_end_of_the_warm_up_has_the_level_of_the_period(before, verdict):
     """Five percent either way; without a whole second nothing is said."""
-    assert steady.level(before, 100.0, 0.5).verdict is verdict
+    assert steady.level(before, 100.0, 0.5, MEASURED).verdict is verdict
 
 
 def test_a_level_that_chance_could_decide_is_not_judged():
     """Few copies per second, or bursts of many, vary by more than the limit on their own."""
-    found = steady.level([10] * 3, 10.0, steady.granularity({6: (0.5, 10.0)}, 3, poisson=False))
+    found = steady.level([10] * 3, 10.0, steady.granularity({6: (0.5, 10.0)}, 3, poisson=False), MEASURED)
 
     assert found.verdict is AuditVerdict.NOT_JUDGED
 

@@ -3,30 +3,25 @@
 import pytest
 
 from analysis.scenario import pipeline
-from analysis.scenario.audit import AuditInput
 from analysis.scenario.deviations import deviations
-from analysis.scenario.reader import cells, open_runs
-from tests.analysis.scenario.conftest import LENGTHS, SMALL
+from tests.analysis.scenario.conftest import LENGTHS, SMALL, unaudited
 from tests.support.scenario_runs import workload_run
 from workloads.scenario import limits
 from workloads.supply_chain.topology import vertical
 
 
 def opened(path, interaction, **capabilities):
-    """The run of an interaction alone on a broker that can do this, and its cell."""
+    """The run of an interaction alone on a broker that can do this."""
     run = workload_run(vertical(1).only(interaction))
-    (slot,) = run.manifest["schedule"]
-    run.manifest["brokers"][slot["broker"]]["capabilities"] |= capabilities
-    runs = open_runs([run.write(path / "run")])
-    (cell,) = cells(runs, runs[0].cells)
-    return runs[0], cell
+    run.manifest["brokers"]["activemq"]["capabilities"] |= capabilities
+    return unaudited(run, path)
 
 
 def test_transactions_are_those_of_the_broker(tmp_path):
     """The cell has its broker's transactions, whatever the plan says, which all brokers of a run share."""
-    run, cell = opened(tmp_path, 4, transactions="send-only")
+    cell = opened(tmp_path, 4, transactions="send-only").cell
 
-    assert run.plan(cell.key).transactions == "full"
+    assert cell.run.plan(cell.key).transactions == "full"
     assert cell.plan.transactions == "send-only"
 
 
@@ -36,8 +31,7 @@ def test_transactions_are_those_of_the_broker(tmp_path):
 )
 def test_a_commit_that_promises_less(interaction, capabilities, deviates, tmp_path):
     """A broker that may die in the middle of a transaction deviates from the rules, where there are transactions."""
-    _, cell = opened(tmp_path, interaction, **capabilities)
-    said = [text for text in deviations(AuditInput(cell, None, {}, ())) if "COMMIT" in text]
+    said = [text for text in deviations(opened(tmp_path, interaction, **capabilities)) if "COMMIT" in text]
 
     assert bool(said) is deviates
     assert all(text.endswith("(section 4.3)") for text in said)

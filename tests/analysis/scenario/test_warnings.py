@@ -44,9 +44,9 @@ def read(*entries):
 FOUND = Warnings(
     logged=True,
     messages=(
-        LoggedWarnings(LOG, Severity.WARNING, "Store limit reached", 3, "2026-11-22T00:42:36.351Z"),
-        LoggedWarnings(LOG, Severity.ERROR, "Failed <b>", 1, ""),
-        LoggedWarnings("load", Severity.WARNING, "RuntimeWarning: overflow", 1, "2026-11-22T00:42:37Z"),
+        LoggedWarnings(Severity.WARNING, "Store limit reached", 3, "2026-11-22T00:42:36.351Z", LOG),
+        LoggedWarnings(Severity.ERROR, "Failed <b>", 1, "", LOG),
+        LoggedWarnings(Severity.WARNING, "RuntimeWarning: overflow", 1, "2026-11-22T00:42:37Z", "load"),
     ),
     others=12,
 )

@@ -9,10 +9,9 @@ from typing import Any
 from markupsafe import Markup
 
 from analysis.report import figures, manifest_facts
-from analysis.report.drawings import Drawings, Figure, drawn, slug
+from analysis.report.drawings import Drawings, slug
 from analysis.report.figures import PlotGroup
 from analysis.report.page import NAME, Chapter, Facts, Listing, Page, Part, Section, Soft, VerdictBox, write_text
-from analysis.report.rounds_figure import heat
 from analysis.results import JSON_SCHEMA, BrokerComparison, FitResult, RunResult, worst
 from analysis.table import grouped
 from analysis.text import alike, capital, counted_verdicts
@@ -175,23 +174,11 @@ def _rounds(anchor: str, result: RunResult, drawings: Drawings) -> Iterator[Sect
     pictures = dict(zip(levels, figures.levels(result.rounds), strict=True))
     for key in sorted(starts.keys() | levels.keys()):
         title = f"{key[0]}, start {key[1]}"
-        parts: list[Part] = [*drawings.figures(anchor, pictures.get(key))]
-        grid, left_out = heat(starts.get(key, []))
-        if grid:
-            parts.append(_heat(slug(f"{anchor}-slices-{title}"), title, grid, left_out))
+        parts: list[Part] = [*drawings.figures(anchor, pictures.get(key), figures.slices(starts.get(key, ())))]
         if key in levels:
             parts.append(tables.rounds(levels[key]))
         if parts:
             yield Section("", title, tuple(parts))
-
-
-def _heat(anchor: str, title: str, grid: str, left_out: str) -> Figure:
-    caption = (
-        "B of every slice relative to that of its cell: a row for each cell, a column for each round in the order of "
-        "time. A disturbed host colours whole columns; a row that changes shows a change of that cell only. "
-        f"{left_out}"
-    )
-    return drawn(anchor, f"Every slice on {title}", caption, grid, wide=False)
 
 
 def _measurements(anchor: str, groups: Sequence[PlotGroup], result: RunResult, drawings: Drawings) -> Iterator[Part]:

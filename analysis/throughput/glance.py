@@ -21,14 +21,13 @@ from analysis.results import (
     Claim,
     FitResult,
     Grade,
-    Interval,
     LatencyResult,
     RoundLevel,
     RunResult,
     Scope,
     formula,
 )
-from analysis.table import ItemColumn, Table, grouped, headers, rows
+from analysis.table import Table, TableColumn, grouped
 from analysis.throughput.console import AUDIT_VERDICTS, VERDICTS, nowhere
 from analysis.throughput.fit import PAPER, STARTS_AS_UNIT, bend, processing_time_s
 from analysis.throughput.tables import GRADES, MEANING, SCOPES, deviation, relative_half_width, unit
@@ -207,15 +206,16 @@ def _model(fit: FitResult, result: RunResult) -> ModelGlance:
 
 
 def _costs(fit: FitResult, caption: str) -> Table:
-    columns: tuple[ItemColumn[tuple[str, Interval]], ...] = (
-        ItemColumn("time", lambda of: of[0], number=False),
-        ItemColumn("of", lambda of: MEANING[of[0]], number=False),
-        ItemColumn("time in µs", lambda of: us(of[1].estimate, 3)),
-        ItemColumn("95 % interval", lambda of: ends(of[1], us, 3)),
-        ItemColumn("half-width", lambda of: relative_half_width(fit, of[0])),
-        ItemColumn("paper, 2006", lambda of: us(PAPER[of[0]])),
+    return Table.of(
+        caption,
+        fit.parameters.items(),
+        TableColumn("time", lambda of: of[0], number=False),
+        TableColumn("of", lambda of: MEANING[of[0]], number=False),
+        TableColumn("time in µs", lambda of: us(of[1].estimate, 3)),
+        TableColumn("95 % interval", lambda of: ends(of[1], us, 3)),
+        TableColumn("half-width", lambda of: relative_half_width(fit, of[0])),
+        TableColumn("paper, 2006", lambda of: us(PAPER[of[0]])),
     )
-    return Table(caption, headers(columns), tuple(rows(fit.parameters.items(), columns)))
 
 
 def _graded(fit: FitResult) -> str:
@@ -306,18 +306,19 @@ def _processing(title: str, cells: Sequence[CellSummary]) -> ExperimentGlance:
     between = len(every) - len(shown)
     return ExperimentGlance(
         said,
-        Table(said, headers(_CELL_COLUMNS), tuple(rows(shown, _CELL_COLUMNS))),
+        Table.of(
+            said,
+            shown,
+            TableColumn("cell", lambda cell: cell.key.cell, number=False),
+            TableColumn(
+                "µs per message", lambda cell: us(cell.processing_s.estimate if cell.processing_s else None, 3)
+            ),
+            TableColumn("half-width", lambda cell: half_width(cell.processing_s)),
+            TableColumn("received/s", lambda cell: estimated(cell.received_per_s)),
+            TableColumn("delivered/s", lambda cell: estimated(cell.dispatched_per_s)),
+        ),
         f"and {count(between, 'cell')} between these, in the report" if between else "",
     )
-
-
-_CELL_COLUMNS: tuple[ItemColumn[CellSummary], ...] = (
-    ItemColumn("cell", lambda cell: cell.key.cell, number=False),
-    ItemColumn("µs per message", lambda cell: us(cell.processing_s.estimate if cell.processing_s else None, 3)),
-    ItemColumn("half-width", lambda cell: half_width(cell.processing_s)),
-    ItemColumn("received/s", lambda cell: estimated(cell.received_per_s)),
-    ItemColumn("delivered/s", lambda cell: estimated(cell.dispatched_per_s)),
-)
 
 
 def _latencies(title: str, found: Sequence[LatencyResult]) -> ExperimentGlance:

@@ -3,15 +3,12 @@
 import re
 import shutil
 import subprocess
-import xml.etree.ElementTree as ET
-from collections import defaultdict
 from dataclasses import replace
 
 import pytest
 
 from analysis.errors import DataError
 from analysis.report import plot_svg, scenario_figures, scenario_page
-from analysis.report.heatmap import grid
 from analysis.scenario import tables
 from analysis.scenario.results import AuditVerdict, Recovery
 from tests.support import scenario_results as wr
@@ -230,37 +227,6 @@ def test_a_message_that_nobody_received():
     picture = scenario_figures.delivery(replace(of, seconds_by_step=seconds), 2, ["offer", "invoice"])
     assert [panel.title for panel in picture.panels] == ["offer"]
     assert picture.missing == ("invoice",)
-
-
-def test_delivery_times_of_each_address():
-    """A row for each address, the slowest first; a cell says its numbers, and one above the limit stands out."""
-    of = wr.result(vertical(5).only(4))
-    slow, *others = of.slices
-    svg, left_out = grid(replace(of, slices=(replace(slow, p90_ms=5001.0), *others)), [slow.message])
-
-    labels = [element.text for element in ET.fromstring(svg).iter("text") if "text-anchor: end" in element.get("style")]
-    slowest = defaultdict(float)
-    for one in others:
-        if one.address != slow.address:
-            slowest[one.address] = max(slowest[one.address], one.p90_ms)
-    assert labels[0] == slow.address
-    last = min(slowest, key=lambda name: slowest[name])
-    assert labels[-1] == last
-    assert len(labels) == 1 + len(slowest)
-    assert left_out == ""
-    wrong = [cell[0].text for cell in ET.fromstring(svg).iter("rect") if "--invalid" in cell.get("style")]
-    assert wrong == ["above", f"{labels[0]}, 0 to 5 s: p50 {slow.p50_ms:,.1f} ms, p90 5,001.0 ms of 5 copies"]
-
-
-def test_more_addresses_than_a_picture_holds():
-    """The slowest are shown, and how many there are is said; of messages that nobody received there is no picture."""
-    of = wr.result(horizontal(60).only(4))
-    (message,) = {one.message for one in of.slices}
-
-    svg, left_out = grid(of, [message])
-    assert svg.count("text-anchor: end") == 40
-    assert left_out == "The 40 slowest of 60 addresses."
-    assert grid(of, ["nobody's"]) == ("", "")
 
 
 @pytest.mark.parametrize(

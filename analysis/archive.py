@@ -30,13 +30,8 @@ def pack(run: Path) -> Path:
     if not (folder / "manifest.json").is_file():
         raise DataError(f"{run}: no manifest.json; expected a run directory, such as results/latest")
     target = folder.with_name(f"{folder.name}.tar.gz")
-    try:
-        with written_whole(target) as file:
-            _write(file, folder)
-    except OSError as error:
-        raise DataError(
-            f"{target}: the archive cannot be written: {error.strerror}; make room next to the run directory"
-        ) from error
+    with written_whole(target, "archive", "make room next to the run directory") as file:
+        _write(file, folder)
     return target
 
 

@@ -73,7 +73,7 @@ def _conditions(result: GateResult) -> Iterator[tuple[str, str, str]]:
     if result.order_effect is not None:
         yield "effect of the order: second slice against first", change(1 / result.order_effect.estimate), "cancels"
     scatter = {"a pair of adjacent slices": result.slice_scatter}
-    scatter |= {f"pairs of lives, {family.family}": family.scatter for family in result.families}
+    scatter |= {f"pairs of lives, {family.family}": family.scatter_of_pairs for family in result.families}
     for name, value in scatter.items():
         if value is not None:
             yield f"scatter of {name}", f"{value:.1%}", "standard deviation"

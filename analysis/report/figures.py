@@ -17,6 +17,7 @@ from analysis.results import (
     BrokerComparison,
     CellSummary,
     FitResult,
+    FittedCell,
     Interval,
     LatencyResult,
     Roofline,
@@ -240,22 +241,20 @@ def residuals(fit: FitResult, cells: Sequence[CellSummary]) -> Picture:
     cells: those of the fit's broker, experiment and profile, including those left out
     """
     estimates = {name: interval.estimate for name, interval in fit.parameters.items()}
-    taken = [
-        (_FittedPoints(point.fitted_s, point.n_fltr, point.replication), _scaled(point.deviation, 100), False)
-        for point in fit.points
-    ]
+    taken = [(point, False) for point in fit.points]
     out = [cell for cell in _left_out(fit, cells) if cell.processing_s is not None]
     for cell in out:
         fitted_s = processing_time_s(estimates, cell.n_fltr, cell.replication)
         if cell.processing_s is not None and fitted_s > 0:
-            deviation = _scaled(cell.processing_s, 100 / fitted_s, -100)
-            taken.append((_FittedPoints(fitted_s, cell.n_fltr, cell.replication), deviation, True))
+            deviation = _scaled(cell.processing_s, 1 / fitted_s, -1)
+            of_plane = (cell.key.cell, cell.n_fltr, cell.replication, cell.processing_s, fitted_s, deviation)
+            taken.append((FittedCell(*of_plane), True))
     panels = tuple(
         Panel(
             title,
             label,
             "measured / model - 1 in %",
-            (Series("", tuple(PlotPoint(x(at), deviation, hollow=hollow) for at, deviation, hollow in taken)),),
+            (Series("", tuple(PlotPoint(x(at), _scaled(at.deviation, 100), hollow=hollow) for at, hollow in taken)),),
             levels=(0.0,),
             bands=_BANDS,
         )
@@ -429,31 +428,17 @@ def coefficients(results: Sequence[RunResult]) -> Picture | None:
     fits = [fit for result in results for fit in result.fits]
     if len(fits) < 2:
         return None
-    runs = {fit.run: f"run {number}: " for number, fit in _numbered(results)} if len(results) > 1 else {}
+    runs = {result.run: f"run {number}: " for number, result in enumerate(results, 1)} if len(results) > 1 else {}
     rows = tuple(f"{runs.get(fit.run, '')}{fit.broker}, {fit.experiment}, {fit.profile}" for fit in fits)
-    panels = tuple(
-        Panel(
-            name,
-            "",
-            "µs",
-            (
-                Series(
-                    "",
-                    tuple(
-                        PlotPoint(
-                            row,
-                            _scaled(fit.parameters[name], 1e6),
-                            hollow=fit.verdict == VerdictKind.INVALID,
-                        )
-                        for row, fit in enumerate(fits)
-                        if name in fit.parameters
-                    ),
-                ),
-            ),
-            rows=rows,
+    invalid = [fit.verdict == VerdictKind.INVALID for fit in fits]
+    points = {
+        name: tuple(
+            PlotPoint(row, _scaled(fit.parameters[name], 1e6), hollow=invalid[row])
+            for row, fit in enumerate(fits)
+            if name in fit.parameters
         )
         for name in PARAMETERS
-    )
+    }
     return Picture(
         "coefficients",
         "Comparison of coefficients",
@@ -461,8 +446,8 @@ def coefficients(results: Sequence[RunResult]) -> Picture | None:
         "Absolute values of two runs are not comparable, since the state of the host, and often the host, differs. "
         "Ratios within a run are.",
         "Interval plot of the fitted times per message, per filter and per copy; the table below has the numbers.",
-        panels,
-        tuple(row for row, fit in zip(rows, fits, strict=True) if fit.verdict == VerdictKind.INVALID),
+        tuple(Panel(name, "", "µs", (Series("", points[name]),), rows=rows) for name in PARAMETERS),
+        tuple(row for row, wrong in zip(rows, invalid, strict=True) if wrong),
     )
 
 
@@ -503,14 +488,7 @@ def ratios(comparison: BrokerComparison) -> Picture | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _FittedPoints:
-    fitted_s: float
-    n_fltr: int
-    replication: float
-
-
-_RESIDUAL_AXES: tuple[tuple[str, str, Callable[[_FittedPoints], float]], ...] = (
+_RESIDUAL_AXES: tuple[tuple[str, str, Callable[[FittedCell], float]], ...] = (
     ("over B", "B of the model in µs", lambda at: at.fitted_s * 1e6),
     ("over filters", "filters installed, n_fltr", lambda at: at.n_fltr),
     ("over copies", "replication grade r", lambda at: at.replication),
@@ -750,10 +728,6 @@ def _waiting(arrivals: str, results: Sequence[LatencyResult]) -> Series:
     )
     predicted = {cell.percent: cell.predicted_waiting_s for cell in results if cell.predicted_waiting_s is not None}
     return Series(arrivals, points, tuple((at, seconds * 1e3) for at, seconds in sorted(predicted.items())))
-
-
-def _numbered(results: Sequence[RunResult]) -> list[tuple[int, FitResult]]:
-    return [(number, fit) for number, result in enumerate(results, 1) for fit in result.fits]
 
 
 def _scaled(interval: Interval, factor: float, offset: float = 0.0) -> Interval:

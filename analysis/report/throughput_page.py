@@ -17,7 +17,7 @@ from analysis.table import grouped
 from analysis.text import alike, capital, counted_verdicts
 from analysis.throughput import tables
 from analysis.throughput.console import nowhere
-from analysis.throughput.glance import Glance, glance
+from analysis.throughput.overview import RunOverview, overview
 from analysis.throughput.tables import by_start, unit
 
 _LIMITS = Markup("""
@@ -83,20 +83,20 @@ def _side_by_side(results: Sequence[RunResult], drawings: Drawings) -> Iterator[
 
 def _chapter(anchor: str, label: str, result: RunResult, drawings: Drawings) -> Chapter:
     """The chapter of a run; `label` is the accessible name of its verdict."""
-    shown = glance(result)
+    shown = overview(result)
     top = (
         Listing((*result.title, *manifest_facts.title_lines(result.manifest)), style="ran"),
-        VerdictBox(result.verdict, shown.meaning, label),
-        Section("", "", tuple(_glance(shown)), style="glance", label="the result at a glance"),
+        VerdictBox(result.verdict, shown.closing.meaning, label),
+        Section("", "", tuple(_overview(shown)), style="overview", label="the result at a glance"),
     )
     sections = tuple(_sections(anchor, result, drawings))
     findings = alike([*result.every_finding, *drawings.findings])
     return Chapter(anchor, result.run, top, tuple(findings), sections)
 
 
-def _glance(shown: Glance) -> Iterator[Part]:
+def _overview(shown: RunOverview) -> Iterator[Part]:
     """The content of the closing screen; the claims one by one and the cells only where there is no model."""
-    yield f"{capital(shown.reason)}."
+    yield f"{capital(shown.closing.reason)}."
     yield from map(Soft, shown.measured)
     for model in shown.models:
         yield model.costs
@@ -116,7 +116,8 @@ def _glance(shown: Glance) -> Iterator[Part]:
     yield from shown.claims[:1]
     if shown.claims and not shown.models:
         yield Listing(shown.claims[1:])
-    yield Markup("Next: {}<br><code>{}</code>").format(shown.step.words, shown.step.command)
+    if shown.closing.step:
+        yield shown.closing.step
 
 
 def _sections(anchor: str, result: RunResult, drawings: Drawings) -> Iterator[Section]:

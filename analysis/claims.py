@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from analysis.errors import DataError
 from analysis.formats import NOTHING
 from analysis.results import Claim, Interval
-from analysis.table import Table, TableColumn, TableRow, grouped
+from analysis.table import Table, TableColumn, grouped
 from workloads.ranges import Range
 from workloads.status import ClaimVerdict
 
@@ -130,18 +130,16 @@ def table(found: Iterable[Claim], source: str, profile: str) -> Iterator[Table]:
     source: the publication
     profile: what a profile is called
     """
-    titles = ("section", "claim", "published", "measured", "verdict")
     for (broker, name), of_broker in grouped(found, lambda claim: (claim.broker, claim.profile)).items():
-        yield Table(
+        yield Table.of(
             f"Claims of {source} as measured on {broker}, {profile} {name}",
-            tuple(TableColumn(title, number=False) for title in titles),
-            tuple(
-                TableRow(
-                    (claim.section, claim.claim, claim.published, claim.measured or NOTHING, claim.verdict),
-                    claim.verdict.replace(" ", "-"),
-                    claim.reason,
-                )
-                for claim in of_broker
-            ),
+            of_broker,
+            TableColumn("section", lambda claim: claim.section, number=False),
+            TableColumn("claim", lambda claim: claim.claim, number=False),
+            TableColumn("published", lambda claim: claim.published, number=False),
+            TableColumn("measured", lambda claim: claim.measured or NOTHING, number=False),
+            TableColumn("verdict", lambda claim: claim.verdict, number=False),
+            kind=lambda claim: claim.verdict.replace(" ", "-"),
+            note=lambda claim: claim.reason,
             keys=2,
         )

@@ -253,11 +253,11 @@ def _throughput(folder: Path, stash: pytest.Stash) -> RunVerdict:
     from analysis.report import throughput_page  # noqa: PLC0415
     from analysis.run_directory import LATEST  # noqa: PLC0415
     from analysis.throughput import closing_screen, pipeline  # noqa: PLC0415
-    from analysis.throughput.glance import glance  # noqa: PLC0415
+    from analysis.throughput.overview import overview  # noqa: PLC0415
 
     (result,) = pipeline.analysed([folder], master=spark.DEFAULT_MASTER)
     shown, run = _near(folder), "" if LATEST.resolve() == folder.resolve() else _near(folder)
-    screen = partial(closing_screen.text, glance(result), folder=shown, run=run, prefix=_programs())
+    screen = partial(closing_screen.text, overview(result), folder=shown, run=run, prefix=_programs())
     stash[_TEXT] = screen(report=None)
     (page,) = _written(lambda: throughput_page.write([result]))
     stash[_TEXT] = screen(report=page)
@@ -297,5 +297,5 @@ _KINDS = {RunKind.THROUGHPUT: _throughput, RunKind.WORKLOAD: _workload}
 
 def _reasons(judged: RunVerdict, folder: Path) -> str:
     serious = [finding for finding in judged.findings if finding.consequence != VerdictKind.VALID]
-    lines = [f"- {finding.what}: {finding.measured} (limit: {finding.limit})" for finding in serious]
+    lines = [f"- {finding.reason}" for finding in serious]
     return "\n".join([f"verdict: {judged.verdict}", *lines, f"run directory: {folder}"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -60,6 +60,10 @@ class Finding:
     broker: str | None = None
     #: what further layouts may mend, in a few words; empty where they cannot
     open_point: str = ""
+
+    @property
+    def reason(self) -> str:
+        return f"{self.what}: {self.measured} (limit: {self.limit})"
 
 
 def worst(kinds: Iterable[VerdictKind]) -> VerdictKind:
@@ -656,39 +660,43 @@ def fit_json(results: Sequence[RunResult]) -> dict[str, Any]:
     }
 
 
-def _cell(cell: CellSummary) -> dict[str, Any]:
+def _fields(record: Any, *left_out: str) -> dict[str, Any]:
+    """The fields of a record as JSON values, but for those left out."""
     return {
-        **asdict(cell.key),
-        "profile": cell.profile,
-        "factors": dict(cell.factors),
-        "pace": cell.pace,
-        "planned_per_s": cell.planned_per_s,
-        **{name: _rate(getattr(cell, name)) for name in _RATES},
-        "processing_s": cell.processing_s and _seconds(cell.processing_s),
-        **{name: getattr(cell, name) for name in _NUMBERS},
-        "layouts": cell.layouts,
-        "slices": len(cell.windows),
-        "status": cell.status,
-        "reason": cell.reason,
+        field.name: _json(getattr(record, field.name), field.name)
+        for field in fields(record)
+        if field.name not in left_out
     }
+
+
+def _json(value: Any, name: str) -> Any:
+    """The value of a field; an interval in seconds, as the name says, has the unit in its keys."""
+    if isinstance(value, Interval):
+        unit = "_s" if name.endswith("_s") and not name.endswith("_per_s") else ""
+        return {f"estimate{unit}": value.estimate, f"ci95{unit}": value.ci95}
+    if is_dataclass(value):
+        return _fields(value)
+    if isinstance(value, Mapping):
+        return {key: _json(each, name) for key, each in value.items()}
+    return [_json(each, name) for each in value] if isinstance(value, tuple) else value
+
+
+def _cell(cell: CellSummary) -> dict[str, Any]:
+    record = _fields(cell, *_NOT_WRITTEN)
+    return {**asdict(cell.key), **record, "planned_per_s": cell.planned_per_s, "slices": len(cell.windows)}
+
+
+#: Fields of a cell that have no key.
+_NOT_WRITTEN = (
+    *("key", "connections", "n_fltr", "routed", "replication", "fits_model", "replicates_s", "conservation", "windows"),
+)
 
 
 def _not_applicable(cell: NotApplicable) -> dict[str, Any]:
-    return {
-        **asdict(cell),
-        "start": None,
-        "factors": {},
-        "pace": None,
-        **dict.fromkeys(("planned_per_s", *_RATES, "processing_s", *_NUMBERS)),
-        "layouts": 0,
-        "slices": 0,
-        "status": CellStatus.NOT_APPLICABLE,
-    }
-
-
-_RATES = ("received_per_s", "dispatched_per_s", "overall_per_s")
-
-_NUMBERS = ("mean_processing_s", "broker_cpu", "gc_share", "compiler_share", "load_cpu", "load_us_per_delivery")
+    """The keys of a cell that was measured."""
+    unknown = dict.fromkeys(field.name for field in fields(CellSummary) if field.name not in _NOT_WRITTEN)
+    counted = {"factors": {}, "layouts": 0, "slices": 0, "status": CellStatus.NOT_APPLICABLE}
+    return {"start": None, "planned_per_s": None, **unknown, **asdict(cell), **counted}
 
 
 def _layouts(rounds: Iterable[RoundLevel]) -> Iterator[dict[str, Any]]:
@@ -696,46 +704,25 @@ def _layouts(rounds: Iterable[RoundLevel]) -> Iterator[dict[str, Any]]:
     found: dict[tuple[str, str, int, int], list[RoundLevel]] = {}
     for level in sorted(rounds, key=lambda level: (level.broker, level.start, level.layout, level.begin_s)):
         found.setdefault((level.run, level.broker, level.start, level.layout), []).append(level)
-    for (run, broker, start, layout), of_layout in found.items():
-        yield {
-            "run": run,
-            "broker": broker,
-            "start": start,
-            "layout": layout,
-            "stolen_share": of_layout[0].stolen_share,
-            "rounds": [{name: getattr(level, name) for name in _OF_ROUND} for level in of_layout],
-        }
-
-
-_OF_ROUND = ("block", "round", "level", "disturbed", "gc_share", "compiler_share")
+    of_layout = ("run", "broker", "start", "layout", "stolen_share")
+    for levels in found.values():
+        each = [_fields(level, *of_layout, "begin_s", "slices") for level in levels]
+        yield {**{name: getattr(levels[0], name) for name in of_layout}, "rounds": each}
 
 
 def _latency(cell: LatencyResult) -> dict[str, Any]:
     """The interval of a percentile may have a lower end only: the upper end is null where too few copies exceed it."""
-    record = {name: getattr(cell, name) for name in LatencyResult.__slots__ if name not in _LATENCY_PARTS}
-    return {
-        **asdict(cell.key),
-        **record,
-        "mean": _seconds(cell.mean_s),
-        "percentiles": [
-            {
-                "rank": percentile.rank,
-                "estimate_s": percentile.latency_s.estimate,
-                "ci95_s": [percentile.latency_s.low, percentile.latency_s.high],
-                "lateness_s": percentile.lateness_s,
-                "greyed": percentile.greyed,
-                "reason": percentile.reason,
-            }
-            for percentile in cell.percentiles
-        ],
-    }
-
-
-_LATENCY_PARTS = ("key", "mean_s", "percentiles")
-
-
-def _rate(interval: Interval | None) -> dict[str, Any] | None:
-    return None if interval is None else {"estimate": interval.estimate, "ci95": interval.ci95}
+    percentiles = [
+        {
+            **_fields(percentile, "latency_s"),
+            "estimate_s": percentile.latency_s.estimate,
+            "ci95_s": [percentile.latency_s.low, percentile.latency_s.high],
+            "greyed": percentile.greyed,
+        }
+        for percentile in cell.percentiles
+    ]
+    mean = _json(cell.mean_s, "mean_s")
+    return {**asdict(cell.key), **_fields(cell, "key", "mean_s"), "mean": mean, "percentiles": percentiles}
 
 
 def _ratios(comparison: BrokerComparison) -> Iterator[dict[str, Any]]:
@@ -743,75 +730,30 @@ def _ratios(comparison: BrokerComparison) -> Iterator[dict[str, Any]]:
     for kind, rows in (("coefficient", comparison.coefficients), ("cell", comparison.cells)):
         for row in rows:
             yield {
-                "run": comparison.run,
-                "experiment": comparison.experiment,
-                "profile": comparison.profile,
-                "scope": comparison.scope,
+                **_fields(comparison, "routed", "coefficients", "cells"),
                 "kind": kind,
-                "what": row.what,
-                "broker": row.broker,
-                "against": comparison.against,
-                "value": row.value_s and _seconds(row.value_s),
-                "ratio": _rate(row.ratio),
-                "received_ratio": _rate(row.received) if kind == "cell" else None,
-                "p": row.p,
-                "p_holm": row.p_holm,
-                "words": row.words,
-                "reason": row.reason,
+                **_fields(row, "value_s"),
+                "value": _json(row.value_s, "value_s"),
+                "received_ratio": _json(row.received, "received") if kind == "cell" else None,
             }
 
 
-def _seconds(interval: Interval) -> dict[str, Any]:
-    return {"estimate_s": interval.estimate, "ci95_s": interval.ci95}
-
-
-def _point(point: FittedCell) -> dict[str, Any]:
-    return {
-        "cell": point.cell,
-        "n_fltr": point.n_fltr,
-        "replication": point.replication,
-        "measured_s": _seconds(point.measured_s),
-        "fitted_s": point.fitted_s,
-        "deviation": _rate(point.deviation),
-    }
-
-
-def _roofline(roofline: Roofline) -> dict[str, Any]:
-    return {
-        "preferred": roofline.preferred,
-        "delta_aicc": roofline.delta_aicc,
-        "parameters": {name: _seconds(interval) for name, interval in roofline.parameters.items()},
-        "t_sat": _seconds(roofline.t_sat_s),
-        "capped": [_point(point) for point in roofline.points],
-    }
-
-
 def _fit(fit: FitResult) -> dict[str, Any]:
-    paper = fit.ols_as_in_paper
+    paper, cap = fit.ols_as_in_paper, fit.roofline
     return {
-        "run": fit.run,
-        "broker": fit.broker,
-        "experiment": fit.experiment,
-        "profile": fit.profile,
-        "starts": fit.starts,
-        "layouts": fit.layouts,
-        "scope": fit.scope,
+        **_fields(fit, "covariance"),
         "model": formula(fit.parameters),
-        "parameters": {name: _seconds(interval) for name, interval in fit.parameters.items()},
-        "precision": {name: asdict(precision) for name, precision in fit.precision.items()},
+        "parameters": _json(fit.parameters, "times_s"),
         "description": _description(fit.description),
         "ols_as_in_paper": paper and {name: {"estimate_s": estimate} for name, estimate in paper.items()},
-        "cells_used": list(fit.cells_used),
-        "cells_excluded": [asdict(excluded) for excluded in fit.cells_excluded],
-        "lack_of_fit": asdict(fit.lack_of_fit),
-        "per_start": {str(start): list(estimates) for start, estimates in fit.per_start.items()},
-        "covariance_s2": fit.covariance and [list(row) for row in fit.covariance],
-        "degrees": fit.degrees,
-        "points": [_point(point) for point in fit.points],
-        "roofline": fit.roofline and _roofline(fit.roofline),
-        "constrained": fit.constrained and asdict(fit.constrained),
-        "leave_one_out": fit.leave_one_out and asdict(fit.leave_one_out),
-        "variation": asdict(fit.variation),
+        "covariance_s2": fit.covariance,
+        "roofline": cap
+        and {
+            **_fields(cap, "t_sat_s", "points"),
+            "parameters": _json(cap.parameters, "times_s"),
+            "t_sat": _json(cap.t_sat_s, "t_sat_s"),
+            "capped": _json(cap.points, "points"),
+        },
         "verdict": fit.verdict,
         "findings": [_finding(finding, fit.run) for finding in fit.findings],
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import fill, wrap
-from typing import Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from tabulate import SEPARATING_LINE, tabulate
 
@@ -35,10 +35,11 @@ _Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True, slots=True)
-class TableColumn:
-    """The header of a column."""
+class TableColumn(Generic[_Item]):
+    """A column of a table of items: its header, and the text of its cell."""
 
     title: str
+    text: Callable[[_Item], str]
     unit: str = ""
     #: right-aligned
     number: bool = True
@@ -62,42 +63,30 @@ class Table:
     """A table with its caption, which is also its accessible name."""
 
     caption: str
-    columns: tuple[TableColumn, ...]
+    columns: tuple[TableColumn[Any], ...]
     rows: tuple[TableRow, ...]
     #: number of leading columns that name a row
     keys: int = 1
 
-
-@dataclass(frozen=True, slots=True)
-class ItemColumn(Generic[_Item]):
-    """A column of a table of items: its header, and the text of its cell."""
-
-    title: str
-    text: Callable[[_Item], str]
-    unit: str = ""
-    number: bool = True
-    report_only: bool = False
-
-    @property
-    def header(self) -> TableColumn:
-        return TableColumn(self.title, self.unit, self.number, self.report_only)
-
-
-def rows(
-    items: Iterable[_Item],
-    columns: Sequence[ItemColumn[_Item]],
-    kind: Callable[[_Item], str] | None = None,
-    note: Callable[[_Item], str] | None = None,
-) -> Iterator[TableRow]:
-    """A row for each item, with its kind and note."""
-    for item in items:
-        values = tuple(column.text(item) for column in columns)
-        yield TableRow(values, kind(item) if kind else "", note(item) if note else "")
-
-
-def headers(columns: Iterable[ItemColumn[_Item]]) -> tuple[TableColumn, ...]:
-    """The headers of a table with these columns."""
-    return tuple(column.header for column in columns)
+    @classmethod
+    def of(
+        cls,
+        caption: str,
+        items: Iterable[_Item],
+        *columns: TableColumn[_Item],
+        kind: Callable[[_Item], str] | None = None,
+        note: Callable[[_Item], str] | None = None,
+        more: Iterable[TableRow] = (),
+        keys: int = 1,
+    ) -> Self:
+        """A row for each item, with its kind and note, then `more` rows."""
+        rows = (
+            TableRow(
+                tuple(column.text(item) for column in columns), kind(item) if kind else "", note(item) if note else ""
+            )
+            for item in items
+        )
+        return cls(caption, columns, (*rows, *more), keys)
 
 
 def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:

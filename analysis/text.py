@@ -1,9 +1,10 @@
-"""Blocks of text for a terminal that both kinds of runs print: headlines, findings, verdicts."""
+"""What every kind of result ends with, as a value for terminal and page; and its blocks of text for a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from analysis.results import Finding, NotApplicable, reasons
 from workloads.status import VerdictKind
@@ -13,6 +14,50 @@ MOST_LINES = 8
 
 #: Smallest number of findings with the same limit and advice that are grouped.
 ALIKE = 3
+
+
+#: Columns of a closing screen.
+SCREEN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """What to do next, and the command for it, if there is one."""
+
+    words: str
+    command: str = ""
+    #: the command takes the run directory as an argument, where it is not the newest one
+    of_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """What a result ends with: its verdict, and what follows from it."""
+
+    verdict: str
+    #: what the verdict means
+    meaning: str
+    #: what it rests on, may be empty
+    reason: str
+    #: None where nothing is to be done
+    step: NextStep | None
+
+    @property
+    def line(self) -> str:
+        return f"verdict: {self.verdict} - {self.meaning}"
+
+
+def wrapped(said: str, *, indent: str = "", lines: int | None = None) -> list[str]:
+    """Lines of a closing screen, `lines` at most; all but the first are indented further."""
+    return wrap(
+        said,
+        SCREEN,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        max_lines=lines,
+        placeholder=" ...",
+        break_on_hyphens=False,
+    )
 
 
 def headline(text: str) -> str:

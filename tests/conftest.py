@@ -58,7 +58,7 @@ LONGEST = (
     "test_throughput_start.py",
     "test_scenario_run.py",
     "test_broker_contract.py",
-    "test_throughput_page.py",
+    "test_every_page.py",
     "test_fit.py",
     "test_throughput_run.py",
     "test_docs.py",

@@ -33,13 +33,13 @@ def calibrated(result: GateResult, manifest: Manifest, results: Path) -> None:
             "run": result.run,
             "pairs": result.pairs,
             "slice_scatter": result.slice_scatter,
-            "scatter": {family.family: family.scatter for family in result.families},
+            "scatter": {family.family: family.scatter_of_pairs for family in result.families},
             "smallest_margin": {
-                family.family: smallest_margin(family.scatter)
+                family.family: smallest_margin(family.scatter_of_pairs)
                 for family in result.families
-                if family.scatter is not None
+                if family.scatter_of_pairs is not None
             },
         }
     )
-    with written_whole(results / CALIBRATIONS) as file:
+    with written_whole(results / CALIBRATIONS, "list of calibrations", "make room there, or make it writable") as file:
         file.write((json.dumps(entries, indent=1) + "\n").encode())

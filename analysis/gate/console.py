@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from textwrap import shorten, wrap
+from textwrap import shorten
 
 from tabulate import tabulate
 
@@ -12,6 +12,7 @@ from analysis.gate.results import GateResult
 from analysis.gate.tables import change, changes
 from analysis.gate.verdict import GateVerdict, smallest_margin
 from analysis.table import render_text
+from analysis.text import SCREEN, Closing, NextStep, wrapped
 from workloads.gate import LOOKS, Policy
 from workloads.status import VerdictKind
 
@@ -24,9 +25,6 @@ MEANING = {
     GateVerdict.CONTAMINATED: "the conditions of the comparison were not met",
     GateVerdict.FAILED: "messages were lost, duplicated, reordered or misdelivered",
 }
-
-#: Columns of a line, apart from paths.
-WIDTH = 100
 
 
 def text(results: Sequence[GateResult]) -> str:
@@ -48,22 +46,18 @@ def headline(result: GateResult) -> str:
     return f"Gate: {result.broker} against {result.baseline}, {result.what}, {unit}"
 
 
-def meaning(result: GateResult) -> str:
-    """What the verdict says."""
+def closing(result: GateResult) -> Closing:
+    """The verdict with its meaning, what it rests on, and what to do now."""
     these = " (of these processes)" if result.of_processes else ""
-    return f"{MEANING[result.verdict]}{these}"
+    step = _advice(result)
+    return Closing(
+        result.verdict, f"{MEANING[result.verdict]}{these}", _reason(result), NextStep(step) if step else None
+    )
 
 
-def verdict(result: GateResult) -> str:
-    """The verdict with its meaning."""
-    return f"{result.verdict} - {meaning(result)}"
-
-
-def reason(result: GateResult) -> str:
-    """Why the verdict is what it is."""
+def _reason(result: GateResult) -> str:
     if result.overriding:
-        finding = result.findings[0]
-        return f"{finding.what}: {finding.measured} (limit: {finding.limit})"
+        return result.findings[0].reason
     named = [family for family in result.families if family.verdict == result.verdict and family.ratio]
     if result.verdict is GateVerdict.INCONCLUSIVE:
         open_ones = [family for family in named if family in result.deciding] or named
@@ -71,7 +65,7 @@ def reason(result: GateResult) -> str:
     return "; ".join(f"{family.family} {change(family.ratio.estimate)}" for family in named if family.ratio is not None)
 
 
-def next_step(result: GateResult) -> str:
+def _advice(result: GateResult) -> str:
     """What to do now; empty where nothing is to be done."""
     if result.rules.calibrate and not result.overriding:
         return ""
@@ -87,43 +81,41 @@ def next_step(result: GateResult) -> str:
 
 
 def _lines(result: GateResult) -> Iterator[str]:
-    yield from _wrapped(headline(result), "  ")
+    shown = closing(result)
+    yield from wrapped(headline(result))
     yield from (f"  {role}: {title}" for role, title in result.titles.items())
     yield from render_text(tables.families(result)).splitlines()[1:]
-    yield f"verdict: {verdict(result)}"
-    if why := reason(result):
-        yield from _wrapped(f"  because {why}", "    ")
+    yield shown.line
+    if shown.reason:
+        yield from wrapped(f"because {shown.reason}", indent="  ")
     if result.rules.calibrate:
-        yield from _wrapped(f"  {_calibrated(result)}", "    ")
+        yield from wrapped(_calibrated(result), indent="  ")
     yield from remarks(result)
-    if step := next_step(result):
-        yield from _wrapped(f"next: {step}", "  ")
+    if shown.step:
+        yield from wrapped(f"next: {shown.step.words}")
 
 
 def remarks(result: GateResult) -> list[str]:
     """The findings that do not override the verdict, in a line; none without them."""
     found = [finding.what for finding in result.findings if finding.consequence == VerdictKind.VALID]
-    return [shorten(f"remarks: {'; '.join(found)}", WIDTH, placeholder=" ...")] if found else []
-
-
-def _wrapped(text: str, indent: str) -> list[str]:
-    return wrap(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    return [shorten(f"remarks: {'; '.join(found)}", SCREEN, placeholder=" ...")] if found else []
 
 
 def _calibrated(result: GateResult) -> str:
-    known = [family for family in result.families if family.scatter is not None]
-    margins = ", ".join(f"{family.family} {smallest_margin(family.scatter or 0.0):.1%}" for family in known)
+    known = [family for family in result.families if family.scatter_of_pairs is not None]
+    margins = ", ".join(f"{family.family} {smallest_margin(family.scatter_of_pairs or 0.0):.1%}" for family in known)
     return f"smallest margin that a gate can have here: {margins or 'unknown'}"
 
 
 def _markdown(result: GateResult) -> Iterator[str]:
+    shown = closing(result)
     yield f"### {headline(result)}"
     yield ""
-    yield f"**{result.verdict}**: {meaning(result)}. {reason(result)}"
+    yield f"**{shown.verdict}**: {shown.meaning}. {shown.reason}"
     yield ""
-    shown = tables.families(result)
-    titles = [column.title for column in shown.columns]
-    yield str(tabulate([row.values for row in shown.rows], titles, tablefmt="github", disable_numparse=True))
+    families = tables.families(result)
+    titles = [column.title for column in families.columns]
+    yield str(tabulate([row.values for row in families.rows], titles, tablefmt="github", disable_numparse=True))
     yield ""
     yield "; ".join(f"{role}: {title}" for role, title in result.titles.items())
     yield ""

@@ -17,7 +17,7 @@ def failure(result: GateResult, item: str, *, strict: bool) -> str:
     strict: whether `inconclusive` fails a family that decides
     """
     if item == CORRECTNESS:
-        lines = [f"{finding.what}: {finding.measured} (limit: {finding.limit})" for finding in result.findings]
+        lines = [finding.reason for finding in result.findings]
         return "\n".join([f"{result.overriding}: {MEANING[result.overriding]}", *lines]) if result.overriding else ""
     family = next((each for each in result.families if each.family == item), None)
     if family is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from analysis.gate.verdict import FamilyVerdict, GateVerdict, Judgement
@@ -125,37 +125,24 @@ def record(result: GateResult) -> dict[str, Any]:
     """The JSON object of a gate."""
     return {
         "schema": GATE_SCHEMA,
-        "run": result.run,
-        "baseline": result.baseline,
-        "broker": result.broker,
-        "pairs": result.pairs,
+        **{name: getattr(result, name) for name in ("run", "baseline", "broker", "pairs", "of_processes")},
         "margin": result.rules.margin,
         "policy": result.rules.policy.value,
-        "of_processes": result.of_processes,
-        "families": [
-            {
-                "family": family.family,
-                "ratio": None if family.ratio is None else family.ratio.estimate,
-                "ci95": None if family.ratio is None else family.ratio.ci95,
-                "robust_ratio": family.robust,
-                "smallest_detectable": family.smallest_detectable,
-                "scatter_of_pairs": family.scatter,
-                "margin": family.margin,
-                "verdict": family.verdict.value,
-            }
-            for family in result.families
-        ],
-        "cells": [
-            {"cell": cell.cell, "ratio": cell.ratio.estimate, "ci95": cell.ratio.ci95, "by_pair": list(cell.by_pair)}
-            for cell in result.cells
-        ],
-        "order_effect": None
-        if result.order_effect is None
-        else {"ratio": result.order_effect.estimate, "ci95": result.order_effect.ci95},
+        "families": [_with_ratio(family) for family in result.families],
+        "cells": [_with_ratio(cell) for cell in result.cells],
+        "order_effect": None if result.order_effect is None else _ratio(result.order_effect),
         "slice_scatter": result.slice_scatter,
         "findings": [
-            {"what": finding.what, "measured": finding.measured, "limit": finding.limit, "advice": finding.advice}
+            {name: getattr(finding, name) for name in ("what", "measured", "limit", "advice")}
             for finding in result.findings
         ],
         "verdict": result.verdict.value,
     }
+
+
+def _with_ratio(compared: FamilyVerdict | CellComparison) -> dict[str, Any]:
+    return asdict(compared) | _ratio(compared.ratio)
+
+
+def _ratio(ratio: Interval | None) -> dict[str, Any]:
+    return {"ratio": None, "ci95": None} if ratio is None else {"ratio": ratio.estimate, "ci95": ratio.ci95}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
 from analysis.formats import NOTHING
-from analysis.gate.results import GateResult
-from analysis.gate.verdict import FamilyVerdict
+from analysis.gate.results import CellComparison, GateResult
 from analysis.results import Interval
-from analysis.table import Table, TableColumn, TableRow
+from analysis.table import Table, TableColumn
 
 #: Shown of a family that is unknown, or not above 0, for one of the brokers.
 NO_RATIO = "no ratio"
@@ -26,59 +28,59 @@ def changes(interval: Interval | None) -> str:
 
 def families(result: GateResult) -> Table:
     """What is judged, a row each."""
-    columns = (
-        TableColumn("family", number=False),
-        TableColumn("change"),
-        TableColumn("95 % interval"),
-        TableColumn("margin"),
-        TableColumn("detectable"),
-        TableColumn("verdict", number=False),
+    return Table.of(
+        "Change of the time per message",
+        result.families,
+        TableColumn("family", lambda of: of.family, number=False),
+        TableColumn("change", lambda of: NO_RATIO if of.ratio is None else change(of.ratio.estimate)),
+        TableColumn("95 % interval", lambda of: changes(of.ratio)),
+        TableColumn("margin", lambda of: f"{of.margin:.1%}"),
+        TableColumn(
+            "detectable", lambda of: NOTHING if of.smallest_detectable is None else f"{of.smallest_detectable:.1%}"
+        ),
+        TableColumn("verdict", lambda of: of.verdict, number=False),
     )
-    return Table("Change of the time per message", columns, tuple(map(_family, result.families)))
-
-
-def _family(family: FamilyVerdict) -> TableRow:
-    detectable = NOTHING if family.smallest_detectable is None else f"{family.smallest_detectable:.1%}"
-    estimate = NO_RATIO if family.ratio is None else change(family.ratio.estimate)
-    values = (family.family, estimate, changes(family.ratio), f"{family.margin:.1%}", detectable, str(family.verdict))
-    return TableRow(values)
 
 
 def cells(result: GateResult) -> Table:
     """Every cell, with its ratio in each pair of lives."""
-    columns = (
-        TableColumn("cell", number=False),
-        TableColumn("change"),
-        TableColumn("95 % interval"),
-        *(TableColumn(f"pair {number}") for number in range(1, result.pairs + 1)),
+    return Table.of(
+        "Change of each cell, and in each pair of lives",
+        result.cells,
+        TableColumn("cell", lambda cell: cell.cell, number=False),
+        TableColumn("change", lambda cell: change(cell.ratio.estimate)),
+        TableColumn("95 % interval", lambda cell: changes(cell.ratio)),
+        *(TableColumn(f"pair {pair + 1}", partial(_of_pair, pair)) for pair in range(result.pairs)),
     )
-    rows = tuple(
-        TableRow((cell.cell, change(cell.ratio.estimate), changes(cell.ratio), *map(change, cell.by_pair)))
-        for cell in result.cells
-    )
-    return Table("Change of each cell, and in each pair of lives", columns, rows)
+
+
+def _of_pair(pair: int, cell: CellComparison) -> str:
+    return change(cell.by_pair[pair]) if pair < len(cell.by_pair) else ""
 
 
 def conditions(result: GateResult) -> Table:
     """What the comparison depends on besides: order, scatter, garbage collection and compiler."""
-    rows = []
+    return Table.of(
+        "Conditions of the comparison",
+        _conditions(result),
+        TableColumn("condition", lambda of: of[0], number=False),
+        TableColumn("value", lambda of: of[1]),
+        TableColumn("", lambda of: of[2], number=False),
+    )
+
+
+def _conditions(result: GateResult) -> Iterator[tuple[str, str, str]]:
     if result.order_effect is not None:
-        rows.append(
-            ("effect of the order: second slice against first", change(1 / result.order_effect.estimate), "cancels")
-        )
-    if result.slice_scatter is not None:
-        rows.append(("scatter of a pair of adjacent slices", f"{result.slice_scatter:.1%}", "standard deviation"))
-    rows += [
-        (f"scatter of pairs of lives, {family.family}", f"{family.scatter:.1%}", "standard deviation")
-        for family in result.families
-        if family.scatter is not None
-    ]
+        yield "effect of the order: second slice against first", change(1 / result.order_effect.estimate), "cancels"
+    scatter = {"a pair of adjacent slices": result.slice_scatter}
+    scatter |= {f"pairs of lives, {family.family}": family.scatter_of_pairs for family in result.families}
+    for name, value in scatter.items():
+        if value is not None:
+            yield f"scatter of {name}", f"{value:.1%}", "standard deviation"
     for role, activity in (result.activity or {}).items():
         for name, share, whole in (
             ("garbage collection pauses", activity.gc_pauses, "of the measured time"),
             ("compiler", activity.compiler, "of the broker's CPU time"),
         ):
             if share is not None:
-                rows.append((f"{name}, {role}", f"{share:.2%}", whole))
-    columns = (TableColumn("condition", number=False), TableColumn("value"), TableColumn("", number=False))
-    return Table("Conditions of the comparison", columns, tuple(map(TableRow, rows)))
+                yield f"{name}, {role}", f"{share:.2%}", whole

@@ -90,9 +90,9 @@ class FamilyVerdict:
     #: The verdict.
     verdict: GateVerdict
     #: Standard deviation of the logarithm between pairs of lives; None without a ratio.
-    scatter: float | None = None
+    scatter_of_pairs: float | None = None
     #: Hodges-Lehmann estimate of the ratio, which a single bad pair does not move; None without a ratio.
-    robust: float | None = None
+    robust_ratio: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

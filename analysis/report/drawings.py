@@ -59,9 +59,9 @@ class Drawings:
         )
 
 
-def drawn(anchor: str, title: str, caption: str, svg: str, *, wide: bool = True) -> Figure:
-    """A figure that is an SVG already, which has its alternative text."""
-    return Figure(anchor, Picture(anchor, title, caption.strip(), "", ()), svg, wide)
+def drawn(anchor: str, title: str, caption: str, svg: str) -> Figure:
+    """A diagram, which is an SVG already and has its alternative text."""
+    return Figure(anchor, Picture(anchor, title, caption, "", ()), svg, wide=True)
 
 
 def slug(text: str) -> str:

@@ -6,15 +6,18 @@ table PICTURES has none. A cell that is not `ok` stays in its picture with a hol
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import groupby
-from math import ceil
+from math import ceil, inf, nan
 
 from analysis.results import (
     BrokerComparison,
     CellSummary,
     FitResult,
+    FittedCell,
     Interval,
     LatencyResult,
     Roofline,
@@ -24,6 +27,7 @@ from analysis.results import (
 from analysis.throughput.fit import PARAMETERS, processing_time_s
 from analysis.throughput.tables import SCOPES, by_start, levels_said
 from workloads.limits import DISTURBED_LEVEL, GOOD, ROUGH
+from workloads.schema import Window
 from workloads.status import CellStatus, VerdictKind
 
 #: Number of steps in a line of the model.
@@ -34,6 +38,9 @@ MOST_TALL = 16
 
 #: Largest number of layouts that are named along an axis, and from which on only these have a line.
 MOST_NAMED, MOST_BORDERS = 8, 48
+
+#: Largest number of rows and of columns of a heat map: those of the largest values; all others are in the tables.
+MOST_ROWS, MOST_COLUMNS = 40, 240
 
 #: Ratio of largest to smallest value from which an axis is logarithmic.
 WIDE = 30.0
@@ -68,6 +75,53 @@ class Series:
         return [point.y.estimate for point in self.points] + [y for _, y in (*self.model, *self.line)]
 
 
+class Tone(StrEnum):
+    """What the colour of a shade stands for."""
+
+    LOW = "low"
+    USUAL = "usual"
+    HIGH = "high"
+    WRONG = "wrong"
+
+
+@dataclass(frozen=True, slots=True)
+class Shade:
+    """How the values up to a limit are drawn in a heat map, beyond those of the shade before it."""
+
+    name: str
+    limit: float
+    tone: Tone
+    opacity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """Values by row and column, each in its shade; the shades of a kind of figure are always the same."""
+
+    #: x of the columns' edges, one more than there are columns
+    edges: tuple[float, ...]
+    #: a value for each row of the panel and each column; None where there is none
+    values: tuple[tuple[float | None, ...], ...]
+    shades: tuple[Shade, ...]
+
+    @classmethod
+    def of(cls, edges: Iterable[float], rows: Iterable[Iterable[tuple[int, float]]], shades: tuple[Shade, ...]) -> Heat:
+        """From the columns and values of each row; of several values in a column the largest is shown."""
+        known, values = tuple(edges), []
+        for row in rows:
+            largest: list[float | None] = [None] * (len(known) - 1)
+            for column, value in sorted(row, key=lambda found: found[1]):
+                largest[column] = value
+            values.append(tuple(largest))
+        return cls(known, tuple(values), shades)
+
+    @property
+    def places(self) -> list[list[float]]:
+        """The number of each value's shade; NaN without a value."""
+        limits = [shade.limit for shade in self.shades]
+        return [[nan if value is None else bisect_left(limits, value) for value in row] for row in self.values]
+
+
 @dataclass(frozen=True, slots=True)
 class Panel:
     """A pair of axes."""
@@ -90,6 +144,8 @@ class Panel:
     ratios: bool = False
     #: (x, name) of vertical lines
     borders: tuple[tuple[float, str], ...] = ()
+    #: drawn in the rows instead of series; the names of the borders are those of the x axis
+    heat: Heat | None = None
 
     @property
     def x_is_wide(self) -> bool:
@@ -185,22 +241,20 @@ def residuals(fit: FitResult, cells: Sequence[CellSummary]) -> Picture:
     cells: those of the fit's broker, experiment and profile, including those left out
     """
     estimates = {name: interval.estimate for name, interval in fit.parameters.items()}
-    taken = [
-        (_FittedPoints(point.fitted_s, point.n_fltr, point.replication), _scaled(point.deviation, 100), False)
-        for point in fit.points
-    ]
+    taken = [(point, False) for point in fit.points]
     out = [cell for cell in _left_out(fit, cells) if cell.processing_s is not None]
     for cell in out:
         fitted_s = processing_time_s(estimates, cell.n_fltr, cell.replication)
         if cell.processing_s is not None and fitted_s > 0:
-            deviation = _scaled(cell.processing_s, 100 / fitted_s, -100)
-            taken.append((_FittedPoints(fitted_s, cell.n_fltr, cell.replication), deviation, True))
+            deviation = _scaled(cell.processing_s, 1 / fitted_s, -1)
+            of_plane = (cell.key.cell, cell.n_fltr, cell.replication, cell.processing_s, fitted_s, deviation)
+            taken.append((FittedCell(*of_plane), True))
     panels = tuple(
         Panel(
             title,
             label,
             "measured / model - 1 in %",
-            (Series("", tuple(PlotPoint(x(at), deviation, hollow=hollow) for at, deviation, hollow in taken)),),
+            (Series("", tuple(PlotPoint(x(at), _scaled(at.deviation, 100), hollow=hollow) for at, hollow in taken)),),
             levels=(0.0,),
             bands=_BANDS,
         )
@@ -225,12 +279,7 @@ def levels(rounds: Sequence[RoundLevel]) -> Iterable[Picture]:
     """A picture per start: the level of each round over time, and the shares of garbage collection and compiler."""
     for (broker, start), of_start in by_start(rounds).items():
         layouts = [r for index, r in enumerate(of_start) if not index or r.layout != of_start[index - 1].layout]
-        named = ceil(len(layouts) / MOST_NAMED)
-        borders = tuple(
-            (first.begin_s, "" if index % named else str(first.layout))
-            for index, first in enumerate(layouts)
-            if not index % named or len(layouts) <= MOST_BORDERS
-        )
+        borders = _thinned([(first.begin_s, first.layout) for first in layouts])
         points = tuple(PlotPoint(r.begin_s, Interval(r.level * 100), r.layout, hollow=r.disturbed) for r in of_start)
         shares = tuple(
             Series(label, tuple(PlotPoint(r.begin_s, Interval(share * 100)) for r, share in found), joined=True)
@@ -258,6 +307,85 @@ def levels(rounds: Sequence[RoundLevel]) -> Iterable[Picture]:
             f"{max(r.level for r in of_start):+.1%}; the table below has each.",
             (level, *([share] if shares else [])),
         )
+
+
+def slices(cells: Iterable[CellSummary]) -> Picture | None:
+    """B of every slice of a broker and start relative to that of its cell, by cell and round; None without any.
+
+    Of more rounds than there is room for, neighbours share a column, which shows the slowest of them.
+    """
+    rows = [(cell, found) for cell in sorted(cells, key=lambda cell: cell.key) if (found := _deviations(cell))]
+    if not rows:
+        return None
+    wildest = sorted(rows, key=lambda row: -max(abs(deviation) for _, deviation in row[1]))[:MOST_ROWS]
+    shown = [row for row in rows if row in wildest]
+    windows = sorted((window for _, found in rows for window, _ in found), key=lambda window: window.begin_ns)
+    rounds = list(dict.fromkeys(map(_round, windows)))
+    merged = ceil(len(rounds) / MOST_COLUMNS)
+    columns = {key: number // merged for number, key in enumerate(rounds)}
+    layouts = [(columns[key], key[0]) for at, key in enumerate(rounds) if not at or key[0] != rounds[at - 1][0]]
+    slowest, slowest_cell = max((deviation, cell.key.cell) for cell, found in rows for _, deviation in found)
+    alone = len({cell.key.experiment for cell, _ in shown}) == 1
+    panel = Panel(
+        "",
+        "rounds in the order of time; numbered and dotted: a layout begins",
+        "",
+        (),
+        rows=tuple(cell.key.cell if alone else f"{cell.key.experiment} {cell.key.cell}" for cell, _ in shown),
+        borders=_thinned(layouts),
+        heat=Heat.of(
+            range(-(-len(rounds) // merged) + 1),
+            [[(columns[_round(window)], deviation) for window, deviation in found] for _, found in shown],
+            _DEVIATIONS,
+        ),
+    )
+    title = f"{shown[0][0].key.broker}, start {shown[0][0].key.start}"
+    left_out = f" Of {len(rows)} cells the {len(shown)} that scatter most." if len(rows) > len(shown) else ""
+    shared = f" Each column is the slowest of {merged} rounds in a row." if merged > 1 else ""
+    return Picture(
+        f"slices-{title}",
+        f"Every slice on {title}",
+        "B of every slice relative to that of its cell: a row for each cell, a column for each round in the order of "
+        "time. A disturbed host colours whole columns; a row that changes shows a change of that cell only."
+        f"{left_out}{shared}",
+        f"Grid of {len(shown)} cells by {len(rounds)} rounds: how much slower each slice was than its cell; the "
+        f"slowest is one of {slowest_cell} with {slowest:+.0%}.",
+        (panel,),
+        low=True,
+    )
+
+
+def _deviations(cell: CellSummary) -> list[tuple[Window, float]]:
+    """The slices of a cell, relative to its B; none of an open loop, whose B is given by the plan."""
+    if cell.open_loop or cell.processing_s is None or cell.processing_s.estimate <= 0:
+        return []
+    usual_s = cell.processing_s.estimate
+    return [(window, window.processing_s / usual_s - 1) for window in cell.windows if window.messages]
+
+
+def _round(window: Window) -> tuple[int, int, int]:
+    return window.layout, window.block, window.round
+
+
+def _thinned(layouts: Sequence[tuple[float, int]]) -> tuple[tuple[float, str], ...]:
+    """Where layouts begin, and the numbers of as many of them as there is room for."""
+    named = ceil(len(layouts) / MOST_NAMED)
+    return tuple(
+        (x, "" if index % named else str(number))
+        for index, (x, number) in enumerate(layouts)
+        if not index % named or len(layouts) <= MOST_BORDERS
+    )
+
+
+#: Shades of a slice's B relative to that of its cell.
+_DEVIATIONS = (
+    Shade("below -10%", -0.10, Tone.LOW, 0.8),
+    Shade("-10% to -5%", -0.05, Tone.LOW, 0.4),
+    Shade("-5% to +5%", 0.05, Tone.USUAL, 0.5),
+    Shade("+5% to +10%", 0.10, Tone.HIGH, 0.35),
+    Shade("+10% to +20%", 0.20, Tone.HIGH, 0.65),
+    Shade("above +20%", inf, Tone.HIGH, 1.0),
+)
 
 
 def latency(results: Sequence[LatencyResult], broker: str, profile: str) -> Picture:
@@ -300,31 +428,17 @@ def coefficients(results: Sequence[RunResult]) -> Picture | None:
     fits = [fit for result in results for fit in result.fits]
     if len(fits) < 2:
         return None
-    runs = {fit.run: f"run {number}: " for number, fit in _numbered(results)} if len(results) > 1 else {}
+    runs = {result.run: f"run {number}: " for number, result in enumerate(results, 1)} if len(results) > 1 else {}
     rows = tuple(f"{runs.get(fit.run, '')}{fit.broker}, {fit.experiment}, {fit.profile}" for fit in fits)
-    panels = tuple(
-        Panel(
-            name,
-            "",
-            "µs",
-            (
-                Series(
-                    "",
-                    tuple(
-                        PlotPoint(
-                            row,
-                            _scaled(fit.parameters[name], 1e6),
-                            hollow=fit.verdict == VerdictKind.INVALID,
-                        )
-                        for row, fit in enumerate(fits)
-                        if name in fit.parameters
-                    ),
-                ),
-            ),
-            rows=rows,
+    invalid = [fit.verdict == VerdictKind.INVALID for fit in fits]
+    points = {
+        name: tuple(
+            PlotPoint(row, _scaled(fit.parameters[name], 1e6), hollow=invalid[row])
+            for row, fit in enumerate(fits)
+            if name in fit.parameters
         )
         for name in PARAMETERS
-    )
+    }
     return Picture(
         "coefficients",
         "Comparison of coefficients",
@@ -332,8 +446,8 @@ def coefficients(results: Sequence[RunResult]) -> Picture | None:
         "Absolute values of two runs are not comparable, since the state of the host, and often the host, differs. "
         "Ratios within a run are.",
         "Interval plot of the fitted times per message, per filter and per copy; the table below has the numbers.",
-        panels,
-        tuple(row for row, fit in zip(rows, fits, strict=True) if fit.verdict == VerdictKind.INVALID),
+        tuple(Panel(name, "", "µs", (Series("", points[name]),), rows=rows) for name in PARAMETERS),
+        tuple(row for row, wrong in zip(rows, invalid, strict=True) if wrong),
     )
 
 
@@ -374,14 +488,7 @@ def ratios(comparison: BrokerComparison) -> Picture | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _FittedPoints:
-    fitted_s: float
-    n_fltr: int
-    replication: float
-
-
-_RESIDUAL_AXES: tuple[tuple[str, str, Callable[[_FittedPoints], float]], ...] = (
+_RESIDUAL_AXES: tuple[tuple[str, str, Callable[[FittedCell], float]], ...] = (
     ("over B", "B of the model in µs", lambda at: at.fitted_s * 1e6),
     ("over filters", "filters installed, n_fltr", lambda at: at.n_fltr),
     ("over copies", "replication grade r", lambda at: at.replication),
@@ -621,10 +728,6 @@ def _waiting(arrivals: str, results: Sequence[LatencyResult]) -> Series:
     )
     predicted = {cell.percent: cell.predicted_waiting_s for cell in results if cell.predicted_waiting_s is not None}
     return Series(arrivals, points, tuple((at, seconds * 1e3) for at, seconds in sorted(predicted.items())))
-
-
-def _numbered(results: Sequence[RunResult]) -> list[tuple[int, FitResult]]:
-    return [(number, fit) for number, result in enumerate(results, 1) for fit in result.fits]
 
 
 def _scaled(interval: Interval, factor: float, offset: float = 0.0) -> Interval:

@@ -68,12 +68,13 @@ def html(result: GateResult, manifest: Manifest, history: Sequence[Mapping[str, 
 def _top(result: GateResult, manifest: Manifest) -> Iterator[Part]:
     roles = (f"{role}: {title}" for role, title in result.titles.items())
     yield Listing((*roles, *manifest_facts.title_lines(manifest)), style="ran")
-    yield VerdictBox(result.verdict, console.meaning(result), tone=_TONES.get(result.verdict, "invalid"))
-    if reason := console.reason(result):
-        yield f"{capital(reason)}."
+    closing = console.closing(result)
+    yield VerdictBox(closing.verdict, closing.meaning, tone=_TONES.get(result.verdict, "invalid"))
+    if closing.reason:
+        yield f"{capital(closing.reason)}."
     yield tables.families(result)
-    if step := console.next_step(result):
-        yield f"Next: {step}"
+    if closing.step:
+        yield closing.step
 
 
 def _sections(
@@ -92,7 +93,7 @@ def _ratios(result: GateResult) -> Picture:
     known += [(cell.cell, cell.ratio) for cell in result.cells]
     series = Series("candidate", tuple(PlotPoint(row, ratio) for row, (_, ratio) in enumerate(known)))
     return Picture(
-        "ratios",
+        "ratios-figure",
         "Time per message of the candidate relative to the baseline",
         "Families and cells with 95 % intervals over pairs of lives; right of 1 is slower.",
         "Interval plot of the ratios of families and cells; the tables have the numbers.",
@@ -135,7 +136,7 @@ def _history(history: Sequence[Mapping[str, Any]]) -> Picture:
         for name in names
     )
     return Picture(
-        "history",
+        "history-figure",
         "Past gates",
         "Ratios of the families in the gates of the history file, the last one on the right; above 1 is slower.",
         "Interval plot of the ratios of past gates in the order of time.",

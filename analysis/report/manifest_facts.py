@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from analysis.formats import MIB
 from analysis.report.drawings import Figure
 from analysis.report.page import Facts, Part, Section, Soft
-from analysis.table import Table, TableColumn, TableRow
+from analysis.table import Table, TableColumn
 from workloads.json_value import json_value
 from workloads.manifest import BrokerRecord, Manifest
 
@@ -62,13 +63,16 @@ def _brokers(known: Mapping[str, BrokerRecord]) -> Table:
     """A column per broker, a row per fact: common facts first, then all others in the manifest."""
     described = {label: _broker(broker) for label, broker in known.items()}
     names = dict.fromkeys([*_BROKER_FACTS, *(name for facts in described.values() for name in facts)])
-    rows = tuple(
-        TableRow((_name(name), *(_value(name, facts.get(name)) for facts in described.values())))
-        for name in names
-        if any(name in facts for facts in described.values())
+    return Table.of(
+        "Brokers, as they were started",
+        [name for name in names if any(name in facts for facts in described.values())],
+        TableColumn("", _name, number=False),
+        *(TableColumn(label, partial(_fact, facts), number=False) for label, facts in described.items()),
     )
-    columns = (TableColumn("", number=False), *(TableColumn(label, number=False) for label in described))
-    return Table("Brokers, as they were started", columns, rows)
+
+
+def _fact(facts: Mapping[str, Any], name: str) -> str:
+    return _value(name, facts.get(name))
 
 
 _BROKER_FACTS = (

@@ -13,10 +13,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from analysis.atomic import written_whole
-from analysis.errors import DataError
 from analysis.report.drawings import Figure
 from analysis.table import Table
-from analysis.text import Alike, capital
+from analysis.text import Alike, NextStep, capital
 
 #: Default name of the file, in the first run directory.
 NAME = "report.html"
@@ -80,7 +79,7 @@ class Section:
 
 
 #: A text is a paragraph.
-Part: TypeAlias = str | Soft | Listing | Facts | VerdictBox | Table | Figure | Section
+Part: TypeAlias = str | Soft | Listing | Facts | VerdictBox | Table | Figure | NextStep | Section
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +133,5 @@ class Page:
 
 def write_text(path: Path, text: str) -> None:
     """Writes a page, completely or not at all. Raises DataError where it fails."""
-    try:
-        with written_whole(path) as file:
-            file.write(text.encode())
-    except OSError as error:
-        raise DataError(
-            f"{path}: the report cannot be written: {error.strerror}; name another file with "
-            "`python -m analysis report --output FILE`"
-        ) from error
+    with written_whole(path, "report", "name another file with `python -m analysis report --output FILE`") as file:
+        file.write(text.encode())

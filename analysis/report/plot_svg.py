@@ -13,20 +13,26 @@ from html import escape
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from analysis.report.figures import Panel, Picture, PlotPoint, Series
+from analysis.report.figures import Heat, Panel, Picture, PlotPoint, Series, Tone
 
 #: Placeholder colour in matplotlib -> colour of the page. Seven series have distinct colours.
-INK, RULE, PAGE = "#0a0a01", "#0a0a02", "#0a0a03"
+INK, RULE, PAGE, WRONG = "#0a0a01", "#0a0a02", "#0a0a03", "#0a0a04"
 SERIES = tuple(f"#0b0b0{number}" for number in range(1, 8))
-_CSS = {INK: "currentColor", RULE: "var(--rule)", PAGE: "var(--page)"} | {
+_CSS = {INK: "currentColor", RULE: "var(--rule)", PAGE: "var(--page)", WRONG: "var(--invalid)"} | {
     colour: f"var(--series-{number})" for number, colour in enumerate(SERIES, 1)
 }
+
+#: Colours of the shades of a heat map.
+_TONES = {Tone.LOW: SERIES[0], Tone.USUAL: RULE, Tone.HIGH: SERIES[1], Tone.WRONG: WRONG}
 
 #: Series differ in markers and dashes as well as in colour.
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -93,6 +99,9 @@ def _columns(panels: Sequence[Panel]) -> int:
 
 
 def _draw(axes: Axes, panel: Panel, legend_columns: int) -> None:
+    if panel.heat:
+        _draw_heat(axes, panel, panel.heat)
+        return
     axes.set_axisbelow(True)
     for band in panel.bands:
         (axes.axvspan if panel.rows else axes.axhspan)(-band, band, color=RULE, alpha=0.35, linewidth=0, zorder=0)
@@ -121,6 +130,36 @@ def _draw(axes: Axes, panel: Panel, legend_columns: int) -> None:
         )
     elif panel.title:
         axes.set_title(panel.title, loc="left", fontsize=9, fontweight="bold")
+
+
+def _draw_heat(axes: Axes, panel: Panel, heat: Heat) -> None:
+    """The rows from top to bottom; the legend has each shade, whether or not there is a value in it."""
+    colours = [to_rgba(_TONES[shade.tone], shade.opacity) for shade in heat.shades]
+    axes.grid(visible=False)
+    axes.pcolormesh(
+        heat.edges,
+        [row - 0.5 for row in range(len(panel.rows) + 1)],
+        np.ma.masked_invalid(heat.places),
+        cmap=ListedColormap(colours),
+        vmin=0,
+        vmax=len(colours),
+        edgecolors=PAGE,
+        linewidth=0.3,
+    )
+    axes.set_yticks(range(len(panel.rows)), panel.rows)
+    axes.invert_yaxis()
+    axes.set_xlabel(panel.x_label)
+    for x, _ in panel.borders:
+        axes.axvline(x, color=INK, linewidth=0.6, linestyle=(0, (1, 3)))
+    if named := [border for border in panel.borders if border[1]]:
+        axes.set_xticks(*zip(*named, strict=True))
+    axes.legend(
+        [Patch(color=colour) for colour in colours],
+        [shade.name for shade in heat.shades],
+        loc="lower right",  # from there it may reach over the names of the rows
+        bbox_to_anchor=(1.0, 1.0),
+        ncols=len(colours),
+    )
 
 
 def _draw_borders(axes: Axes, panel: Panel) -> None:

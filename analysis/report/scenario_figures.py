@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from math import inf
 
-from analysis.report.figures import Panel, Picture, PlotPoint, Series
+from analysis.report.figures import MOST_ROWS, Heat, Panel, Picture, PlotPoint, Series, Shade, Tone
 from analysis.results import Interval
 from analysis.scenario.results import InteractionResult, Second, WorkloadResult
+from analysis.table import grouped
 from workloads.scenario.limits import DELIVERY_TIME, INPUT_RATE
 from workloads.scenario.published_views import ModelFigure
 
@@ -138,6 +140,44 @@ def delivery(result: WorkloadResult, interaction: int, messages: Sequence[str]) 
         missing=tuple(message for message, panel in panels.items() if panel is None),
         low=True,
     )
+
+
+def addresses(result: WorkloadResult, interaction: int, messages: Sequence[str]) -> Picture | None:
+    """Delivery times of an interaction's addresses over the run, the slowest first; None if nothing was received."""
+    found = grouped((part for part in result.slices if part.message in messages), lambda part: part.address)
+    slowest = {address: max(part.p90_ms for part in parts) for address, parts in found.items()}
+    ordered = sorted(slowest, key=lambda address: slowest[address], reverse=True)
+    if not ordered:
+        return None
+    shown = ordered[:MOST_ROWS]
+    last = max(int(part.begin_s) // result.slice_s for parts in found.values() for part in parts)
+    heat = Heat.of(
+        [number * result.slice_s for number in range(last + 2)],
+        [[(int(part.begin_s) // result.slice_s, part.p90_ms) for part in found[address]] for address in shown],
+        _DELIVERY,
+    )
+    cut = f" The {len(shown)} slowest of {len(ordered)} addresses." if len(ordered) > len(shown) else ""
+    borders = _borders(result, named=False)
+    return Picture(
+        f"interaction-{interaction}-grid",
+        f"Delivery time by address, interaction {interaction}",
+        f"90th percentile in ms of the messages received in slices of {result.slice_s} s, the slowest address first; "
+        f"empty: nothing was received. Dotted: start of each period.{cut}",
+        f"Grid of delivery times by address and time; the slowest is {ordered[0]} with {slowest[ordered[0]]:,.1f} ms "
+        "as its highest 90th percentile.",
+        (Panel("", _SECONDS, "", (), rows=tuple(shown), borders=borders, heat=heat),),
+        low=True,
+    )
+
+
+#: Shades of delivery times in ms: one for each decade, and another colour above the limit of the rules.
+_DELIVERY = (
+    *(
+        Shade(f"up to {limit_ms:,.0f} ms", limit_ms, Tone.LOW, opacity)
+        for limit_ms, opacity in ((1, 0.12), (10, 0.3), (100, 0.5), (1000, 0.75), (DELIVERY_TIME.limit, 1.0))
+    ),
+    Shade("above", inf, Tone.WRONG, 1.0),
+)
 
 
 def capacity(results: Sequence[WorkloadResult]) -> Picture | None:

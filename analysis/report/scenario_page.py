@@ -16,7 +16,6 @@ from analysis.errors import DataError
 from analysis.report import manifest_facts, scenario_figures
 from analysis.report.deployment_diagram import diagram
 from analysis.report.drawings import Drawings, Figure, drawn, slug
-from analysis.report.heatmap import grid
 from analysis.report.page import NAME, Chapter, Facts, Listing, Page, Part, Section, VerdictBox, write_text
 from analysis.report.sequence_diagram import flow
 from analysis.results import JSON_SCHEMA, worst
@@ -26,7 +25,7 @@ from analysis.scenario.console import VERDICTS
 from analysis.scenario.disclosure import storage, withheld
 from analysis.scenario.planned_destinations import planned_destinations
 from analysis.scenario.results import Recovery, WorkloadResult, disclaimers
-from analysis.table import Table, TableColumn, TableRow, grouped
+from analysis.table import Table, TableColumn, grouped
 from analysis.text import alike, counted_verdicts
 from workloads.messaging import DestinationKind
 from workloads.scenario.workload import Model
@@ -232,16 +231,8 @@ def _interaction(
             "line: transacted; two heads: to every subscriber of a topic.",
             flow(model.topology, number),
         )
-    yield from drawings.figures(anchor, scenario_figures.delivery(result, number, messages))
-    by_address, left_out = grid(result, messages)
-    if by_address:
-        yield drawn(
-            f"{own}-grid",
-            f"Delivery time by address, interaction {number}",
-            f"90th percentile in ms of the messages received in slices of {result.slice_s} s, the slowest address "
-            f"first; empty: nothing was received. {left_out}",
-            by_address,
-        )
+    pictures = (draw(result, number, messages) for draw in (scenario_figures.delivery, scenario_figures.addresses))
+    yield from drawings.figures(anchor, *pictures)
     if steps := tables.steps(result.periods, number):
         yield steps
 
@@ -293,9 +284,10 @@ def _topology(result: WorkloadResult, model: Model) -> Iterator[tuple[str, str]]
 
 
 def _not_applicable(result: WorkloadResult) -> Table:
-    columns = (
-        TableColumn("section", number=False),
-        TableColumn("asks for", number=False),
-        TableColumn("why not", number=False),
+    return Table.of(
+        "Of a full disclosure",
+        result.workload.not_applicable,
+        TableColumn("section", lambda row: row[0], number=False),
+        TableColumn("asks for", lambda row: row[1], number=False),
+        TableColumn("why not", lambda row: row[2], number=False),
     )
-    return Table("Of a full disclosure", columns, tuple(TableRow(row) for row in result.workload.not_applicable))

@@ -26,7 +26,6 @@ class Tone(StrEnum):
     PAGE = "var(--page)"
     FIRST = "var(--series-1)"
     SECOND = "var(--series-2)"
-    WRONG = "var(--invalid)"
 
 
 class Anchor(StrEnum):
@@ -76,13 +75,6 @@ def box(
     dashes = "; stroke-dasharray: 5 4" if dashed else ""
     style = f"fill: {fill}; stroke: {edge}; stroke-width: 1{dashes}"
     return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="5" style="{style}"/>'
-
-
-def cell(x: float, y: float, width: float, height: float, tone: Tone, share: float, tooltip: str) -> str:
-    """A cell of a grid, whose opacity `share` shows the value."""
-    style = f"fill: {tone}; fill-opacity: {share:g}"
-    at = f'x="{x:.1f}" y="{y:g}" width="{width:.1f}" height="{height:g}"'
-    return f'<rect {at} style="{style}"><title>{escape(tooltip)}</title></rect>'
 
 
 def head(x: float, y: float, tone: Tone, *, to_the_left: bool = False) -> str:

@@ -9,16 +9,15 @@ from typing import Any
 from markupsafe import Markup
 
 from analysis.report import figures, manifest_facts
-from analysis.report.drawings import Drawings, Figure, drawn, slug
+from analysis.report.drawings import Drawings, slug
 from analysis.report.figures import PlotGroup
 from analysis.report.page import NAME, Chapter, Facts, Listing, Page, Part, Section, Soft, VerdictBox, write_text
-from analysis.report.rounds_figure import heat
 from analysis.results import JSON_SCHEMA, BrokerComparison, FitResult, RunResult, worst
 from analysis.table import grouped
 from analysis.text import alike, capital, counted_verdicts
 from analysis.throughput import tables
 from analysis.throughput.console import nowhere
-from analysis.throughput.glance import Glance, glance
+from analysis.throughput.overview import RunOverview, overview
 from analysis.throughput.tables import by_start, unit
 
 _LIMITS = Markup("""
@@ -84,20 +83,20 @@ def _side_by_side(results: Sequence[RunResult], drawings: Drawings) -> Iterator[
 
 def _chapter(anchor: str, label: str, result: RunResult, drawings: Drawings) -> Chapter:
     """The chapter of a run; `label` is the accessible name of its verdict."""
-    shown = glance(result)
+    shown = overview(result)
     top = (
         Listing((*result.title, *manifest_facts.title_lines(result.manifest)), style="ran"),
-        VerdictBox(result.verdict, shown.meaning, label),
-        Section("", "", tuple(_glance(shown)), style="glance", label="the result at a glance"),
+        VerdictBox(result.verdict, shown.closing.meaning, label),
+        Section("", "", tuple(_overview(shown)), style="overview", label="the result at a glance"),
     )
     sections = tuple(_sections(anchor, result, drawings))
     findings = alike([*result.every_finding, *drawings.findings])
     return Chapter(anchor, result.run, top, tuple(findings), sections)
 
 
-def _glance(shown: Glance) -> Iterator[Part]:
+def _overview(shown: RunOverview) -> Iterator[Part]:
     """The content of the closing screen; the claims one by one and the cells only where there is no model."""
-    yield f"{capital(shown.reason)}."
+    yield f"{capital(shown.closing.reason)}."
     yield from map(Soft, shown.measured)
     for model in shown.models:
         yield model.costs
@@ -117,7 +116,8 @@ def _glance(shown: Glance) -> Iterator[Part]:
     yield from shown.claims[:1]
     if shown.claims and not shown.models:
         yield Listing(shown.claims[1:])
-    yield Markup("Next: {}<br><code>{}</code>").format(shown.step.words, shown.step.command)
+    if shown.closing.step:
+        yield shown.closing.step
 
 
 def _sections(anchor: str, result: RunResult, drawings: Drawings) -> Iterator[Section]:
@@ -175,23 +175,11 @@ def _rounds(anchor: str, result: RunResult, drawings: Drawings) -> Iterator[Sect
     pictures = dict(zip(levels, figures.levels(result.rounds), strict=True))
     for key in sorted(starts.keys() | levels.keys()):
         title = f"{key[0]}, start {key[1]}"
-        parts: list[Part] = [*drawings.figures(anchor, pictures.get(key))]
-        grid, left_out = heat(starts.get(key, []))
-        if grid:
-            parts.append(_heat(slug(f"{anchor}-slices-{title}"), title, grid, left_out))
+        parts: list[Part] = [*drawings.figures(anchor, pictures.get(key), figures.slices(starts.get(key, ())))]
         if key in levels:
             parts.append(tables.rounds(levels[key]))
         if parts:
             yield Section("", title, tuple(parts))
-
-
-def _heat(anchor: str, title: str, grid: str, left_out: str) -> Figure:
-    caption = (
-        "B of every slice relative to that of its cell: a row for each cell, a column for each round in the order of "
-        "time. A disturbed host colours whole columns; a row that changes shows a change of that cell only. "
-        f"{left_out}"
-    )
-    return drawn(anchor, f"Every slice on {title}", caption, grid, wide=False)
 
 
 def _measurements(anchor: str, groups: Sequence[PlotGroup], result: RunResult, drawings: Drawings) -> Iterator[Part]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 
 from analysis.formats import NOTHING, number, ranged, share_of
-from analysis.scenario.results import ChurnResult, CopyCounts, FlowResult, PopulationResult, SubscriptionMemory
-from analysis.scenario.tables import TIMES, times
-from analysis.table import Table, TableColumn, TableRow
+from analysis.scenario.results import ChurnResult, DeliveryTimes, FlowResult, PopulationResult
+from analysis.scenario.tables import times
+from analysis.table import Table, TableColumn
 from workloads.scenario.published_views import PublishedFlows
 
 
@@ -27,178 +28,114 @@ def churn_tables(churn: ChurnResult, published: PublishedFlows | None) -> Iterat
 
 
 def _populations(churn: ChurnResult) -> Table:
-    columns = (
-        TableColumn("population", number=False),
-        TableColumn("period", number=False),
-        TableColumn("standing", "on average"),
-        TableColumn("of planned"),
-        TableColumn("joins"),
-        TableColumn("of planned"),
-        TableColumn("leaves"),
-        TableColumn("of planned"),
-        TableColumn("late"),
-    )
-    return Table(
+    return Table.of(
         "Subscriptions of populations; late: joins and leaves more than one mean gap after their planned instants",
-        columns,
-        tuple(
-            TableRow(
-                (
-                    of.label,
-                    str(of.period),
-                    number(of.standing),
-                    f"{number(of.planned_standing)} ({share_of(of.standing, of.planned_standing)})",
-                    f"{of.joins:,}",
-                    f"{of.planned_joins:,}",
-                    f"{of.leaves:,}",
-                    f"{of.planned_leaves:,}",
-                    f"{of.late:,} ({share_of(of.late, of.due)})",
-                )
-            )
-            for of in churn.populations
+        churn.populations,
+        TableColumn("population", lambda of: of.label, number=False),
+        TableColumn("period", lambda of: of.period, number=False),
+        TableColumn("standing", lambda of: number(of.standing), "on average"),
+        TableColumn(
+            "of planned", lambda of: f"{number(of.planned_standing)} ({share_of(of.standing, of.planned_standing)})"
         ),
+        TableColumn("joins", lambda of: f"{of.joins:,}"),
+        TableColumn("of planned", lambda of: f"{of.planned_joins:,}"),
+        TableColumn("leaves", lambda of: f"{of.leaves:,}"),
+        TableColumn("of planned", lambda of: f"{of.planned_leaves:,}"),
+        TableColumn("late", lambda of: f"{of.late:,} ({share_of(of.late, of.due)})"),
         keys=2,
     )
 
 
 #: Durations of a population, by their words.
-_DURATIONS: tuple[tuple[str, str], ...] = (
-    ("SUBSCRIBE to receipt", "join"),
-    ("planned join to receipt", "join_planned"),
-    ("SUBSCRIBE to last message not got", "effect_after"),
-    ("SUBSCRIBE to receipt of first message got", "effect_before"),
-    ("UNSUBSCRIBE to receipt", "leave"),
+_DURATIONS: tuple[tuple[str, Callable[[PopulationResult], DeliveryTimes]], ...] = (
+    ("SUBSCRIBE to receipt", lambda of: of.join),
+    ("planned join to receipt", lambda of: of.join_planned),
+    ("SUBSCRIBE to last message not got", lambda of: of.effect_after),
+    ("SUBSCRIBE to receipt of first message got", lambda of: of.effect_before),
+    ("UNSUBSCRIBE to receipt", lambda of: of.leave),
 )
 
 
 def _latencies(churn: ChurnResult) -> Table:
-    columns = (
-        TableColumn("population", number=False),
-        TableColumn("period", number=False),
-        TableColumn("from ... to", number=False),
-        TableColumn("count"),
-        *TIMES,
-    )
-
-    def rows(of: PopulationResult) -> Iterator[TableRow]:
-        for words, name in _DURATIONS:
-            found = getattr(of, name)
-            if found.count:
-                yield TableRow((of.label, str(of.period), words, f"{found.count:,}", *times(found)))
-
-    return Table(
+    return Table.of(
         "Latency of joins and leaves; a join took effect between the last message not got and the first that was, a "
         "bracket as wide as the gap between messages",
-        columns,
-        tuple(row for of in churn.populations for row in rows(of)),
+        [
+            (of, words, found)
+            for of in churn.populations
+            for words, duration in _DURATIONS
+            if (found := duration(of)).count
+        ],
+        TableColumn("population", lambda row: row[0].label, number=False),
+        TableColumn("period", lambda row: row[0].period, number=False),
+        TableColumn("from ... to", lambda row: row[1], number=False),
+        TableColumn("count", lambda row: f"{row[2].count:,}"),
+        *times(lambda row: row[2]),
         keys=3,
     )
 
 
 def _sessions(churn: ChurnResult) -> Table:
-    columns = (
-        TableColumn("sessions", number=False),
-        TableColumn("planned"),
-        TableColumn("failed"),
-        TableColumn("connect, p50", "ms"),
-        TableColumn("p90", "ms"),
-        TableColumn("until subscribed, p50", "ms"),
-        TableColumn("p90", "ms"),
-        TableColumn("leave, p50", "ms"),
-        TableColumn("p90", "ms"),
-    )
-    return Table(
+    return Table.of(
         "Sessions, each on a connection of its own, in the whole run",
-        columns,
-        tuple(
-            TableRow(
-                (
-                    of.label,
-                    f"{of.planned:,}",
-                    f"{of.failed:,}",
-                    *(
-                        number(value)
-                        for found in (of.connect, of.join, of.leave)
-                        for value in (found.p50_ms, found.p90_ms)
-                    ),
-                ),
-                "invalid" if of.failed else "",
-            )
-            for of in churn.sessions
-        ),
+        churn.sessions,
+        TableColumn("sessions", lambda of: of.label, number=False),
+        TableColumn("planned", lambda of: f"{of.planned:,}"),
+        TableColumn("failed", lambda of: f"{of.failed:,}"),
+        TableColumn("connect, p50", lambda of: number(of.connect.p50_ms), "ms"),
+        TableColumn("p90", lambda of: number(of.connect.p90_ms), "ms"),
+        TableColumn("until subscribed, p50", lambda of: number(of.join.p50_ms), "ms"),
+        TableColumn("p90", lambda of: number(of.join.p90_ms), "ms"),
+        TableColumn("leave, p50", lambda of: number(of.leave.p50_ms), "ms"),
+        TableColumn("p90", lambda of: number(of.leave.p90_ms), "ms"),
+        kind=lambda of: "invalid" if of.failed else "",
     )
-
-
-#: Titles of the columns of counts, and what they count.
-_COUNTS: tuple[tuple[str, Callable[[CopyCounts], int]], ...] = (
-    ("sent", lambda of: of.sent),
-    ("must come", lambda of: of.must),
-    ("came", lambda of: of.must_received),
-    ("may come", lambda of: of.may),
-    ("came", lambda of: of.may_received),
-    ("must not come, and came", lambda of: of.must_not),
-    ("while leaving", lambda of: of.closing),
-    ("behind the receipt", lambda of: of.behind),
-)
 
 
 def _copies(churn: ChurnResult) -> Table:
-    return Table(
+    return Table.of(
         "Copies in the whole run, by the receipts of SUBSCRIBE, UNSUBSCRIBE and SEND; some of those that may come came "
         "while the receipt of UNSUBSCRIBE was awaited, or behind it",
-        (TableColumn("message", number=False), *(TableColumn(title) for title, _ in _COUNTS)),
-        tuple(TableRow((of.message, *(f"{count(of):,}" for _, count in _COUNTS))) for of in churn.copies),
+        churn.copies,
+        TableColumn("message", lambda of: of.message, number=False),
+        TableColumn("sent", lambda of: f"{of.sent:,}"),
+        TableColumn("must come", lambda of: f"{of.must:,}"),
+        TableColumn("came", lambda of: f"{of.must_received:,}"),
+        TableColumn("may come", lambda of: f"{of.may:,}"),
+        TableColumn("came", lambda of: f"{of.may_received:,}"),
+        TableColumn("must not come, and came", lambda of: f"{of.must_not:,}"),
+        TableColumn("while leaving", lambda of: f"{of.closing:,}"),
+        TableColumn("behind the receipt", lambda of: f"{of.behind:,}"),
     )
 
 
 def _ranks(churn: ChurnResult) -> Table:
-    columns = (
-        TableColumn("message", number=False),
-        TableColumn("period", number=False),
-        TableColumn("copy", number=False),
-        TableColumn("messages"),
-        *TIMES,
-    )
-    return Table(
+    return Table.of(
         "Delivery times by the rank of a copy among those of its message",
-        columns,
-        tuple(
-            TableRow((of.message, str(of.period), of.place, f"{of.delivery.count:,}", *times(of.delivery)))
-            for of in churn.ranks
-        ),
+        churn.ranks,
+        TableColumn("message", lambda of: of.message, number=False),
+        TableColumn("period", lambda of: of.period, number=False),
+        TableColumn("copy", lambda of: of.place, number=False),
+        TableColumn("messages", lambda of: f"{of.delivery.count:,}"),
+        *times(lambda of: of.delivery),
         keys=3,
     )
 
 
 def _memory(churn: ChurnResult) -> Table:
-    columns = (
-        TableColumn("set-up", "s"),
-        TableColumn("subscriptions"),
-        TableColumn("subscriptions", "per s"),
-        TableColumn("of a subscription", "bytes"),
-        TableColumn("departed"),
-        TableColumn("left by each, over time", "bytes"),
-        TableColumn("left by each, at the end", "bytes"),
-        TableColumn("source", number=False),
-    )
-    setup, memory = churn.setup, churn.memory
-    values = (
-        *(
-            (NOTHING, NOTHING, NOTHING)
-            if setup is None
-            else (number(setup.seconds), f"{setup.subscriptions:,}", number(setup.per_s))
-        ),
-        _bytes(memory.bytes_per_subscription),
-        f"{memory.departed:,}",
-        ranged(memory.bytes_per_departed),
-        _bytes(memory.left_per_departed),
-        memory.source,
-    )
-    return Table(
-        "Subscribing before the load, and the memory of the broker; over time: slope of the lower envelope, 95 % "
-        "interval" + _not_judged(memory),
-        columns,
-        (TableRow(values),),
+    judged = f", not judged: {churn.memory.not_judged}" if churn.memory.not_judged else ""
+    return Table.of(
+        f"Subscribing before the load, and the memory of the broker; over time: slope of the lower envelope, 95 % "
+        f"interval{judged}",
+        [(churn.setup, churn.memory)],
+        TableColumn("set-up", lambda of: NOTHING if of[0] is None else number(of[0].seconds), "s"),
+        TableColumn("subscriptions", lambda of: NOTHING if of[0] is None else f"{of[0].subscriptions:,}"),
+        TableColumn("subscriptions", lambda of: NOTHING if of[0] is None else number(of[0].per_s), "per s"),
+        TableColumn("of a subscription", lambda of: _bytes(of[1].bytes_per_subscription), "bytes"),
+        TableColumn("departed", lambda of: f"{of[1].departed:,}"),
+        TableColumn("left by each, over time", lambda of: ranged(of[1].bytes_per_departed), "bytes"),
+        TableColumn("left by each, at the end", lambda of: _bytes(of[1].left_per_departed), "bytes"),
+        TableColumn("source", lambda of: of[1].source, number=False),
     )
 
 
@@ -206,40 +143,28 @@ def _bytes(value: float | None) -> str:
     return "not available" if value is None else number(value)
 
 
-def _not_judged(memory: SubscriptionMemory) -> str:
-    return f", not judged: {memory.not_judged}" if memory.not_judged else ""
-
-
-#: Titles of pairs of columns: the model's value, and the measured one.
-_FLOWS: tuple[tuple[str, Callable[[FlowResult], tuple[float, float | None]]], ...] = (
-    ("messages", lambda of: (float(of.published.published), of.sent)),
-    ("subscriptions", lambda of: (float(of.published.subscriptions), of.subscriptions)),
-    ("publishers", lambda of: (float(of.published.publishers), of.publishers)),
-    ("joins", lambda of: (float(of.published.joins), of.joins)),
-    ("publisher joins", lambda of: (float(of.published.publisher_joins), of.publisher_joins)),
-    ("factor", lambda of: (float(of.published.factor), of.factor)),
-)
-
-
 def _flows(churn: ChurnResult, published: PublishedFlows) -> Table:
-    return Table(
+    return Table.of(
         f"{published.title}, measured beside the model; messages and joins per {published.unit}, factor: copies per "
         "message",
-        (
-            TableColumn("driver", number=False),
-            TableColumn("from -> to", number=False),
-            *(column for title, _ in _FLOWS for column in (TableColumn(title, "model"), TableColumn("", "measured"))),
-            TableColumn("leaves", "measured"),
-        ),
-        tuple(
-            TableRow(
-                (
-                    of.published.name,
-                    of.published.parties,
-                    *(number(value) for _, pair in _FLOWS for value in pair(of)),
-                    number(of.leaves),
-                )
-            )
-            for of in churn.flows
-        ),
+        churn.flows,
+        TableColumn("driver", lambda of: of.published.name, number=False),
+        TableColumn("from -> to", lambda of: of.published.parties, number=False),
+        *_beside("messages", lambda of: (of.published.published, of.sent)),
+        *_beside("subscriptions", lambda of: (of.published.subscriptions, of.subscriptions)),
+        *_beside("publishers", lambda of: (of.published.publishers, of.publishers)),
+        *_beside("joins", lambda of: (of.published.joins, of.joins)),
+        *_beside("publisher joins", lambda of: (of.published.publisher_joins, of.publisher_joins)),
+        *_beside("factor", lambda of: (of.published.factor, of.factor)),
+        TableColumn("leaves", lambda of: number(of.leaves), "measured"),
+    )
+
+
+def _beside(
+    title: str, pair: Callable[[FlowResult], tuple[Fraction, float | None]]
+) -> tuple[TableColumn[FlowResult], TableColumn[FlowResult]]:
+    """The columns of the model's value and of the measured one."""
+    return (
+        TableColumn(title, lambda of: number(float(pair(of)[0])), "model"),
+        TableColumn("", lambda of: number(pair(of)[1]), "measured"),
     )

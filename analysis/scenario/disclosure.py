@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from analysis.atomic import written_whole
-from analysis.errors import DataError
+from analysis.scenario.json_output import row_json
 from analysis.scenario.planned_destinations import planned_destinations
-from analysis.scenario.results import AuditRow, AuditVerdict, PeriodResult, WorkloadResult
+from analysis.scenario.results import AuditRow, AuditVerdict, WorkloadResult
 from workloads.json_value import json_value
 from workloads.messaging import DestinationKind
 from workloads.scenario.limits import BACKLOG, CLOCK, LEVEL
@@ -101,13 +101,13 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
         },
         "test_info": {
             "run": result.run,
-            "cell": asdict(result.key),
+            "cell": result.key,
             "began_utc": manifest.created_utc,
             "ended_utc": manifest.ended_utc,
             "outcome": manifest.outcome,
             "verdict": result.verdict,
             "compliant": result.compliant,
-            "deviations": None if result.deviations is None else list(result.deviations),
+            "deviations": result.deviations,
         },
         "sut": _sut(result),
         "general_notes": _notes(result),
@@ -118,16 +118,16 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
         "workload_configuration": result.plan.configuration,
         "model": {"digest_sha256": result.workload.digest(), "source": result.workload.source},
         "periods": {
-            "lengths": json_value(result.plan.lengths),
-            "spans": [asdict(span) for span in result.spans],
+            "lengths": result.plan.lengths,
+            "spans": result.spans,
         },
-        "results": [_period(period) for period in result.periods],
-        "backlog_at_the_end_of_the_measurement": dict(result.backlog_by_destination),
-        "backlog_by_address_at_the_end_of_the_measurement": dict(result.backlog_by_address),
-        "recovery": None if result.recovery is None else asdict(result.recovery),
+        "results": result.periods,
+        "backlog_at_the_end_of_the_measurement": result.backlog_by_destination,
+        "backlog_by_address_at_the_end_of_the_measurement": result.backlog_by_address,
+        "recovery": result.recovery,
         "audit": [_audit_row(row) for row in result.audit],
-        "findings": [asdict(finding) for finding in result.findings],
-        "warnings": asdict(result.warnings) | {"messages": [asdict(message) for message in result.warnings.messages]},
+        "findings": result.findings,
+        "warnings": result.warnings,
         "not_applicable": [
             dict(zip(("section", "what", "why"), row, strict=True)) for row in result.workload.not_applicable
         ],
@@ -145,13 +145,8 @@ def write(results: Sequence[WorkloadResult]) -> tuple[Path, ...]:
         alone = sum(result.path == other.path for other in results) == 1
         path = Path(result.path) / (NAME if alone else _name(result))
         text = json.dumps(disclosure(result), indent=1, allow_nan=False) + "\n"
-        try:
-            with written_whole(path) as file:
-                file.write(text.encode())
-        except OSError as error:
-            raise DataError(
-                f"{path}: the disclosure cannot be written: {error.strerror}; make room there, or make it writable"
-            ) from error
+        with written_whole(path, "disclosure", "make room there, or make it writable") as file:
+            file.write(text.encode())
         paths.append(path)
     return tuple(paths)
 
@@ -197,7 +192,7 @@ def _notes(result: WorkloadResult) -> dict[str, Any]:
             if recovery is None
             else f"the broker was killed under load: {recovery.seconds_to_recovery:.1f} s to recovery"
         ),
-        "storage": asdict(storage(result)),
+        "storage": storage(result),
         "other_info": (
             "every message and every delivery was recorded; planned, sent and received instants are "
             + (
@@ -227,7 +222,7 @@ def _products(result: WorkloadResult) -> Iterator[dict[str, Any]]:
         "type": "load generator and audit",
         "name": "brokerbench",
         "client": result.manifest.options.get("client"),
-        "packages": dict(host.packages),
+        "packages": host.packages,
     }
     yield {"type": "Python of the load", "version": host.python, "architecture": host.machine}
 
@@ -237,16 +232,16 @@ def _configuration(result: WorkloadResult) -> dict[str, Any]:
     broker = result.broker
     return {
         "broker": {
-            "options": dict(broker.options),
+            "options": broker.options,
             "jvm_flags": broker.flags,
             "jvm_flags_in_effect": broker.flags_in_effect,
             "configuration_digest_sha256": broker.configuration_digest,
-            "protocol": dict(broker.protocol),
-            "capabilities": json_value(broker.capabilities),
+            "protocol": broker.protocol,
+            "capabilities": broker.capabilities,
             "cpus": broker.cpus,
             "tls": broker.tls,
         },
-        "load": dict(result.manifest.options),
+        "load": result.manifest.options,
         "consumption": result.consumption,
         "transactions": result.transactions,
         "arrivals": result.plan.arrivals,
@@ -273,23 +268,6 @@ def _topology(result: WorkloadResult) -> dict[str, Any]:
     }
 
 
-def _period(period: PeriodResult) -> dict[str, Any]:
-    """All values of the period, including those of the event handlers."""
-    values = asdict(period)
-    return values | {name: list(values[name]) for name in ("interactions", "steps", "handlers", "destinations")}
-
-
 def _audit_row(row: AuditRow) -> dict[str, Any]:
-    return {
-        "test": row.rule.name,
-        "source": row.rule.source,
-        "scope": row.scope,
-        "period": row.period,
-        "observed": row.observed,
-        "expected": row.expected,
-        "limit": row.rule.limit,
-        "unit": row.rule.unit,
-        "verdict": row.verdict,
-        "why": row.why or None,
-        "passed": None if row.verdict is AuditVerdict.NOT_JUDGED else row.verdict is AuditVerdict.PASS,
-    }
+    passed = None if row.verdict is AuditVerdict.NOT_JUDGED else row.verdict is AuditVerdict.PASS
+    return row_json(row) | {"why": row.why or None, "passed": passed}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from analysis.results import Claim, worst
 from analysis.scenario.claims import claims
-from analysis.scenario.results import AuditRow, ChurnResult, WorkloadResult, disclaimers
+from analysis.scenario.results import AuditRow, AuditVerdict, ChurnResult, WorkloadResult, disclaimers
+from analysis.table import grouped
 from workloads.schema import RunKind
 
 #: Version of the objects below; incremented when the meaning of a key changes.
@@ -47,7 +48,7 @@ def audit_json(results: Sequence[WorkloadResult]) -> dict[str, Any]:
         results,
         lambda result: {
             "tests": _tests(result),
-            "rows": [_row(row) for row in result.audit],
+            "rows": [row_json(row) for row in result.audit],
             **({} if result.churn is None else {"copies": [asdict(of) for of in result.churn.copies]}),
         },
     )
@@ -55,26 +56,20 @@ def audit_json(results: Sequence[WorkloadResult]) -> dict[str, Any]:
 
 def _churn(churn: ChurnResult) -> dict[str, Any]:
     """What came and went, except for the seconds."""
-    return {
-        "populations": [asdict(of) for of in churn.populations],
-        "sessions": [asdict(of) for of in churn.sessions],
-        "copies": [asdict(of) for of in churn.copies],
-        "ranks": [asdict(of) for of in churn.ranks],
-        "setup": None if churn.setup is None else asdict(churn.setup),
-        "memory": asdict(churn.memory),
-        "flows": [
-            {
-                "driver": of.published.name,
-                "parties": of.published.parties,
-                **{
-                    name: {"model": float(getattr(of.published, model)), "measured": getattr(of, name)}
-                    for name, model in _FLOW_VALUES.items()
-                },
-                "leaves": of.leaves,
-            }
-            for of in churn.flows
-        ],
-    }
+    flows = [
+        {
+            "driver": of.published.name,
+            "parties": of.published.parties,
+            **{
+                name: {"model": float(getattr(of.published, model)), "measured": getattr(of, name)}
+                for name, model in _FLOW_VALUES.items()
+            },
+            "leaves": of.leaves,
+        }
+        for of in churn.flows
+    ]
+    record = asdict(replace(churn, flows=(), seconds=(), slices=())) | {"flows": flows}
+    return {name: value for name, value in record.items() if name not in {"seconds", "slices"}}
 
 
 #: Fields of `FlowResult` and of the row that they are measured for.
@@ -128,23 +123,22 @@ _MEASURED = ("seconds", "sent_per_s", "received_per_s", "broker_cpu", "load_cpu"
 
 
 def _tests(result: WorkloadResult) -> list[dict[str, Any]]:
-    """One entry per test and period, with its worst row."""
-    return [
-        {**_row(group.worst), "rows": group.rows, "failed": group.failed, "not_judged": group.not_judged}
-        for group in result.tests
-    ]
+    """One entry per test and period: its worst row, and how many rows there are.
+
+    A failed row ranks before one that was not judged; among equals, the row with the largest absolute value.
+    """
+    order = (AuditVerdict.PASS, AuditVerdict.NOT_JUDGED, AuditVerdict.FAIL)
+    entries = []
+    for rows in grouped(result.audit, lambda row: (row.rule, row.period)).values():
+        gravest = max(rows, key=lambda row: (order.index(row.verdict), abs(row.observed or 0.0)))
+        verdicts = [row.verdict for row in rows]
+        counts = {"failed": AuditVerdict.FAIL, "not_judged": AuditVerdict.NOT_JUDGED}
+        numbers = {name: verdicts.count(verdict) for name, verdict in counts.items()}
+        entries.append({**row_json(gravest), "rows": len(rows), **numbers})
+    return entries
 
 
-def _row(row: AuditRow) -> dict[str, Any]:
-    return {
-        "test": row.rule.name,
-        "source": row.rule.source,
-        "limit": row.rule.limit,
-        "unit": row.rule.unit,
-        "scope": row.scope,
-        "period": row.period,
-        "observed": row.observed,
-        "expected": row.expected,
-        "verdict": row.verdict,
-        "why": row.why,
-    }
+def row_json(row: AuditRow) -> dict[str, Any]:
+    """A row of the audit, with the name, source, limit and unit of its rule."""
+    rule = {name: value for name, value in asdict(row).items() if name != "rule"}
+    return {"test": row.rule.name, "source": row.rule.source, "limit": row.rule.limit, "unit": row.rule.unit, **rule}

@@ -53,36 +53,6 @@ class AuditRow:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditCheck:
-    """All rows of one rule in one period, summarized by their number and the worst row."""
-
-    #: A failed row ranks before one that was not judged; among equals, the row with the largest absolute value.
-    worst: AuditRow
-    rows: int
-    failed: int
-    not_judged: int
-
-
-def tests(audit: Sequence[AuditRow]) -> tuple[AuditCheck, ...]:
-    """One check for each rule and period, in the order in which the rules first occur."""
-    groups: dict[tuple[Rule, Period | None], list[AuditRow]] = {}
-    for row in audit:
-        groups.setdefault((row.rule, row.period), []).append(row)
-    return tuple(
-        AuditCheck(
-            max(rows, key=lambda row: (_GRAVITY.index(row.verdict), abs(row.observed or 0.0))),
-            len(rows),
-            sum(row.verdict is AuditVerdict.FAIL for row in rows),
-            sum(row.verdict is AuditVerdict.NOT_JUDGED for row in rows),
-        )
-        for rows in groups.values()
-    )
-
-
-_GRAVITY = (AuditVerdict.PASS, AuditVerdict.NOT_JUDGED, AuditVerdict.FAIL)
-
-
-@dataclass(frozen=True, slots=True)
 class DeliveryTimes:
     """Percentiles and mean of a duration, in ms; None if there was no message."""
 
@@ -557,11 +527,6 @@ class WorkloadResult:
     def first_failure(self) -> str | None:
         """The first failed test and its place, in the order of the rules."""
         return f"{self.failed[0].rule.name}, {self.failed[0].scope}" if self.failed else None
-
-    @property
-    def tests(self) -> tuple[AuditCheck, ...]:
-        """One check for each rule and period."""
-        return tests(self.audit)
 
     @property
     def p90_ms(self) -> float | None:

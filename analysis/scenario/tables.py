@@ -6,7 +6,9 @@ Long tables are cut to their worst rows and state the total number of rows; the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 from analysis.formats import NOTHING, number, share_of
 from analysis.results import worst
@@ -16,7 +18,6 @@ from analysis.scenario.results import (
     AuditRow,
     AuditVerdict,
     DeliveryTimes,
-    DestinationResult,
     HandlerResult,
     InteractionResult,
     PeriodResult,
@@ -24,7 +25,7 @@ from analysis.scenario.results import (
     Warnings,
     WorkloadResult,
 )
-from analysis.table import Table, TableColumn, TableRow, grouped
+from analysis.table import Table, TableColumn, grouped
 from workloads.limits import Rule
 from workloads.scenario import limits
 from workloads.scenario.workload import Model
@@ -34,76 +35,80 @@ from workloads.status import VerdictKind
 #: Maximum number of rows of a table; in the audit, of failed rows per test and period.
 MOST = 50
 
+_Item = TypeVar("_Item")
+
 
 def warnings(found: Warnings) -> Table | None:
     """Every message that was kept, errors first; None if there are none."""
     if not found.messages:
         return None
-    columns = (
-        TableColumn("message", number=False),
-        TableColumn("severity", number=False),
-        TableColumn("times"),
-        TableColumn("first", number=False),
-        TableColumn("from", number=False),
-    )
-    ordered = sorted(found.messages, key=lambda message: message.severity is not Severity.ERROR)
     more = f"; {found.others:,} further distinct messages were not kept" if found.others else ""
-    return Table(
+    return Table.of(
         f"Warnings of this broker start, from all its cells; messages that differ only in numbers share a row{more}",
-        columns,
-        tuple(
-            TableRow((message.text, message.severity, f"{message.count:,}", message.first or NOTHING, message.source))
-            for message in ordered
-        ),
+        sorted(found.messages, key=lambda message: message.severity is not Severity.ERROR),
+        TableColumn("message", lambda message: message.text, number=False),
+        TableColumn("severity", lambda message: message.severity, number=False),
+        TableColumn("times", lambda message: f"{message.count:,}"),
+        TableColumn("first", lambda message: message.first or NOTHING, number=False),
+        TableColumn("from", lambda message: message.source, number=False),
     )
 
 
 _KINDS = {AuditVerdict.PASS: "", AuditVerdict.FAIL: "invalid", AuditVerdict.NOT_JUDGED: "greyed"}
 
-_AUDIT_COLUMNS = (
-    TableColumn("test", number=False),
-    TableColumn("rule", number=False),
-    TableColumn("period", number=False),
-    TableColumn("where", number=False),
-    TableColumn("observed"),
-    TableColumn("expected", "count"),
-    TableColumn("limit"),
-    TableColumn("of what", number=False, report_only=True),
-    TableColumn("verdict", number=False),
-)
+
+@dataclass(frozen=True, slots=True)
+class _ShownRow:
+    """A row of the audit with the words for its place; without one, it counts further failed places."""
+
+    place: str
+    verdict: AuditVerdict
+    row: AuditRow | None = None
+
+    def of(self, text: Callable[[AuditRow], str]) -> str:
+        return "" if self.row is None else text(self.row)
 
 
 def audit(result: WorkloadResult, most: int = MOST) -> Table:
     """Every test in every period: the failed places, the worst `most` of them, and one row for each other verdict."""
-    rows = [
-        row
-        for of_rule in grouped(result.audit, lambda row: row.rule).values()
-        for of_period in grouped(of_rule, lambda row: row.period).values()
-        for row in _audit_rows(of_period, result.workload.rules, most)
-    ]
-    return Table(
+    return Table.of(
         "Every test of the audit; for passed tests the place closest to the limit, for failed tests every failed place",
-        _AUDIT_COLUMNS,
-        tuple(rows),
+        [
+            row
+            for of_rule in grouped(result.audit, lambda row: row.rule).values()
+            for of_period in grouped(of_rule, lambda row: row.period).values()
+            for row in _audit_rows(of_period, most)
+        ],
+        TableColumn("test", lambda shown: shown.of(lambda row: row.rule.name), number=False),
+        TableColumn("rule", lambda shown: shown.of(lambda row: section(row.rule, result.workload.rules)), number=False),
+        TableColumn("period", lambda shown: shown.of(lambda row: row.period or "whole run"), number=False),
+        TableColumn("where", lambda shown: shown.place, number=False),
+        TableColumn("observed", lambda shown: shown.of(observed)),
+        TableColumn("expected", lambda shown: shown.of(lambda row: number(row.expected)), "count"),
+        TableColumn("limit", lambda shown: shown.of(_limit)),
+        TableColumn("of what", lambda shown: shown.of(lambda row: row.rule.unit), number=False, report_only=True),
+        TableColumn("verdict", lambda shown: shown.verdict, number=False),
+        kind=lambda shown: _KINDS[shown.verdict],
+        note=lambda shown: shown.of(lambda row: row.why),
         keys=4,
     )
 
 
-def _audit_rows(of_test: Sequence[AuditRow], rules: str, most: int) -> Iterator[TableRow]:
+def _audit_rows(of_test: Sequence[AuditRow], most: int) -> Iterator[_ShownRow]:
     """The rows of one test in one period, in the order of the places."""
     failed = [row for row in of_test if row.verdict is AuditVerdict.FAIL]
     worst_first = sorted(range(len(failed)), key=lambda place: -_severity(failed[place]))
     shown = [failed[place] for place in sorted(worst_first[:most])]
-    yield from (_audit_row(row, row.scope, rules) for row in shown)
+    yield from (_ShownRow(row.scope, row.verdict, row) for row in shown)
     if len(failed) > len(shown):
         more = f"and {len(failed) - len(shown):,} more places; the disclosure has all"
-        yield TableRow(("", "", "", more, "", "", "", "", str(AuditVerdict.FAIL)), _KINDS[AuditVerdict.FAIL])
+        yield _ShownRow(more, AuditVerdict.FAIL)
     for verdict in (AuditVerdict.PASS, AuditVerdict.NOT_JUDGED):
         same = [row for row in of_test if row.verdict is verdict]
         if same:
             worst = max(same, key=_severity)
             others = f" (and {len(same) - 1:,} more)" if len(same) > 1 else ""
-            yield _audit_row(worst, f"{worst.scope}{others}", rules)
+            yield _ShownRow(f"{worst.scope}{others}", verdict, worst)
 
 
 def _severity(row: AuditRow) -> float:
@@ -111,20 +116,8 @@ def _severity(row: AuditRow) -> float:
     return -1.0 if row.observed is None else abs(row.observed)
 
 
-def _audit_row(row: AuditRow, place: str, rules: str) -> TableRow:
-    sign = "± " if row.rule in _RELATIVE else ""
-    values = (
-        row.rule.name,
-        section(row.rule, rules),
-        row.period or "whole run",
-        place,
-        observed(row),
-        number(row.expected),
-        f"{sign}{_measure(row.rule, row.rule.limit)}",
-        row.rule.unit,
-        str(row.verdict),
-    )
-    return TableRow(values, _KINDS[row.verdict], row.why)
+def _limit(row: AuditRow) -> str:
+    return f"{'± ' if row.rule in _RELATIVE else ''}{_measure(row.rule, row.rule.limit)}"
 
 
 def observed(row: AuditRow) -> str:
@@ -157,179 +150,126 @@ def section(rule: Rule, rules: str) -> str:
 
 
 def periods(result: WorkloadResult) -> Table:
-    columns = (
-        TableColumn("period", number=False),
-        TableColumn("length", "s"),
-        TableColumn("sent", "messages/s"),
-        TableColumn("received", "messages/s"),
-        TableColumn("received", "KB/s"),
-        TableColumn("broker CPU", "cores"),
-        TableColumn("load CPU", "cores"),
-        TableColumn("per message", "µs"),
-        TableColumn("store", "KB/s"),
-        TableColumn("delivery, mean", "ms"),
-        TableColumn("late, p90", "ms"),
-        TableColumn("late, p99", "ms"),
-        TableColumn("late, longest", "ms"),
-    )
-    rows = tuple(
-        TableRow(
-            (
-                str(period.period),
-                number(period.seconds),
-                number(period.sent_per_s),
-                number(period.received_per_s),
-                number(period.received_kb_per_s),
-                _cores(period.broker_cpu),
-                _cores(period.load_cpu),
-                number(period.load_us_per_message),
-                NOTHING if period.store_growth_bytes_per_s is None else number(period.store_growth_bytes_per_s / 1000),
-                number(period.delivery.mean_ms),
-                number(period.lateness.p90_ms),
-                number(period.lateness.p99_ms),
-                number(period.lateness.max_ms),
-            )
-        )
-        for period in result.periods
-    )
-    return Table(
+    return Table.of(
         "Measured periods; store: growth of the broker's files; late: delay of starts after their planned instants",
-        columns,
-        rows,
+        result.periods,
+        TableColumn("period", lambda of: of.period, number=False),
+        TableColumn("length", lambda of: number(of.seconds), "s"),
+        TableColumn("sent", lambda of: number(of.sent_per_s), "messages/s"),
+        TableColumn("received", lambda of: number(of.received_per_s), "messages/s"),
+        TableColumn("received", lambda of: number(of.received_kb_per_s), "KB/s"),
+        TableColumn("broker CPU", lambda of: _cores(of.broker_cpu), "cores"),
+        TableColumn("load CPU", lambda of: _cores(of.load_cpu), "cores"),
+        TableColumn("per message", lambda of: number(of.load_us_per_message), "µs"),
+        TableColumn("store", lambda of: _in(of.store_growth_bytes_per_s, 1e3), "KB/s"),
+        TableColumn("delivery, mean", lambda of: number(of.delivery.mean_ms), "ms"),
+        TableColumn("late, p90", lambda of: number(of.lateness.p90_ms), "ms"),
+        TableColumn("late, p99", lambda of: number(of.lateness.p99_ms), "ms"),
+        TableColumn("late, longest", lambda of: number(of.lateness.max_ms), "ms"),
     )
 
 
-#: The columns of `times`.
-TIMES = (TableColumn("p50", "ms"), TableColumn("p90", "ms"), TableColumn("p99", "ms"), TableColumn("longest", "ms"))
+def times(of: Callable[[_Item], DeliveryTimes | None], begin: str = "") -> tuple[TableColumn[_Item], ...]:
+    """The columns of the percentiles of a duration; the titles begin with `begin`."""
+
+    def column(title: str, value: Callable[[DeliveryTimes], float | None]) -> TableColumn[_Item]:
+        def text(item: _Item) -> str:
+            found = of(item)
+            return NOTHING if found is None else number(value(found))
+
+        return TableColumn(f"{begin}{title}", text, "ms")
+
+    return (
+        column("p50", lambda found: found.p50_ms),
+        column("p90", lambda found: found.p90_ms),
+        column("p99", lambda found: found.p99_ms),
+        column("longest", lambda found: found.max_ms),
+    )
 
 
 def interactions(period: PeriodResult) -> Iterator[Table]:
     """Two tables: starts and messages compared with the plan, and the completion of chains; none without either."""
     if not period.interactions:
         return
-    planned = (
-        TableColumn("interaction", number=False),
-        TableColumn("planned", "starts/s"),
-        TableColumn("achieved", "starts/s"),
-        TableColumn("starts"),
-        TableColumn("pacing misses"),
-        TableColumn("sent"),
-        TableColumn("of expected"),
-        TableColumn("received"),
-        TableColumn("of expected"),
-    )
-    yield Table(
+    yield Table.of(
         f"Interactions, {period.period}: starts and messages, compared with what topology and model predict",
-        planned,
-        tuple(map(_starts, period.interactions)),
+        period.interactions,
+        TableColumn("interaction", lambda of: f"{of.number} {of.title}", number=False),
+        TableColumn("planned", lambda of: number(of.planned_per_s), "starts/s"),
+        TableColumn("achieved", lambda of: number(of.started_per_s), "starts/s"),
+        TableColumn("starts", lambda of: f"{of.started:,}"),
+        TableColumn("pacing misses", _pacing_misses),
+        TableColumn("sent", lambda of: f"{of.sent:,}"),
+        TableColumn("of expected", lambda of: _of_expected(of.sent, of.expected_sent)),
+        TableColumn("received", lambda of: f"{of.received:,}"),
+        TableColumn("of expected", lambda of: _of_expected(of.received, of.expected_received)),
     )
-    ended = (
-        TableColumn("interaction", number=False),
-        TableColumn("started"),
-        TableColumn("completed"),
-        TableColumn("share"),
-        *(TableColumn(f"end to end, {column.title}", column.unit) for column in TIMES),
-    )
-    yield Table(
+    yield Table.of(
         f"Chains, {period.period}: from the sending of the first message to the receipt of the last; a chain counts in "
         "the period of its start",
-        ended,
-        tuple(map(_chains, period.interactions)),
+        period.interactions,
+        TableColumn("interaction", lambda of: f"{of.number} {of.title}", number=False),
+        TableColumn("started", lambda of: f"{of.started:,}"),
+        TableColumn("completed", lambda of: f"{of.completed:,}"),
+        TableColumn("share", lambda of: share_of(of.completed, of.started)),
+        *times(lambda of: of.end_to_end, "end to end, "),
+        kind=lambda of: "invalid" if of.completed < of.started else "",
     )
 
 
-def _starts(of: InteractionResult) -> TableRow:
-    return TableRow(
-        (
-            f"{of.number} {of.title}",
-            number(of.planned_per_s),
-            number(of.started_per_s),
-            f"{of.started:,}",
-            f"{of.pacing_misses:,}" + (f" ({of.pacing_misses / of.started:.1%})" if of.started else ""),
-            f"{of.sent:,}",
-            _of_expected(of.sent, of.expected_sent),
-            f"{of.received:,}",
-            _of_expected(of.received, of.expected_received),
-        )
-    )
+def _pacing_misses(of: InteractionResult) -> str:
+    return f"{of.pacing_misses:,}" + (f" ({of.pacing_misses / of.started:.1%})" if of.started else "")
 
 
 def _of_expected(found: int, expected: float) -> str:
     return f"{expected:,.0f}" + (f" ({share_of(found, expected)})" if expected else "")
 
 
-def _chains(of: InteractionResult) -> TableRow:
-    values = (
-        f"{of.number} {of.title}",
-        f"{of.started:,}",
-        f"{of.completed:,}",
-        share_of(of.completed, of.started),
-        *times(of.end_to_end),
-    )
-    return TableRow(values, "invalid" if of.completed < of.started else "")
-
-
 def steps(periods: Sequence[PeriodResult], interaction: int | None = None) -> Table | None:
     """The messages of one interaction, or of all, one row for each period; None if nothing was measured."""
-    columns = (
-        TableColumn("message", number=False),
-        TableColumn("interaction"),
-        TableColumn("period", number=False),
-        TableColumn("sent"),
-        TableColumn("received"),
-        TableColumn("received", "KB"),
-        *TIMES,
-        TableColumn("slowest handler, p90", "ms"),
-    )
     found = [
         (place, order, period, step)
         for order, period in enumerate(periods)
         for place, step in enumerate(period.steps)
         if interaction in {None, step.interaction}
     ]
-    rows = tuple(_step(period, step) for *_, period, step in sorted(found, key=lambda entry: entry[:2]))
-    return Table("Messages, with delivery times from sent to received", columns, rows) if rows else None
+    if not found:
+        return None
+    return Table.of(
+        "Messages, with delivery times from sent to received",
+        [(period, step) for *_, period, step in sorted(found, key=lambda entry: entry[:2])],
+        TableColumn("message", lambda of: of[1].message, number=False),
+        TableColumn("interaction", lambda of: str(of[1].interaction)),
+        TableColumn("period", lambda of: of[0].period, number=False),
+        TableColumn("sent", lambda of: f"{of[1].sent:,}"),
+        TableColumn("received", lambda of: f"{of[1].received:,}"),
+        TableColumn("received", lambda of: number(of[1].received_bytes / 1000), "KB"),
+        *times(lambda of: of[1].delivery),
+        TableColumn("slowest handler, p90", lambda of: _slowest(*of), "ms"),
+    )
 
 
-def _step(period: PeriodResult, step: StepResult) -> TableRow:
+def _slowest(period: PeriodResult, step: StepResult) -> str:
+    """The slowest event handler of a message."""
     handlers = [handler for handler in period.handlers if handler.message == step.message]
     slowest = max(handlers, key=_slowness, default=None)
-    return TableRow(
-        (
-            step.message,
-            str(step.interaction),
-            str(period.period),
-            f"{step.sent:,}",
-            f"{step.received:,}",
-            number(step.received_bytes / 1000),
-            *times(step.delivery),
-            NOTHING
-            if slowest is None or slowest.delivery.p90_ms is None
-            else f"{slowest.place}: {number(slowest.delivery.p90_ms)}",
-        )
-    )
+    if slowest is None or slowest.delivery.p90_ms is None:
+        return NOTHING
+    return f"{slowest.place}: {number(slowest.delivery.p90_ms)}"
 
 
 def handlers(period: PeriodResult) -> Table:
     """Event handlers, the slowest first; those that received nothing come last."""
     ordered = sorted(period.handlers, key=_slowness, reverse=True)
-    columns = (
-        TableColumn("event handler", number=False),
-        TableColumn("message", number=False),
-        TableColumn("received"),
-        *TIMES,
-    )
     cut = f": the slowest {MOST} of {len(ordered):,}; the disclosure has all" if len(ordered) > MOST else ""
-    return Table(
+    return Table.of(
         f"Event handlers in the period: {period.period}{cut or f': all {len(ordered):,}, the slowest first'}",
-        columns,
-        tuple(
-            TableRow(
-                (handler.place, handler.message, f"{handler.received:,}", *times(handler.delivery)),
-                "" if handler.received else "greyed",
-            )
-            for handler in ordered[:MOST]
-        ),
+        ordered[:MOST],
+        TableColumn("event handler", lambda handler: handler.place, number=False),
+        TableColumn("message", lambda handler: handler.message, number=False),
+        TableColumn("received", lambda handler: f"{handler.received:,}"),
+        *times(lambda handler: handler.delivery),
+        kind=lambda handler: "" if handler.received else "greyed",
     )
 
 
@@ -342,58 +282,34 @@ def destinations(result: WorkloadResult, model: Model) -> Table:
 
     model: that of the result
     """
-    columns = (
-        TableColumn("destination", number=False),
-        TableColumn("kind", number=False),
-        TableColumn("subscriptions"),
-        TableColumn("filters"),
-        TableColumn("sent by the tables", "messages/s"),
-        TableColumn("filters evaluated by the tables", "per s"),
-        TableColumn("rejecting", "per s"),
-        TableColumn("received"),
-        TableColumn("mean", "ms"),
-        *TIMES,
-    )
     planned = planned_destinations(result, model)
     of_period = () if result.measured is None else result.measured.destinations
-    measured = {found.destination: found for found in of_period}
+    measured = {found.destination: found.delivery for found in of_period}
     ordered = sorted(range(len(planned)), key=lambda place: (-planned[place].sent_per_s, place))
-    rows = [_destination(planned[place], measured.get(place)) for place in ordered[:MOST]]
-    sums = [sum(getattr(row, name) for row in planned) for name in _SUMS]
-    overall = None if result.measured is None else result.measured.delivery
-    total = ("all", "", f"{sums[0]:,}", f"{sums[1]:,}", *map(number, sums[2:]), *_received(overall))
+    everything = (
+        PlannedDestination("all", "", *(sum(getattr(row, name) for row in planned) for name in _SUMS)),
+        None if result.measured is None else result.measured.delivery,
+    )
     cut = f"; the busiest {MOST} of {len(planned):,}" if len(planned) > MOST else ""
-    return Table(
+    return Table.of(
         "Destinations of the broker: filters are subscriptions with a selector, each evaluated for each message on its "
         f"topic; these rates follow from the tables. Received in the measurement, with delivery times{cut}",
-        columns,
-        (*rows, TableRow(total, "sum")),
+        [*((planned[place], measured.get(place)) for place in ordered[:MOST]), everything],
+        TableColumn("destination", lambda of: of[0].name, number=False),
+        TableColumn("kind", lambda of: of[0].kind, number=False),
+        TableColumn("subscriptions", lambda of: f"{of[0].subscriptions:,}"),
+        TableColumn("filters", lambda of: f"{of[0].filters:,}"),
+        TableColumn("sent by the tables", lambda of: number(of[0].sent_per_s), "messages/s"),
+        TableColumn("filters evaluated by the tables", lambda of: number(of[0].evaluated_per_s), "per s"),
+        TableColumn("rejecting", lambda of: number(of[0].rejected_per_s), "per s"),
+        TableColumn("received", lambda of: NOTHING if of[1] is None else f"{of[1].count:,}"),
+        TableColumn("mean", lambda of: NOTHING if of[1] is None else number(of[1].mean_ms), "ms"),
+        *times(lambda of: of[1]),
+        kind=lambda of: "sum" if of is everything else "",
     )
 
 
 _SUMS = ("subscriptions", "filters", "sent_per_s", "evaluated_per_s", "rejected_per_s")
-
-
-def _destination(planned: PlannedDestination, measured: DestinationResult | None) -> TableRow:
-    return TableRow(
-        (
-            planned.name,
-            planned.kind,
-            f"{planned.subscriptions:,}",
-            f"{planned.filters:,}",
-            number(planned.sent_per_s),
-            number(planned.evaluated_per_s),
-            number(planned.rejected_per_s),
-            *_received(None if measured is None else measured.delivery),
-        )
-    )
-
-
-def _received(delivery: DeliveryTimes | None) -> tuple[str, ...]:
-    """The number of copies, the mean and the percentiles."""
-    if delivery is None:
-        return (NOTHING,) * (2 + len(TIMES))
-    return f"{delivery.count:,}", number(delivery.mean_ms), *times(delivery)
 
 
 def configurations(results: Sequence[WorkloadResult]) -> Iterator[Table]:
@@ -403,29 +319,28 @@ def configurations(results: Sequence[WorkloadResult]) -> Iterator[Table]:
     """
     configured = [result for result in results if result.plan.configuration is not None]
     runs = {result.run for result in configured}
-    columns = (
-        TableColumn("cell", number=False),
-        *((TableColumn("run", number=False),) if len(runs) > 1 else ()),
-        TableColumn("starts"),
-        TableColumn("sent", "messages/s"),
-        TableColumn("received", "messages/s"),
-        TableColumn("broker CPU", "cores"),
-        TableColumn("broker CPU per message", "µs"),
-        TableColumn("delivery, mean", "ms"),
-        TableColumn("filters per message"),
-        TableColumn("rejecting, per message"),
-        TableColumn("verdict", number=False),
-    )
+    run: TableColumn[_Configuration] = TableColumn("run", lambda of: of.first.run, number=False)
     kinds = grouped(configured, lambda result: (result.workload.name, result.key.broker, *kind(result)))
     for (_, broker, topology, consumption, *_), of_kind in kinds.items():
         ordered = sorted(of_kind, key=lambda result: result.key.cell)  # measured in random order
         cells = grouped(ordered, lambda result: (result.run, result.key.cell))
         if len(cells) > 1:
-            yield Table(
+            yield Table.of(
                 f"Configurations side by side on {broker}, {topology} topology, {consumption} consumption: means over "
                 "the starts; CPU per message sent or received; filters by the tables, per message sent",
-                columns,
-                tuple(_configuration(starts, several_runs=len(runs) > 1) for starts in cells.values()),
+                map(_Configuration, cells.values()),
+                TableColumn("cell", lambda of: of.first.key.cell, number=False),
+                *([run] if len(runs) > 1 else []),
+                TableColumn("starts", lambda of: str(len(of.starts))),
+                TableColumn("sent", lambda of: of.mean(lambda period: period.sent_per_s), "messages/s"),
+                TableColumn("received", lambda of: of.mean(lambda period: period.received_per_s), "messages/s"),
+                TableColumn("broker CPU", lambda of: of.mean(lambda period: period.broker_cpu), "cores"),
+                TableColumn("broker CPU per message", lambda of: of.mean(_broker_us), "µs"),
+                TableColumn("delivery, mean", lambda of: of.mean(lambda period: period.delivery.mean_ms), "ms"),
+                TableColumn("filters per message", lambda of: of.per_message(lambda row: row.evaluated_per_s)),
+                TableColumn("rejecting, per message", lambda of: of.per_message(lambda row: row.rejected_per_s)),
+                TableColumn("verdict", lambda of: of.verdict, number=False),
+                kind=lambda of: "greyed" if of.verdict == VerdictKind.INVALID else "",
             )
 
 
@@ -435,62 +350,45 @@ def kind(result: WorkloadResult) -> tuple[str, ...]:
     return result.topology, result.consumption, *apart
 
 
-def _configuration(starts: Sequence[WorkloadResult], *, several_runs: bool) -> TableRow:
-    first = starts[0]
-    planned = planned_destinations(first, first.model)
-    sent_per_s, evaluated, rejected = (sum(getattr(row, name) for row in planned) for name in _SUMS[2:])
-    periods = [result.measured for result in starts if result.measured is not None]
-    values: tuple[list[float | None], ...] = (
-        [period.sent_per_s for period in periods],
-        [period.received_per_s for period in periods],
-        [period.broker_cpu for period in periods],
-        [_us(period.broker_s_per_message) for period in periods],
-        [period.delivery.mean_ms for period in periods],
-    )
-    verdict = worst(result.verdict for result in starts)
-    return TableRow(
-        (
-            first.key.cell,
-            *((first.run,) if several_runs else ()),
-            str(len(starts)),
-            *map(_mean, values),
-            number(evaluated / sent_per_s),
-            number(rejected / sent_per_s),
-            verdict,
-        ),
-        "greyed" if verdict == VerdictKind.INVALID else "",
-    )
+@dataclass(frozen=True, slots=True)
+class _Configuration:
+    """A cell with its starts."""
+
+    starts: Sequence[WorkloadResult]
+
+    @property
+    def first(self) -> WorkloadResult:
+        return self.starts[0]
+
+    @property
+    def verdict(self) -> VerdictKind:
+        return worst(result.verdict for result in self.starts)
+
+    def mean(self, value: Callable[[PeriodResult], float | None]) -> str:
+        """The mean over the measurements; nothing where a value is not known."""
+        values = [value(result.measured) for result in self.starts if result.measured is not None]
+        known = [value for value in values if value is not None]
+        return number(sum(known) / len(known)) if known and len(known) == len(values) else NOTHING
+
+    def per_message(self, rate: Callable[[PlannedDestination], float]) -> str:
+        """What the tables say of a message, by its rate at each destination."""
+        planned = planned_destinations(self.first, self.first.model)
+        return number(sum(map(rate, planned)) / sum(row.sent_per_s for row in planned))
 
 
-def _us(seconds: float | None) -> float | None:
-    return None if seconds is None else 1e6 * seconds
-
-
-def _mean(values: Sequence[float | None]) -> str:
-    """The mean; nothing where a value is not known."""
-    known = [value for value in values if value is not None]
-    return number(sum(known) / len(known)) if known and len(known) == len(values) else NOTHING
+def _broker_us(period: PeriodResult) -> float | None:
+    return None if period.broker_s_per_message is None else 1e6 * period.broker_s_per_message
 
 
 def storage(found: Storage) -> Table:
-    columns = (
-        TableColumn("store", number=False),
-        TableColumn("grew by", "KB/s"),
-        TableColumn("in 24 hours", "GB"),
-        TableColumn("free now", "GB"),
-        TableColumn("meaning", number=False),
-    )
-    values = (
-        found.store,
-        NOTHING if found.growth_bytes_per_s is None else number(found.growth_bytes_per_s / 1e3),
-        NOTHING if found.day_bytes is None else number(found.day_bytes / 1e9),
-        NOTHING if found.free_bytes is None else number(found.free_bytes / 1e9),
-        found.said,
-    )
-    return Table(
+    return Table.of(
         "Non-volatile storage for 24 hours at this load: measured growth x 86400 s (rules, section 5.1)",
-        columns,
-        (TableRow(values),),
+        [found],
+        TableColumn("store", lambda of: of.store, number=False),
+        TableColumn("grew by", lambda of: _in(of.growth_bytes_per_s, 1e3), "KB/s"),
+        TableColumn("in 24 hours", lambda of: _in(of.day_bytes, 1e9), "GB"),
+        TableColumn("free now", lambda of: _in(of.free_bytes, 1e9), "GB"),
+        TableColumn("meaning", lambda of: of.said, number=False),
     )
 
 
@@ -504,61 +402,42 @@ def backlog(result: WorkloadResult) -> Table | None:
     if not left:
         return None
     cut = f": the {MOST} largest of {len(left):,}; the disclosure has all" if len(left) > MOST else ""
-    names = {address.label: result.plan.destinations[address.destination].name for address in result.plan.addresses}
-    rows = tuple(
-        TableRow((label, f"{count:,}", names[label], f"{result.backlog_by_destination[names[label]]:,}"))
-        for label, count in left[:MOST]
+    to = {address.label: result.plan.destinations[address.destination].name for address in result.plan.addresses}
+    return Table.of(
+        f"Copies in flight at the end of the measurement, by address{cut}",
+        left[:MOST],
+        TableColumn("address", lambda of: of[0], number=False),
+        TableColumn("copies", lambda of: f"{of[1]:,}"),
+        TableColumn("destination", lambda of: to[of[0]], number=False),
+        TableColumn("copies of all its addresses", lambda of: f"{result.backlog_by_destination[to[of[0]]]:,}"),
     )
-    columns = (
-        TableColumn("address", number=False),
-        TableColumn("copies"),
-        TableColumn("destination", number=False),
-        TableColumn("copies of all its addresses"),
-    )
-    return Table(f"Copies in flight at the end of the measurement, by address{cut}", columns, rows)
 
 
 def several(results: Sequence[WorkloadResult]) -> Table:
     """The overview at the top of a page with several results, all of one topology."""
-    columns = (
-        TableColumn("#"),
-        TableColumn("cell", number=False),
-        TableColumn("broker", number=False),
-        TableColumn("BASE"),
-        TableColumn("sent", "messages/s"),
-        TableColumn("received", "messages/s"),
-        TableColumn("broker CPU", "cores"),
-        TableColumn("slowest p90", "ms"),
-        TableColumn("first failed test", number=False),
-        TableColumn("verdict", number=False),
+    return Table.of(
+        f"Results of the {results[0].topology} topology",
+        list(enumerate(results, 1)),
+        TableColumn("#", lambda of: str(of[0])),
+        TableColumn("cell", lambda of: f"{of[1].key.cell}, start {of[1].key.start}", number=False),
+        TableColumn("broker", lambda of: of[1].broker_title, number=False),
+        TableColumn("BASE", lambda of: str(of[1].base)),
+        TableColumn("sent", lambda of: number(getattr(of[1].measured, "sent_per_s", None)), "messages/s"),
+        TableColumn("received", lambda of: number(getattr(of[1].measured, "received_per_s", None)), "messages/s"),
+        TableColumn("broker CPU", lambda of: _cores(getattr(of[1].measured, "broker_cpu", None)), "cores"),
+        TableColumn("slowest p90", lambda of: number(of[1].p90_ms), "ms"),
+        TableColumn("first failed test", lambda of: _first_failed(of[1]), number=False),
+        TableColumn("verdict", lambda of: of[1].verdict, number=False),
+        kind=lambda of: "greyed" if of[1].failed else "",
     )
-    rows = tuple(
-        TableRow(
-            (
-                str(place),
-                f"{result.key.cell}, start {result.key.start}",
-                result.broker_title,
-                str(result.base),
-                *_rates(result.measured),
-                number(result.p90_ms),
-                result.failed[0].rule.name if result.failed else NOTHING,
-                result.verdict,
-            ),
-            "" if not result.failed else "greyed",
-        )
-        for place, result in enumerate(results, 1)
-    )
-    return Table(f"Results of the {results[0].topology} topology", columns, rows)
 
 
-def _rates(period: PeriodResult | None) -> tuple[str, ...]:
-    if period is None:
-        return (NOTHING,) * 3
-    return number(period.sent_per_s), number(period.received_per_s), _cores(period.broker_cpu)
+def _first_failed(result: WorkloadResult) -> str:
+    return result.failed[0].rule.name if result.failed else NOTHING
 
 
-def times(of: DeliveryTimes) -> tuple[str, ...]:
-    return tuple(map(number, (of.p50_ms, of.p90_ms, of.p99_ms, of.max_ms)))
+def _in(value: float | None, unit: float) -> str:
+    return NOTHING if value is None else number(value / unit)
 
 
 def _cores(value: float | None) -> str:

@@ -20,7 +20,6 @@ from analysis.results import (
     Claim,
     Excluded,
     FitResult,
-    FittedCell,
     Grade,
     HostUse,
     Interval,
@@ -32,7 +31,7 @@ from analysis.results import (
     Scope,
     formula,
 )
-from analysis.table import ItemColumn, Table, TableColumn, TableRow, grouped, headers, rows
+from analysis.table import Table, TableColumn, TableRow, grouped
 from analysis.throughput.fit import PAPER, PARAMETERS
 from workloads.limits import DISTURBED_LEVEL, GOOD, ROOFLINE, ROUGH
 from workloads.schema import PREPARATION
@@ -84,38 +83,37 @@ def cells(of_unit: Sequence[CellSummary], not_applicable: Iterable[NotApplicable
     pace = "".join(f", {pace}" for pace in paces if pace) if len(paces) == 1 else ""
     excluded = ", and is excluded from the fit" if any(cell.fits_model for cell in of_unit) else ""
     none = [entry for entry in not_applicable if (entry.experiment, entry.broker, entry.profile) == unit(of_unit[0])]
-    return Table(
+    return Table.of(
         f"Cells of {experiment} on {broker}, profile {profile}{routed}{pace}: 95 % intervals over the layouts of a "
         f"start; a row that is not ok has its reason below it{excluded}",
-        headers(_CELL_COLUMNS),
-        (*rows(of_unit, _CELL_COLUMNS, _cell_kind, lambda cell: cell.reason), *map(_not_applicable, none)),
+        of_unit,
+        *_CELL_COLUMNS,
+        kind=lambda cell: "" if cell.status == CellStatus.OK else "greyed",
+        note=lambda cell: cell.reason,
+        more=map(_not_applicable, none),
         keys=2,
     )
 
 
-def _cell_kind(cell: CellSummary | LatencyResult) -> str:
-    return "" if cell.status == CellStatus.OK else "greyed"
-
-
 #: The time per message of an open loop is that of the plan, not the broker's: it is not shown.
-_CELL_COLUMNS: tuple[ItemColumn[CellSummary], ...] = (
-    ItemColumn("cell", lambda cell: cell.key.cell, number=False),
-    ItemColumn("start", lambda cell: str(cell.key.start)),
-    ItemColumn("filters", lambda cell: f"{cell.n_fltr:,}"),
-    ItemColumn("r", lambda cell: f"{cell.replication:g}"),
-    ItemColumn("received", lambda cell: plus_minus(cell.received_per_s), "messages/s"),
-    ItemColumn("dispatched", lambda cell: plus_minus(cell.dispatched_per_s), "messages/s"),
-    ItemColumn("overall", lambda cell: plus_minus(cell.overall_per_s), "messages/s"),
-    ItemColumn("B", lambda cell: NOTHING if cell.open_loop else plus_minus(cell.processing_s, us), "µs"),
-    ItemColumn("mean of all slices", lambda cell: NOTHING if cell.open_loop else us(cell.mean_processing_s), "µs"),
-    ItemColumn("broker CPU", lambda cell: _share(cell.broker_cpu)),
-    ItemColumn("GC", lambda cell: _part(cell.gc_share)),
-    ItemColumn("compiler", lambda cell: _part(cell.compiler_share)),
-    ItemColumn("load CPU", lambda cell: _share(cell.load_cpu)),
-    ItemColumn("load per copy", lambda cell: _decimals(cell.load_us_per_delivery), "µs"),
-    ItemColumn("layouts", lambda cell: str(cell.layouts)),
-    ItemColumn("slices", lambda cell: str(len(cell.windows))),
-    ItemColumn("status", lambda cell: cell.status, number=False),
+_CELL_COLUMNS: tuple[TableColumn[CellSummary], ...] = (
+    TableColumn("cell", lambda cell: cell.key.cell, number=False),
+    TableColumn("start", lambda cell: str(cell.key.start)),
+    TableColumn("filters", lambda cell: f"{cell.n_fltr:,}"),
+    TableColumn("r", lambda cell: f"{cell.replication:g}"),
+    TableColumn("received", lambda cell: plus_minus(cell.received_per_s), "messages/s"),
+    TableColumn("dispatched", lambda cell: plus_minus(cell.dispatched_per_s), "messages/s"),
+    TableColumn("overall", lambda cell: plus_minus(cell.overall_per_s), "messages/s"),
+    TableColumn("B", lambda cell: NOTHING if cell.open_loop else plus_minus(cell.processing_s, us), "µs"),
+    TableColumn("mean of all slices", lambda cell: NOTHING if cell.open_loop else us(cell.mean_processing_s), "µs"),
+    TableColumn("broker CPU", lambda cell: _share(cell.broker_cpu)),
+    TableColumn("GC", lambda cell: _part(cell.gc_share)),
+    TableColumn("compiler", lambda cell: _part(cell.compiler_share)),
+    TableColumn("load CPU", lambda cell: _share(cell.load_cpu)),
+    TableColumn("load per copy", lambda cell: _decimals(cell.load_us_per_delivery), "µs"),
+    TableColumn("layouts", lambda cell: str(cell.layouts)),
+    TableColumn("slices", lambda cell: str(len(cell.windows))),
+    TableColumn("status", lambda cell: cell.status, number=False),
 )
 
 
@@ -143,18 +141,17 @@ def rounds(of_start: Sequence[RoundLevel]) -> Table:
     """The levels of the rounds of one broker and start: a row for each layout and block."""
     layouts = grouped(of_start, lambda level: (level.layout, level.block)).values()
     title = f"Rounds on {of_start[0].broker}, start {of_start[0].start}: {levels_said(of_start)}"
-    return Table(title, headers(_ROUND_COLUMNS), tuple(rows(layouts, _ROUND_COLUMNS)))
-
-
-_ROUND_COLUMNS: tuple[ItemColumn[list[RoundLevel]], ...] = (
-    ItemColumn("layout", lambda of: str(of[0].layout)),
-    ItemColumn("block", lambda of: str(of[0].block)),
-    ItemColumn("from", lambda of: f"{of[0].begin_s:,.0f}", "s"),
-    ItemColumn("level of its rounds", lambda of: ", ".join(f"{each.level:+.1%}" + "!" * each.disturbed for each in of)),
-    ItemColumn("GC, most", lambda of: _most(each.gc_share for each in of)),
-    ItemColumn("compiler, most", lambda of: _most(each.compiler_share for each in of)),
-    ItemColumn("stolen", lambda of: _part(of[0].stolen_share)),
-)
+    return Table.of(
+        title,
+        layouts,
+        TableColumn("layout", lambda of: str(of[0].layout)),
+        TableColumn("block", lambda of: str(of[0].block)),
+        TableColumn("from", lambda of: f"{of[0].begin_s:,.0f}", "s"),
+        TableColumn("level of its rounds", lambda of: ", ".join(f"{r.level:+.1%}" + "!" * r.disturbed for r in of)),
+        TableColumn("GC, most", lambda of: _most(each.gc_share for each in of)),
+        TableColumn("compiler, most", lambda of: _most(each.compiler_share for each in of)),
+        TableColumn("stolen", lambda of: _part(of[0].stolen_share)),
+    )
 
 
 def _most(values: Iterable[float | None]) -> str:
@@ -168,41 +165,47 @@ def latency(of_broker: Sequence[LatencyResult]) -> Table:
     """The latencies of one broker and profile: a row for each percentile, so that each can have its reason."""
     models = "; ".join(dict.fromkeys(cell.model for cell in of_broker if cell.model))
     first = of_broker[0]
-    return Table(
+    return Table.of(
         f"Latency on {first.key.broker}, profile {first.profile}, from the planned instant to the read, with 95 % "
         "intervals; open: too few copies lie beyond" + (f"; service time of M/GI/1: {models}" if models else ""),
-        (
-            TableColumn("cell", number=False),
-            TableColumn("start"),
-            TableColumn("arrivals", number=False),
-            TableColumn("load"),
-            TableColumn("planned", "messages/s"),
-            TableColumn("of latency", number=False),
-            TableColumn("latency", "ms"),
-            TableColumn("lateness of the generator", "ms"),
-            TableColumn("waiting, measured", "ms"),
-            TableColumn("waiting, M/GI/1", "ms"),
-        ),
-        tuple(row for cell in of_broker for row in _latency(cell)),
+        [row for cell in of_broker for row in _latency_rows(cell)],
+        TableColumn("cell", lambda row: row.cell.key.cell, number=False),
+        TableColumn("start", lambda row: str(row.cell.key.start)),
+        TableColumn("arrivals", lambda row: row.cell.arrivals, number=False),
+        TableColumn("load", lambda row: f"{row.cell.percent} %"),
+        TableColumn("planned", lambda row: f"{row.cell.planned_per_s:,.0f}", "messages/s"),
+        TableColumn("of latency", lambda row: row.of, number=False),
+        TableColumn("latency", lambda row: ranged(row.latency_s, ms), "ms"),
+        TableColumn("lateness of the generator", lambda row: ms(row.lateness_s), "ms"),
+        TableColumn("waiting, measured", lambda row: row.waiting(row.cell.waiting_s), "ms"),
+        TableColumn("waiting, M/GI/1", lambda row: row.waiting(row.cell.predicted_waiting_s), "ms"),
+        kind=lambda row: "greyed" if row.cell.status != CellStatus.OK or row.greyed else "",
+        note=lambda row: row.note,
     )
 
 
-def _latency(cell: LatencyResult) -> Iterator[TableRow]:
-    head = (cell.key.cell, str(cell.key.start), cell.arrivals, f"{cell.percent} %", f"{cell.planned_per_s:,.0f}")
-    bad = cell.status != CellStatus.OK
+@dataclass(frozen=True, slots=True)
+class _LatencyRow:
+    """The mean of a cell, which has no lateness, or one of its percentiles."""
+
+    cell: LatencyResult
+    of: str
+    latency_s: Interval
+    note: str
+    lateness_s: float | None = None
+    greyed: bool = False
+
+    def waiting(self, seconds: float | None) -> str:
+        """The waiting times stand beside the mean."""
+        return ms(seconds) if self.lateness_s is None else ""
+
+
+def _latency_rows(cell: LatencyResult) -> Iterator[_LatencyRow]:
+    status = cell.status if cell.status != CellStatus.OK else ""
     negative = f"{cell.negative:,} of {cell.copies:,} copies with a negative latency" if cell.negative else ""
-    waiting = (ms(cell.waiting_s), ms(cell.predicted_waiting_s))
-    yield TableRow(
-        (*head, "mean", ranged(cell.mean_s, ms), NOTHING, *waiting),
-        "greyed" if bad else "",
-        "; ".join(filter(None, [cell.status if bad else "", cell.reason, negative])),
-    )
+    yield _LatencyRow(cell, "mean", cell.mean_s, "; ".join(filter(None, [status, cell.reason, negative])))
     for found in cell.percentiles:
-        yield TableRow(
-            (*head, f"p{found.rank:g}", ranged(found.latency_s, ms), ms(found.lateness_s), "", ""),
-            "greyed" if bad or found.greyed else "",
-            found.reason,
-        )
+        yield _LatencyRow(cell, f"p{found.rank:g}", found.latency_s, found.reason, found.lateness_s, found.greyed)
 
 
 # The audit
@@ -221,8 +224,21 @@ def audit(audit: AuditResult, *, every_cell: bool = False) -> Table:
         more = f", {preparation} of them {' or '.join(PREPARATION)}" if preparation else ""
         shown.append(_Audited(f"{count(len(exact), 'exact cell')}{more}", "", exact))
     shown.append(_Audited("all", "", audit.cells, "sum"))
-    title = "Delivery audit, from the first subscription to the end of the drain"
-    return Table(title, headers(_AUDIT_COLUMNS), tuple(rows(shown, _AUDIT_COLUMNS, lambda row: row.kind)), keys=2)
+    return Table.of(
+        "Delivery audit, from the first subscription to the end of the drain",
+        shown,
+        TableColumn("cell", lambda row: row.title, number=False),
+        TableColumn("broker", lambda row: row.broker, number=False),
+        TableColumn("messages sent", lambda row: f"{sum(cell.sent for cell in row.cells):,}"),
+        TableColumn("copies expected", lambda row: f"{row.copies.expected:,}"),
+        TableColumn("delivered", lambda row: f"{row.copies.delivered:,}"),
+        TableColumn("lost", lambda row: f"{row.copies.lost:,}"),
+        TableColumn("duplicated", lambda row: f"{row.copies.duplicated:,}"),
+        TableColumn("reordered", lambda row: f"{row.copies.reordered:,}"),
+        TableColumn("misdelivered", lambda row: f"{row.copies.misdelivered:,}"),
+        kind=lambda row: row.kind,
+        keys=2,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,19 +255,6 @@ class _Audited:
         return sum((cell.copies for cell in self.cells), LaneAudit())
 
 
-_AUDIT_COLUMNS: tuple[ItemColumn[_Audited], ...] = (
-    ItemColumn("cell", lambda row: row.title, number=False),
-    ItemColumn("broker", lambda row: row.broker, number=False),
-    ItemColumn("messages sent", lambda row: f"{sum(cell.sent for cell in row.cells):,}"),
-    ItemColumn("copies expected", lambda row: f"{row.copies.expected:,}"),
-    ItemColumn("delivered", lambda row: f"{row.copies.delivered:,}"),
-    ItemColumn("lost", lambda row: f"{row.copies.lost:,}"),
-    ItemColumn("duplicated", lambda row: f"{row.copies.duplicated:,}"),
-    ItemColumn("reordered", lambda row: f"{row.copies.reordered:,}"),
-    ItemColumn("misdelivered", lambda row: f"{row.copies.misdelivered:,}"),
-)
-
-
 # The model
 
 
@@ -263,16 +266,16 @@ def parameters(fit: FitResult) -> Table:
     if fit.roofline:
         others["with a transmission cap"] = fit.roofline.parameters
     others["the paper, ActiveMQ 4.0"] = PAPER
-    columns: tuple[ItemColumn[tuple[str, Interval]], ...] = (
-        ItemColumn("parameter", lambda of: of[0], number=False),
-        ItemColumn("time of the broker for", lambda of: MEANING[of[0]], number=False),
-        ItemColumn("estimate", lambda of: us(of[1].estimate), "µs"),
-        ItemColumn(f"95 % interval {SCOPES[fit.scope]}", lambda of: ends(of[1], us), "µs"),
-        ItemColumn("half-width", lambda of: relative_half_width(fit, of[0])),
-        *(ItemColumn(title, partial(_other_time, values), "µs") for title, values in others.items()),
+    return Table.of(
+        f"{formula(fit.parameters)}: time of the broker per message received, {_variables(fit)}",
+        fit.parameters.items(),
+        TableColumn("parameter", lambda of: of[0], number=False),
+        TableColumn("time of the broker for", lambda of: MEANING[of[0]], number=False),
+        TableColumn("estimate", lambda of: us(of[1].estimate), "µs"),
+        TableColumn(f"95 % interval {SCOPES[fit.scope]}", lambda of: ends(of[1], us), "µs"),
+        TableColumn("half-width", lambda of: relative_half_width(fit, of[0])),
+        *(TableColumn(title, partial(_other_time, values), "µs") for title, values in others.items()),
     )
-    title = f"{formula(fit.parameters)}: time of the broker per message received, {_variables(fit)}"
-    return Table(title, headers(columns), tuple(rows(fit.parameters.items(), columns)))
 
 
 def _other_time(values: Mapping[str, Any], of: tuple[str, Interval]) -> str:
@@ -344,18 +347,17 @@ def fitted_cells(fit: FitResult) -> Table:
         TableRow((_cell_name(cell), *[NOTHING] * 5), "greyed", f"left out: {cell.reason}")
         for cell in fit.cells_excluded
     )
-    title = "Cells of this model, used and left out"
-    return Table(title, headers(_FITTED_COLUMNS), (*rows(fit.points, _FITTED_COLUMNS), *left_out))
-
-
-_FITTED_COLUMNS: tuple[ItemColumn[FittedCell], ...] = (
-    ItemColumn("cell", lambda point: point.cell, number=False),
-    ItemColumn("filters", lambda point: f"{point.n_fltr:,}"),
-    ItemColumn("r", lambda point: f"{point.replication:g}"),
-    ItemColumn("B measured", lambda point: plus_minus(point.measured_s, us), "µs"),
-    ItemColumn("B fitted", lambda point: us(point.fitted_s), "µs"),
-    ItemColumn("deviation", lambda point: deviation(point.deviation)),
-)
+    return Table.of(
+        "Cells of this model, used and left out",
+        fit.points,
+        TableColumn("cell", lambda point: point.cell, number=False),
+        TableColumn("filters", lambda point: f"{point.n_fltr:,}"),
+        TableColumn("r", lambda point: f"{point.replication:g}"),
+        TableColumn("B measured", lambda point: plus_minus(point.measured_s, us), "µs"),
+        TableColumn("B fitted", lambda point: us(point.fitted_s), "µs"),
+        TableColumn("deviation", lambda point: deviation(point.deviation)),
+        more=left_out,
+    )
 
 
 def _cell_name(cell: Excluded) -> str:
@@ -365,16 +367,17 @@ def _cell_name(cell: Excluded) -> str:
 def side_by_side(results: Sequence[RunResult]) -> Table:
     """The times of the models of several runs."""
     fits = [(number, fit) for number, result in enumerate(results, 1) for fit in result.fits]
-    columns: tuple[ItemColumn[tuple[int, FitResult]], ...] = (
-        ItemColumn("#", lambda of: str(of[0])),
-        ItemColumn("run", lambda of: of[1].run, number=False),
-        ItemColumn("broker", lambda of: of[1].broker, number=False),
-        ItemColumn("experiment, profile", lambda of: f"{of[1].experiment}, {of[1].profile}", number=False),
-        *(ItemColumn(name, partial(_fitted_time, name), "µs, 95 %") for name in PARAMETERS),
-        ItemColumn("verdict", lambda of: of[1].verdict, number=False),
+    return Table.of(
+        "Fitted times of every model",
+        fits,
+        TableColumn("#", lambda of: str(of[0])),
+        TableColumn("run", lambda of: of[1].run, number=False),
+        TableColumn("broker", lambda of: of[1].broker, number=False),
+        TableColumn("experiment, profile", lambda of: f"{of[1].experiment}, {of[1].profile}", number=False),
+        *(TableColumn(name, partial(_fitted_time, name), "µs, 95 %") for name in PARAMETERS),
+        TableColumn("verdict", lambda of: of[1].verdict, number=False),
+        kind=lambda of: "greyed" if of[1].verdict == VerdictKind.INVALID else "",
     )
-    shown = rows(fits, columns, lambda of: "greyed" if of[1].verdict == VerdictKind.INVALID else "")
-    return Table("Fitted times of every model", headers(columns), tuple(shown))
 
 
 def _fitted_time(name: str, of: tuple[int, FitResult]) -> str:
@@ -391,8 +394,8 @@ def compared_coefficients(comparison: BrokerComparison) -> Table | None:
     return _compared(
         comparison,
         comparison.coefficients,
-        ItemColumn("time", lambda row: ranged(row.value_s, us), "µs, 95 %"),
-        ItemColumn("ratio", lambda row: ranged(row.ratio), "95 %"),
+        TableColumn("time", lambda row: ranged(row.value_s, us), "µs, 95 %"),
+        TableColumn("ratio", lambda row: ranged(row.ratio), "95 %"),
     )
 
 
@@ -401,22 +404,25 @@ def compared_cells(comparison: BrokerComparison) -> Table:
     return _compared(
         comparison,
         comparison.cells,
-        ItemColumn("B", lambda row: ranged(row.value_s, us), "µs, 95 %"),
-        ItemColumn("received", lambda row: estimated(row.received_per_s), "messages/s"),
-        ItemColumn("ratio of B", lambda row: ranged(row.ratio), "95 %"),
-        ItemColumn("ratio of received", lambda row: ranged(row.received), "95 %"),
+        TableColumn("B", lambda row: ranged(row.value_s, us), "µs, 95 %"),
+        TableColumn("received", lambda row: estimated(row.received_per_s), "messages/s"),
+        TableColumn("ratio of B", lambda row: ranged(row.ratio), "95 %"),
+        TableColumn("ratio of received", lambda row: ranged(row.received), "95 %"),
     )
 
 
-def _compared(comparison: BrokerComparison, ratios: Sequence[Ratio], *values: ItemColumn[Ratio]) -> Table:
-    columns: tuple[ItemColumn[Ratio], ...] = (
-        ItemColumn("of", lambda row: row.what, number=False),
-        ItemColumn("broker", lambda row: row.broker, number=False),
+def _compared(comparison: BrokerComparison, ratios: Sequence[Ratio], *values: TableColumn[Ratio]) -> Table:
+    return Table.of(
+        f"{compared_title(comparison)}. {chance(ratios)}",
+        ratios,
+        TableColumn("of", lambda row: row.what, number=False),
+        TableColumn("broker", lambda row: row.broker, number=False),
         *values,
-        ItemColumn("conclusion", lambda row: row.words, number=False),
+        TableColumn("conclusion", lambda row: row.words, number=False),
+        kind=lambda row: "" if row.value_s else "greyed",
+        note=lambda row: row.reason,
+        keys=2,
     )
-    shown = rows(ratios, columns, lambda row: "" if row.value_s else "greyed", lambda row: row.reason)
-    return Table(f"{compared_title(comparison)}. {chance(ratios)}", headers(columns), tuple(shown), keys=2)
 
 
 def compared_title(comparison: BrokerComparison) -> str:
@@ -448,24 +454,24 @@ def claims(every: Iterable[Claim]) -> Iterator[Table]:
 
 def host(host: Sequence[HostUse]) -> Table:
     """What the brokers and the load took of the host in each start."""
-    return Table("Host under load", headers(_HOST_COLUMNS), tuple(rows(host, _HOST_COLUMNS)), keys=2)
-
-
-_HOST_COLUMNS: tuple[ItemColumn[HostUse], ...] = (
-    ItemColumn("broker", lambda use: use.broker, number=False),
-    ItemColumn("start", lambda use: str(use.start)),
-    ItemColumn("sampled", lambda use: number(use.seconds), "s"),
-    ItemColumn(
-        "broker, most", lambda use: "unknown" if use.broker_rss_bytes is None else mib(use.broker_rss_bytes), "MiB"
-    ),
-    ItemColumn("load, most", lambda use: mib(use.load_rss_bytes), "MiB"),
-    ItemColumn("available, least", lambda use: mib(use.memory_available_bytes), "MiB"),
-    ItemColumn("swap, growth", lambda use: mib(use.swap_growth_bytes), "MiB"),
-    ItemColumn("disk", lambda use: mib(use.disk_bytes_per_s), "MiB/s"),
-    ItemColumn("network", lambda use: mib(use.network_bytes_per_s), "MiB/s"),
-    ItemColumn("broker's disk", lambda use: mib(use.broker_disk_bytes_per_s), "MiB/s"),
-    ItemColumn("broker's context switches", lambda use: number(use.broker_context_switches_per_s), "per s"),
-)
+    return Table.of(
+        "Host under load",
+        host,
+        TableColumn("broker", lambda use: use.broker, number=False),
+        TableColumn("start", lambda use: str(use.start)),
+        TableColumn("sampled", lambda use: number(use.seconds), "s"),
+        TableColumn(
+            "broker, most", lambda use: "unknown" if use.broker_rss_bytes is None else mib(use.broker_rss_bytes), "MiB"
+        ),
+        TableColumn("load, most", lambda use: mib(use.load_rss_bytes), "MiB"),
+        TableColumn("available, least", lambda use: mib(use.memory_available_bytes), "MiB"),
+        TableColumn("swap, growth", lambda use: mib(use.swap_growth_bytes), "MiB"),
+        TableColumn("disk", lambda use: mib(use.disk_bytes_per_s), "MiB/s"),
+        TableColumn("network", lambda use: mib(use.network_bytes_per_s), "MiB/s"),
+        TableColumn("broker's disk", lambda use: mib(use.broker_disk_bytes_per_s), "MiB/s"),
+        TableColumn("broker's context switches", lambda use: number(use.broker_context_switches_per_s), "per s"),
+        keys=2,
+    )
 
 
 def _decimals(value: float | None) -> str:

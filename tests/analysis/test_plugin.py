@@ -16,7 +16,7 @@ from workloads.schema import RunKind
 pytest_plugins = ["pytester"]
 
 # A session inside this process forgets what it has imported, and a module of C is loaded once: these are here before.
-for _module in ("analysis.throughput.pipeline", "analysis.throughput.glance", "analysis.report.throughput_page"):
+for _module in ("analysis.throughput.pipeline", "analysis.throughput.overview", "analysis.report.throughput_page"):
     import_module(_module)
 
 

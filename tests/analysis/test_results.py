@@ -12,12 +12,12 @@ from analysis.results import (
     Grade,
     HalfWidth,
     Interval,
-    NotApplicable,
-    audit_json,
     fit_json,
     summary_json,
 )
 from tests.support import study_runs
+
+RATES = ("received_per_s", "dispatched_per_s", "overall_per_s")
 
 
 def written(record):
@@ -30,23 +30,19 @@ def whole():
     return study_runs.study(brokers=("activemq", "artemis"), starts=2)
 
 
-def test_the_schema_is_named(whole):
-    """Every object says by which version its keys are to be read."""
-    objects = (summary_json([whole]), fit_json([whole]), audit_json([whole.audit]))
-
-    assert {written(record)["schema"] for record in objects} == {JSON_SCHEMA} == {2}
-
-
 def test_layouts_have_their_rounds(whole):
     """One record per broker, start and layout; each round with its level and what the JVM did meanwhile."""
-    layouts = written(summary_json([whole]))["layouts"]
+    record = written(summary_json([whole]))
+    layouts = record["layouts"]
 
+    assert record["schema"] == JSON_SCHEMA == 2
     places = [(layout["broker"], layout["start"], layout["layout"]) for layout in layouts]
     assert places == [
         (b, s, n) for b in ("activemq", "artemis") for s in (1, 2) for n in range(1, study_runs.LAYOUTS + 1)
     ]
-    busy = next(layout for layout in layouts if layout["layout"] == 3)["rounds"][1]
-    assert busy == {
+    busy = next(layout for layout in layouts if layout["layout"] == 3)
+    assert busy.keys() == {"run", "broker", "start", "layout", "stolen_share", "rounds"}
+    assert busy["rounds"][1] == {
         "block": 0,
         "round": 2,
         "level": 0.24,
@@ -66,24 +62,49 @@ def test_blocks_of_a_layout_stand_in_one_record():
     assert [(layout["round"], layout["block"]) for layout in layouts[0]["rounds"]] == [(1, 0), (1, 1), (2, 0), (2, 1)]
 
 
-def test_cells_count_layouts_and_slices(whole):
-    """Robust and mean time, shares of garbage collection and compiler, how many layouts and slices they rest on."""
-    cell = written(summary_json([whole]))["cells"][0]
+def test_a_cell_in_full():
+    """Rates and times with their intervals, shares, and how many layouts and slices they rest on; nothing else."""
+    cell, *_ = written(summary_json([study_runs.small()]))["cells"]
+    of = study_runs.small().cells[0]
 
-    assert (cell["layouts"], cell["slices"]) == (study_runs.LAYOUTS, study_runs.LAYOUTS * study_runs.ROUNDS)
-    assert cell["mean_processing_s"] == pytest.approx(1.03 * cell["processing_s"]["estimate_s"])
-    assert cell["processing_s"]["ci95_s"][0] < cell["processing_s"]["estimate_s"] < cell["processing_s"]["ci95_s"][1]
-    assert (cell["gc_share"], cell["compiler_share"]) == (0.021, 0.004)
-    assert "windows" not in cell
+    assert cell == {
+        **{name: getattr(of.key, name) for name in ("run", "broker", "start", "experiment", "cell")},
+        **{name: {"estimate": getattr(of, name).estimate, "ci95": getattr(of, name).ci95} for name in RATES},
+        **{
+            name: getattr(of, name)
+            for name in ("profile", "factors", "pace", "planned_per_s", "broker_cpu", "load_cpu")
+        },
+        "processing_s": {"estimate_s": of.processing_s.estimate, "ci95_s": of.processing_s.ci95},
+        "mean_processing_s": pytest.approx(1.03 * of.processing_s.estimate),
+        "load_us_per_delivery": of.load_us_per_delivery,
+        "gc_share": 0.021,
+        "compiler_share": 0.004,
+        "layouts": study_runs.LAYOUTS,
+        "slices": study_runs.LAYOUTS * study_runs.ROUNDS,
+        "status": "ok",
+        "reason": "",
+    }
 
 
-def test_a_cell_that_is_not_applicable_has_the_same_keys():
-    """And no number; it was in no layout."""
-    none = NotApplicable(study_runs.RUN, "rabbitmq", "and_filters", "today", "s1-n01", "no filters")
-    cells = written(summary_json([study_runs.small(not_applicable=(none,))]))["cells"]
+def test_a_latency_in_full():
+    """With its cell, mean, and percentiles whose upper end may be unknown."""
+    of = next(iter(study_runs.latencies()))
+    first, *_ = written(summary_json([study_runs.small(latency=(of,))]))["latency"]
 
-    assert cells[0].keys() == cells[-1].keys()
-    assert (cells[-1]["layouts"], cells[-1]["slices"], cells[-1]["processing_s"]) == (0, 0, None)
+    assert first["mean"] == {"estimate_s": of.mean_s.estimate, "ci95_s": of.mean_s.ci95}
+    assert first["percentiles"] == [
+        {
+            "rank": percentile.rank,
+            "estimate_s": percentile.latency_s.estimate,
+            "ci95_s": [percentile.latency_s.low, percentile.latency_s.high],
+            "lateness_s": percentile.lateness_s,
+            "greyed": bool(percentile.reason),
+            "reason": percentile.reason,
+        }
+        for percentile in of.percentiles
+    ]
+    assert (first["cell"], first["capacity_per_s"]) == (of.key.cell, of.capacity_per_s)
+    assert not {"key", "mean_s"} & first.keys()
 
 
 def test_a_fit_is_described():

@@ -312,6 +312,12 @@ def failing(of: WorkloadResult, rule, scope: str, observed: float, why: str) -> 
     return replace(of, audit=tuple(audit), verdict=VerdictKind.INVALID)
 
 
+def failed(broker: str = "activemq") -> WorkloadResult:
+    """A run of one interaction, with a repeated measurement, in which a message was lost."""
+    alone = result(vertical(5).only(4), broker=broker, repeat=True)
+    return failing(alone, limits.DELIVERY, broker, 1, f"execution 4711 of {broker}")
+
+
 def _seconds(number: int, rate_per_s: float, p50_ms: float, seed: int) -> tuple[Second, ...]:
     rng = np.random.default_rng(seed)
     received = rng.poisson(rate_per_s, number)

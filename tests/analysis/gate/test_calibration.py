@@ -37,11 +37,11 @@ def options(given):
     return json.loads(json.dumps(ThroughputOptions(Config(given, {})).settings().options))
 
 
-def store(folder, run="first", scatter=NOISY.scatter, given=CALIBRATE):
+def store(folder, run="first", scatter=NOISY.scatter_of_pairs, given=CALIBRATE):
     """A calibration with this scatter between pairs of lives."""
     done = result(
         GateVerdict.PASS,
-        replace(NOISY, scatter=scatter),
+        replace(NOISY, scatter_of_pairs=scatter),
         UNKNOWN,
         run=run,
         baseline="reference",
@@ -55,10 +55,12 @@ def test_a_gate_reads_what_a_calibration_wrote(tmp_path):
     """The smallest margin of every family with a ratio, for the same baseline, cells, rounds and CPUs."""
     store(tmp_path)
 
-    assert smallest_margins(calibrations_in(tmp_path), options(GATE), CELLS) == {"t_tx": smallest_margin(NOISY.scatter)}
+    assert smallest_margins(calibrations_in(tmp_path), options(GATE), CELLS) == {
+        "t_tx": smallest_margin(NOISY.scatter_of_pairs)
+    }
     (entry,) = calibrations_in(tmp_path)
     assert (entry["run"], entry["pairs"], entry["slice_scatter"]) == ("first", 8, 0.07)
-    assert entry["scatter"] == {"t_tx": NOISY.scatter, "t_rcv": None}
+    assert entry["scatter"] == {"t_tx": NOISY.scatter_of_pairs, "t_rcv": None}
 
 
 @pytest.mark.parametrize(

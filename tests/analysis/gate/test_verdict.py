@@ -256,9 +256,9 @@ def test_ratio_and_interval(logs):
 
     assert found.ratio.estimate == pytest.approx(math.exp(fmean(logs)))
     assert found.ratio.ci95 == pytest.approx([math.exp(low), math.exp(high)])
-    assert found.scatter == pytest.approx(np.std(logs, ddof=1))
+    assert found.scatter_of_pairs == pytest.approx(np.std(logs, ddof=1))
     means = [(first + second) / 2 for first, second in combinations_with_replacement(logs, 2)]
-    assert found.robust == pytest.approx(math.exp(median(means)))
+    assert found.robust_ratio == pytest.approx(math.exp(median(means)))
     assert hodges_lehmann(logs) == pytest.approx(median(means))
 
 
@@ -331,7 +331,7 @@ def test_a_cost_that_is_not_above_0_has_no_ratio():
 
     judgement = judge(rows({"t_rcv": unknown, "t_tx": steady, ALL_CELLS: steady}), rules())
     found = judgement.families[0]
-    assert (found.ratio, found.smallest_detectable, found.scatter) == (None, None, None)
+    assert (found.ratio, found.smallest_detectable, found.scatter_of_pairs) == (None, None, None)
     assert found.verdict is GateVerdict.INCONCLUSIVE
     assert (judgement.verdict, judgement.more_pairs) == (GateVerdict.PASS, 0)
     assert judge(rows({"t_tx": unknown, ALL_CELLS: steady}), rules()).verdict is GateVerdict.INCONCLUSIVE

@@ -19,9 +19,10 @@ from analysis.results import (
     Ratio,
     Scope,
 )
+from analysis.text import SCREEN
 from analysis.throughput import closing_screen
-from analysis.throughput.glance import glance
-from tests.support import study_runs
+from analysis.throughput.overview import overview
+from tests.support import pages, study_runs
 from tests.support.pages import Page
 from tests.support.run_directories import broker_facts, preset_options, study_manifest
 from workloads.status import CellStatus, VerdictKind
@@ -33,10 +34,12 @@ DOUBT = Finding("activemq was busy", "9% of its CPU set", "2%", "stop what else 
 
 LOST = Finding("copies lost by activemq", "1 in f0000-r001", "0", "measure again", VerdictKind.INVALID)
 
+LOSSES = (LOST, *(replace(LOST, what=f"copies lost by broker {number}") for number in (2, 3)))
+
 
 def screen(result, **changes):
     values = {"folder": FOLDER, "report": f"{FOLDER}/report.html", **changes}
-    return closing_screen.text(glance(result), **values)
+    return closing_screen.text(overview(result), **values)
 
 
 def described(grade, low, high):
@@ -92,6 +95,51 @@ def remote():
     return study_runs.small(manifest=study_manifest(brokers={"activemq": broker_facts(cpus=None)}))
 
 
+def fitted(**changes):
+    """The small study with a changed model."""
+    result = study_runs.small()
+    return replace(result, fits=(replace(result.fits[0], **changes),))
+
+
+def of_times(**times):
+    return fitted(parameters={**study_runs.small().fits[0].parameters, **times})
+
+
+def imprecise_by_a_little():
+    """A precision of 5 % that one coefficient missed within the limit of a valid run."""
+    widths = {name: replace(width, limit=0.05) for name, width in study_runs.small().fits[0].precision.items()}
+    return fitted(precision={**widths, "t_fltr": HalfWidth(0.07, 0.05, holds=False)})
+
+
+def up_to(r):
+    """A model of cells with so many copies at most."""
+    return fitted(points=tuple(point for point in study_runs.small().fits[0].points if point.replication <= r))
+
+
+def doubted(*findings):
+    return study_runs.small(findings=findings)
+
+
+def unsaturated():
+    """Without a model; the slowest cell does not count."""
+    *cells, slowest = sorted(study_runs.small().cells, key=lambda cell: cell.processing_s.estimate)
+    return study_runs.small(fits=(), cells=(*cells, replace(slowest, status=CellStatus.NOT_SATURATED)))
+
+
+def incapable():
+    none = NotApplicable("run", "rabbitmq", "and_filters", "today", "s1-n01", "no filters")
+    return study_runs.small(not_applicable=(none,) * 3)
+
+
+def latencies():
+    """Cells of an open loop."""
+    latency = tuple(study_runs.latencies())
+    cells = zip(study_runs.small().cells, latency, strict=False)
+    return study_runs.small(
+        fits=(), cells=tuple(replace(cell, key=of.key, fits_model=False) for cell, of in cells), latency=latency
+    )
+
+
 RESULTS = {
     "small": study_runs.small,
     "study": study_runs.study,
@@ -118,8 +166,9 @@ def test_it_fits_a_screen(name):
     lines = screen(RESULTS[name](), prefix=".venv/bin/", run=FOLDER).splitlines()
 
     assert len(lines) <= closing_screen.LINES == 25
-    assert max(map(len, lines)) <= closing_screen.WIDTH == 100
+    assert max(map(len, lines)) <= SCREEN == 100
     assert lines[-2:] == [f"report: {FOLDER}/report.html", f"run directory: {FOLDER}"]
+    assert "report: " not in screen(RESULTS[name](), report=None)
 
 
 @pytest.mark.parametrize("name", RESULTS)
@@ -127,10 +176,10 @@ def test_the_report_begins_with_the_same(name, monkeypatch):
     """Verdict, reason, measured, costs, example, description, claims and the next command stand before the contents."""
     monkeypatch.setattr(plot_svg, "svg", lambda _picture, _salt: "")
     result = RESULTS[name]()
-    shown = glance(result)
+    shown = overview(result)
     begin = Page(throughput_page.html([result]).partition("<nav")[0]).text
-    said = [shown.meaning, shown.reason[1:], shown.step.words, shown.step.command, *shown.measured, *shown.besides]
-    said += [experiment.said for experiment in shown.experiments]
+    said = [shown.closing.meaning, shown.closing.reason[1:], shown.closing.step.words, shown.closing.step.command]
+    said += [*shown.measured, *shown.besides, *(experiment.said for experiment in shown.experiments)]
     for model in shown.models:
         said += [model.formula, model.note, model.example, model.description, model.worst]
         said += [text for row in model.costs.rows for text in row.values]
@@ -139,31 +188,41 @@ def test_the_report_begins_with_the_same(name, monkeypatch):
         assert " ".join(text.split()) in begin
 
 
-def test_one_model_in_full():
-    """Each time with its meaning, interval, half-width and the paper's; example, verdict and description follow."""
-    text = screen(study_runs.small())
-    parts = (
-        "activemq: ActiveMQ Classic 5.18.3, jars",
-        "replication, 16 cells in 8 layouts x 2 rounds; grid quick, profile today, loop delivery, 1 start",
-        "B = t_rcv + n_fltr t_fltr + r t_tx",
-        "one message received",
-        "one filter installed",
-        "one copy delivered",
-        "Henjes et al. 2006, ActiveMQ 4.0 on a 3.2 GHz CPU",
-        "So 100,000 copies/s take",
-        "verdict: valid - the numbers may be believed",
-        "because all 17,640,000 copies arrived once, in order; every interval is within +-15%",
-        "model: good - no cell is known to be more than 5% off (16 cells)",
-        "largest deviation",
-        "next: ask what your own load takes",
-        "  python -m analysis predict --n-fltr 100 --replication 3 --rate ",
-        "report: ",
-    )
+@pytest.mark.parametrize("name", ["small", "compared", "no model"])
+def test_a_screen_in_full(name):
+    """A single model with its table; two compact ones, whose run is not valid, so that the verdict comes first; no
+    model: the fastest and the slowest cells."""
+    shown = screen(RESULTS[name](), prefix=".venv/bin/", run=FOLDER)
 
-    assert [text.index(part) for part in parts] == sorted(text.index(part) for part in parts)
-    row = next(line for line in text.splitlines() if "one message received" in line).split()
-    estimate = study_runs.small().fits[0].parameters["t_rcv"].estimate * 1e6
-    assert (float(row[4]), row[-2:]) == (pytest.approx(estimate, rel=0.005), ["6.5%", "49"])
+    assert shown == pages.screen(f"study-{name.replace(' ', '-')}.txt")
+
+
+@pytest.mark.parametrize(
+    ("make", "said", "unsaid"),
+    [
+        (lambda: doubted(DOUBT, *LOSSES), "because copies lost by activemq: 1 in", "busy"),
+        (lambda: doubted(DOUBT, *LOSSES), "(2 more reasons in the report)", "remark"),
+        (lambda: doubted(replace(DOUBT, consequence=VerdictKind.VALID)), "is within +-15%; 1 remark", "busy"),
+        (imprecise_by_a_little, "verdict: valid", "every interval"),
+        (RESULTS["poor"], "use the cells, not these times", "So 100,000"),
+        (lambda: fitted(findings=(LOST,)), "verdict: invalid", "So 100,000"),
+        (lambda: of_times(t_rcv=Interval(1e-6, -1e-6, 3e-6)), "1 -1 to 3 covers 0 49", "limit 15%"),
+        (lambda: of_times(t_tx=Interval(9e-6)), "t_tx one copy delivered 9 - - 15", "covers 0"),
+        (lambda: up_to(2), " at 2 (it had 1)", "at ten"),  # which is extrapolated from five, not from two
+        (unsaturated, "1 not ok, the report says why", "172"),
+        (RESULTS["claims"], "reproduced: largest overall throughput with 10 subscribers against 1 (activemq)", "B ="),
+        (latencies, " at 10 % load; p50 ", "us per message"),
+        (smoke, "verdict: valid - every copy arrived once, in order, at the right subscriber because all 17,6", " us"),
+        (incapable, "and_filters on rabbitmq: not applicable, no filters (3 cells)", "s1-n0"),
+    ],
+)
+def test_what_is_said(make, said, unsaid):
+    """The gravest reason, evidence only where it holds, no example from times that are not to be used, no half-width
+    that is not there; experiments without a model in a line."""
+    text = " ".join(screen(make()).split())
+
+    assert said in text
+    assert unsaid not in text
 
 
 def test_the_example_is_the_model():
@@ -179,54 +238,6 @@ def test_the_example_is_the_model():
     two = study_runs.small(manifest=study_manifest(brokers={"activemq": broker_facts(cpus=[2, 3])}))
     assert f"{2e5 * b[1]:.2f} CPU cores at one" in screen(two)
     assert f"{1e5 * b[1]:.2f} times what it can do at one" in screen(remote())
-
-
-def test_an_example_beyond_the_cells_is_not_given():
-    """Ten subscribers are extrapolated from five, not from two."""
-    result = study_runs.small()
-    points = tuple(point for point in result.fits[0].points if point.replication <= 2)
-
-    assert ", 1." in screen(result).partition("So ")[2].partition("\n")[0]
-    few = screen(replace(result, fits=(replace(result.fits[0], points=points),)))
-    assert "at one subscriber per message, " in few
-    assert " at 2 (it had 1)" in few
-
-
-@pytest.mark.parametrize(
-    ("make", "kind", "because"),
-    [
-        (imprecise, "unverified", "because the interval of t_fltr is too wide: +-21% (limit: +-15%)"),
-        (lambda: study_runs.small(findings=(DOUBT,)), "unverified", "because activemq was busy: 9% of its CPU set"),
-        (
-            lambda: study_runs.small(findings=(DOUBT, LOST)),
-            "invalid",
-            "because copies lost by activemq: 1 in f0000-r001",
-        ),
-    ],
-)
-def test_doubt_comes_first(make, kind, because):
-    """A run that is not valid says so in the first line, and why in the next."""
-    lines = screen(make()).splitlines()
-
-    assert lines[0].startswith(f"verdict: {kind} - ")
-    assert lines[1].strip().startswith(because)
-
-
-def test_one_reason_and_how_many_more():
-    """Only the first of the gravest findings; the others are counted."""
-    more = [replace(LOST, what=f"copies lost by broker {n}") for n in range(3)]
-    text = screen(study_runs.small(findings=(DOUBT, *more)))
-
-    assert "because copies lost by broker 0: " in text
-    assert "(2 more reasons in the report)" in text
-    assert "busy" not in text
-
-
-def test_remarks_are_counted():
-    """Findings that change nothing are in the report."""
-    text = screen(study_runs.small(findings=(replace(DOUBT, consequence=VerdictKind.VALID),)))
-
-    assert "every interval is within +-15%; 1 remark" in " ".join(text.split())
 
 
 @pytest.mark.parametrize(
@@ -271,16 +282,16 @@ def test_what_to_do_next(make, command):
     assert lines[place + 1] == f"  {command}"
 
 
-def test_an_interval_that_is_wider_than_asked_is_no_evidence():
-    """A precision of 5 % that was missed by a little leaves the run valid, but nobody says that all are within it."""
-    result = study_runs.small()
-    precision = {name: replace(width, limit=0.05) for name, width in result.fits[0].precision.items()}
-    precision["t_fltr"] = HalfWidth(0.07, 0.05, holds=False)
-    text = screen(replace(result, fits=(replace(result.fits[0], precision=precision),)))
+def test_what_does_not_fit_is_counted():
+    """Whole groups are left out, and the report has them."""
+    text = screen(many())
+    shown = overview(many())
+    groups = 1 + len(shown.models) + len(shown.experiments) + len(shown.claims[:1])
+    (line,) = [line for line in text.splitlines() if line.startswith("... and ")]
 
-    assert "verdict: valid" in text
-    assert "every interval" not in text
-    assert "every interval is within +-15%" in " ".join(screen(result).split())
+    assert line.endswith(" more in the report")
+    there = text.count("; model: ") + 1
+    assert int(line.split()[2]) == groups - there
 
 
 def test_a_command_may_be_copied():
@@ -292,121 +303,3 @@ def test_a_command_may_be_copied():
     assert lines[place + 1].startswith("  .venv/bin/pytest microbench -k replication --broker ")
     assert lines[place + 1].endswith(" \\")
     assert "--broker" in " ".join(lines[place + 2 : -2])
-
-
-def test_a_poor_description_gives_no_example():
-    """Nor does an invalid model: those times are not to be used."""
-    assert "So 100,000" not in screen(described(Grade.POOR, -0.32, -0.28))
-    assert "use the cells, not these times" in screen(described(Grade.POOR, -0.32, -0.28))
-    result = study_runs.small()
-    assert "So 100,000" not in screen(replace(result, fits=(replace(result.fits[0], findings=(LOST,)),)))
-
-
-def test_the_worst_cell_is_the_reason():
-    """Its deviation with the interval whose near end decides."""
-    text = screen(described(Grade.ROUGH, -0.12, -0.08))
-
-    assert "model: rough - no cell is known to be more than 15% off (16 cells)" in text
-    assert "  largest deviation f2560-r010 -10.0% (95 % -12.0% to -8.0%)" in text
-
-
-def test_an_interval_that_is_not_there_or_covers_0():
-    """No half-width is made up."""
-    result = study_runs.small()
-    times = {**result.fits[0].parameters, "t_rcv": Interval(1e-6, -1e-6, 3e-6), "t_tx": Interval(9e-6)}
-    text = screen(replace(result, fits=(replace(result.fits[0], parameters=times),)))
-
-    assert "covers 0" in next(line for line in text.splitlines() if "t_rcv  " in line)
-    assert next(line for line in text.splitlines() if "t_tx  " in line).split()[-3:] == ["-", "-", "15"]
-
-
-def test_several_models_are_compact():
-    """Three lines each, the meaning of the times once, and what is said of the brokers beside the first."""
-    text = screen(compared())
-
-    assert text.count("one message received") == 1
-    for broker in ("activemq:5.18.3", "artemis"):
-        assert f"replication on {broker}; model: good, largest deviation " in text
-    assert text.count("t_rcv 3") + text.count("t_rcv 2") == 2
-    assert "artemis vs activemq:5.18.3, replication: t_rcv slower by 30.0%, t_fltr slower by 30.0%, t_tx" in text
-
-
-def test_what_does_not_fit_is_counted():
-    """Whole groups are left out, and the report has them."""
-    text = screen(many())
-    shown = glance(many())
-    groups = 1 + len(shown.models) + len(shown.experiments) + len(shown.claims[:1])
-    (line,) = [line for line in text.splitlines() if line.startswith("... and ")]
-
-    assert line.endswith(" more in the report")
-    there = text.count("; model: ") + 1
-    assert int(line.split()[2]) == groups - there
-
-
-def test_an_experiment_without_a_model():
-    """Its fastest and slowest cells as a table; the others are counted."""
-    text = screen(study_runs.small(fits=()))
-    taken = sorted(cell.processing_s.estimate for cell in study_runs.small().cells)
-
-    rows = [line.split() for line in text.splitlines() if line.startswith("  f")]
-    assert len(rows) == 8
-    assert [float(row[1]) for row in rows[::7]] == pytest.approx([taken[0] * 1e6, taken[-1] * 1e6], rel=0.01)
-    assert "and 8 cells between these, in the report" in text
-    assert "delivered/s" in text
-
-
-def test_a_cell_that_does_not_count_is_no_extreme():
-    """It is counted among those that are not ok."""
-    result = study_runs.small(fits=())
-    slowest = max(result.cells, key=lambda cell: cell.processing_s.estimate)
-    cells = tuple(replace(cell, status=CellStatus.NOT_SATURATED) if cell is slowest else cell for cell in result.cells)
-    text = screen(replace(result, cells=cells))
-
-    assert f"({slowest.key.cell})" not in text
-    assert "1 not ok, the report says why" in " ".join(text.split())
-
-
-def test_claims_are_judged():
-    """Of a run without a model each claim, of one with a model how many."""
-    text = screen(study_runs.small(fits=(), claims=study_runs.CLAIMS))
-
-    assert "claims of the paper: 1 reproduced, 1 not reproduced, 1 not decidable" in text
-    assert "  reproduced: largest overall throughput with 10 subscribers against 1 (activemq)" in text
-    assert "largest overall" not in screen(study_runs.small(claims=study_runs.CLAIMS))
-
-
-def test_latencies_at_both_ends():
-    """Median and 99th percentile at the smallest and the largest load."""
-    cells = tuple(
-        replace(cell, key=each.key, fits_model=False)
-        for cell, each in zip(study_runs.small().cells, study_runs.latencies(), strict=False)
-    )
-    text = screen(study_runs.small(fits=(), cells=cells, latency=tuple(study_runs.latencies())))
-
-    said = " ".join(text.split())
-    assert "latency on activemq, 12 cells: p50 " in said
-    assert " at 10 % load; p50 " in said
-    assert " at 95 % load" in said
-
-
-def test_a_smoke_grid_has_its_audit_only():
-    """What came, and no number."""
-    text = screen(smoke())
-
-    assert "verdict: valid - every copy arrived once, in order, at the right subscriber" in text
-    assert "because all 17,640,000 copies arrived once, in order" in text
-    assert " us" not in text
-
-
-def test_what_a_broker_cannot_do():
-    """One line for each experiment."""
-    none = tuple(NotApplicable("run", "rabbitmq", "and_filters", "today", f"s1-n0{n}", "no filters") for n in range(3))
-
-    assert "and_filters on rabbitmq: not applicable, no filters (3 cells)" in screen(
-        study_runs.small(not_applicable=none)
-    )
-
-
-def test_before_the_report_is_written():
-    """No path is promised that is not there."""
-    assert "report: " not in screen(study_runs.small(), report=None)

@@ -21,14 +21,14 @@ from analysis.results import (
     Claim,
     FitResult,
     Grade,
-    Interval,
     LatencyResult,
     RoundLevel,
     RunResult,
     Scope,
     formula,
 )
-from analysis.table import ItemColumn, Table, grouped, headers, rows
+from analysis.table import Table, TableColumn, grouped
+from analysis.text import Closing, NextStep
 from analysis.throughput.console import AUDIT_VERDICTS, VERDICTS, nowhere
 from analysis.throughput.fit import PAPER, STARTS_AS_UNIT, bend, processing_time_s
 from analysis.throughput.tables import GRADES, MEANING, SCOPES, deviation, relative_half_width, unit
@@ -63,7 +63,7 @@ _RANKS = (50, 99)
 
 
 @dataclass(frozen=True, slots=True)
-class ModelGlance:
+class ModelOverview:
     """Summary of a fit."""
 
     title: str
@@ -78,7 +78,7 @@ class ModelGlance:
 
 
 @dataclass(frozen=True, slots=True)
-class ExperimentGlance:
+class ExperimentOverview:
     """Summary of an experiment without a model."""
 
     #: the summary in a line
@@ -90,49 +90,31 @@ class ExperimentGlance:
 
 
 @dataclass(frozen=True, slots=True)
-class NextStep:
-    """What to do next, and the command for it."""
-
-    words: str
-    command: str
-    #: the command takes the run directory as an argument, where it is not the newest one
-    of_run: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Glance:
+class RunOverview:
     """The content of the closing screen."""
 
     #: brokers, then experiments with their numbers and the run's options
     measured: tuple[str, ...]
-    verdict: VerdictKind
-    #: what the verdict means
-    meaning: str
-    #: the reason for the verdict
-    reason: str
-    models: tuple[ModelGlance, ...]
+    closing: Closing
+    models: tuple[ModelOverview, ...]
     #: comparisons of further brokers with the first
     besides: tuple[str, ...]
     #: experiments without a model
-    experiments: tuple[ExperimentGlance, ...]
+    experiments: tuple[ExperimentOverview, ...]
     #: claims of the paper: a summary line, then a line each
     claims: tuple[str, ...]
-    step: NextStep
 
 
-def glance(result: RunResult) -> Glance:
+def overview(result: RunResult) -> RunOverview:
     """The summary of a run; for a smoke grid, of its audit only."""
-    measures = result.measures
-    return Glance(
+    meaning = (VERDICTS if result.measures else AUDIT_VERDICTS)[result.verdict]
+    return RunOverview(
         measured=tuple(_measured(result)),
-        verdict=result.verdict,
-        meaning=(VERDICTS if measures else AUDIT_VERDICTS)[result.verdict],
-        reason=_reason(result),
+        closing=Closing(result.verdict, meaning, _reason(result), _step(result)),
         models=tuple(_model(fit, result) for fit in result.fits),
         besides=tuple(line for comparison in result.comparisons for line in _besides(comparison)),
-        experiments=tuple(_experiments(result)) if measures else (),
+        experiments=tuple(_experiments(result)) if result.measures else (),
         claims=tuple(_claims(result.claims)),
-        step=_step(result),
     )
 
 
@@ -177,9 +159,9 @@ def _reason(result: RunResult) -> str:
     gravest = [finding for finding in result.every_finding if finding.consequence == result.verdict]
     if result.verdict == VerdictKind.VALID or not gravest:
         return _evidence(result)
-    first, more = gravest[0], len(gravest) - 1
+    more = len(gravest) - 1
     others = f" ({count(more, 'more reason')} in the report)" if more else ""
-    return f"because {first.what}: {first.measured} (limit: {first.limit}){others}"
+    return f"because {gravest[0].reason}{others}"
 
 
 def _evidence(result: RunResult) -> str:
@@ -191,11 +173,11 @@ def _evidence(result: RunResult) -> str:
     return said + (f"; {count(remarks, 'remark')}" if remarks else "")
 
 
-def _model(fit: FitResult, result: RunResult) -> ModelGlance:
+def _model(fit: FitResult, result: RunResult) -> ModelOverview:
     filters = "n_fltr filters and " if "t_fltr" in fit.parameters else ""
     title = f"{fit.experiment} on {fit.broker}"
     model = f"time per message {formula(fit.parameters)}, with {filters}r copies"
-    return ModelGlance(
+    return ModelOverview(
         title=title,
         formula=model,
         costs=_costs(fit, f"{title}: {model}"),
@@ -207,15 +189,16 @@ def _model(fit: FitResult, result: RunResult) -> ModelGlance:
 
 
 def _costs(fit: FitResult, caption: str) -> Table:
-    columns: tuple[ItemColumn[tuple[str, Interval]], ...] = (
-        ItemColumn("time", lambda of: of[0], number=False),
-        ItemColumn("of", lambda of: MEANING[of[0]], number=False),
-        ItemColumn("time in µs", lambda of: us(of[1].estimate, 3)),
-        ItemColumn("95 % interval", lambda of: ends(of[1], us, 3)),
-        ItemColumn("half-width", lambda of: relative_half_width(fit, of[0])),
-        ItemColumn("paper, 2006", lambda of: us(PAPER[of[0]])),
+    return Table.of(
+        caption,
+        fit.parameters.items(),
+        TableColumn("time", lambda of: of[0], number=False),
+        TableColumn("of", lambda of: MEANING[of[0]], number=False),
+        TableColumn("time in µs", lambda of: us(of[1].estimate, 3)),
+        TableColumn("95 % interval", lambda of: ends(of[1], us, 3)),
+        TableColumn("half-width", lambda of: relative_half_width(fit, of[0])),
+        TableColumn("paper, 2006", lambda of: us(PAPER[of[0]])),
     )
-    return Table(caption, headers(columns), tuple(rows(fit.parameters.items(), columns)))
 
 
 def _graded(fit: FitResult) -> str:
@@ -274,7 +257,7 @@ def _besides(comparison: BrokerComparison) -> Iterator[str]:
         yield f"{broker} vs {comparison.against}, {comparison.experiment}: {words}"
 
 
-def _experiments(result: RunResult) -> Iterator[ExperimentGlance]:
+def _experiments(result: RunResult) -> Iterator[ExperimentOverview]:
     """Experiments without a model, then those not applicable to a broker."""
     modelled = {(fit.experiment, fit.broker, fit.profile) for fit in result.fits}
     times = grouped(result.latency, unit)
@@ -282,10 +265,10 @@ def _experiments(result: RunResult) -> Iterator[ExperimentGlance]:
         title = f"{of_unit[0]} on {of_unit[1]}, {count(len(cells), 'cell')}"
         yield _latencies(title, times[of_unit]) if of_unit in times else _processing(title, cells)
     for line in nowhere(result.cells, result.not_applicable):
-        yield ExperimentGlance(line)
+        yield ExperimentOverview(line)
 
 
-def _processing(title: str, cells: Sequence[CellSummary]) -> ExperimentGlance:
+def _processing(title: str, cells: Sequence[CellSummary]) -> ExperimentOverview:
     """The fastest and the slowest usable cells, in us per message."""
     counted = [cell for cell in cells if cell.status == CellStatus.OK]
     timed = sorted(
@@ -295,7 +278,7 @@ def _processing(title: str, cells: Sequence[CellSummary]) -> ExperimentGlance:
     out = len(cells) - len(counted)
     left_out = f"; {out} not ok, the report says why" if out else ""
     if not timed:
-        return ExperimentGlance(f"{title}: no number{left_out}")
+        return ExperimentOverview(f"{title}: no number{left_out}")
     (fast_s, fast), (slow_s, slow) = timed[0], timed[-1]
     said = f"{title}: {us(fast_s, 3)} us per message ({fast.key.cell})"
     said += f" to {us(slow_s, 3)} us ({slow.key.cell})" if slow is not fast else ""
@@ -304,27 +287,28 @@ def _processing(title: str, cells: Sequence[CellSummary]) -> ExperimentGlance:
     half = MOST_CELLS // 2
     shown = every if len(every) <= MOST_CELLS else [*every[:half], *every[-half:]]
     between = len(every) - len(shown)
-    return ExperimentGlance(
+    return ExperimentOverview(
         said,
-        Table(said, headers(_CELL_COLUMNS), tuple(rows(shown, _CELL_COLUMNS))),
+        Table.of(
+            said,
+            shown,
+            TableColumn("cell", lambda cell: cell.key.cell, number=False),
+            TableColumn(
+                "µs per message", lambda cell: us(cell.processing_s.estimate if cell.processing_s else None, 3)
+            ),
+            TableColumn("half-width", lambda cell: half_width(cell.processing_s)),
+            TableColumn("received/s", lambda cell: estimated(cell.received_per_s)),
+            TableColumn("delivered/s", lambda cell: estimated(cell.dispatched_per_s)),
+        ),
         f"and {count(between, 'cell')} between these, in the report" if between else "",
     )
 
 
-_CELL_COLUMNS: tuple[ItemColumn[CellSummary], ...] = (
-    ItemColumn("cell", lambda cell: cell.key.cell, number=False),
-    ItemColumn("µs per message", lambda cell: us(cell.processing_s.estimate if cell.processing_s else None, 3)),
-    ItemColumn("half-width", lambda cell: half_width(cell.processing_s)),
-    ItemColumn("received/s", lambda cell: estimated(cell.received_per_s)),
-    ItemColumn("delivered/s", lambda cell: estimated(cell.dispatched_per_s)),
-)
-
-
-def _latencies(title: str, found: Sequence[LatencyResult]) -> ExperimentGlance:
+def _latencies(title: str, found: Sequence[LatencyResult]) -> ExperimentOverview:
     """The smallest and the largest load: median and 99th percentile."""
     usable = [cell for cell in found if cell.status == CellStatus.OK]
     if not usable:
-        return ExperimentGlance(f"{title}: no usable latency, the report says why")
+        return ExperimentOverview(f"{title}: no usable latency, the report says why")
     ends = dict.fromkeys((min(usable, key=lambda cell: cell.percent), max(usable, key=lambda cell: cell.percent)))
     said = []
     for cell in ends:
@@ -334,7 +318,7 @@ def _latencies(title: str, found: Sequence[LatencyResult]) -> ExperimentGlance:
             if percentile.rank in _RANKS
         )
         said.append(f"{ranks} at {cell.percent} % load")
-    return ExperimentGlance(f"{title}: {'; '.join(said)}")
+    return ExperimentOverview(f"{title}: {'; '.join(said)}")
 
 
 def _claims(claims: Sequence[Claim]) -> Iterator[str]:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from analysis import archive
 from analysis.errors import DataError
 from analysis.report import page
 from analysis.scenario import disclosure
@@ -15,7 +14,6 @@ from workloads.supply_chain.topology import vertical
 
 #: By the words for it: what writes into a folder, and its advice.
 WRITERS = {
-    "archive": (archive.pack, "make room next to the run directory"),
     "disclosure": (
         lambda folder: disclosure.write([scenario_results.result(vertical(5).only(4), path=folder)]),
         "make room there, or make it writable",
@@ -40,6 +38,5 @@ def test_whole_or_not_at_all(name, tmp_path, monkeypatch):
         with pytest.raises(DataError, match=f"{name} cannot be written: No space left on device; {advice}"):
             write(folder)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["manifest.json", "run"]
-    if name != "archive":
-        with pytest.raises(DataError, match="No such file or directory"):
-            write(tmp_path / "nowhere")
+    with pytest.raises(DataError, match="No such file or directory"):
+        write(tmp_path / "nowhere")

@@ -32,14 +32,7 @@ LAYOUT = ("broker", "start", "layout", "block")
 #: What needs Spark, folders and files: each group has one process, which starts it once.
 ON_SPARK = (
     ("tests/analysis/scenario/", "tests/analysis/gate/test_gate_items.py"),
-    (
-        "tests/analysis/test_main.py",
-        "tests/analysis/test_plugin.py",
-        *(
-            f"tests/analysis/throughput/test_{name}.py"
-            for name in ("aggregate", "audit", "brokers_of_a_run", "latency", "pipeline", "predict", "reader")
-        ),
-    ),
+    tuple(f"tests/analysis/throughput/test_{name}.py" for name in ("audit", "brokers_of_a_run", "frames")),
 )
 
 #: Files whose tests take longest, in which order they begin, so that no worker is left with one of them at the end.
@@ -148,7 +141,7 @@ def recorded_audit(run: Path, plan: dict[str, Any], **keys: Any) -> tuple[LaneAu
     Lanes begin anew in every layout of a block, so that each is an audit of its own.
     """
     sends, deliveries = (_by_layout(table_rows(run, table, **keys)) for table in ("sends", "deliveries"))
-    found = [_layout_audit(plan, sends.get(at, []), deliveries.get(at, [])) for at in sends.keys() | deliveries.keys()]
+    found = [layout_audit(plan, sends.get(at, []), deliveries.get(at, [])) for at in sends.keys() | deliveries.keys()]
     return sum((audit for audit, _ in found), LaneAudit()), sum(sent for _, sent in found)
 
 
@@ -160,9 +153,10 @@ def _by_layout(rows: list[dict[str, Any]]) -> dict[tuple[Any, ...], list[dict[st
     return found
 
 
-def _layout_audit(
+def layout_audit(
     plan: dict[str, Any], sends: list[dict[str, Any]], deliveries: list[dict[str, Any]]
 ) -> tuple[LaneAudit, int]:
+    """The audit of a cell in one layout from its rows, and how many messages were sent."""
     sent = {row["lane"]: row["last_seq"] + 1 for row in sends}
     pairs = set(expected_pairs(plan))
     runs: dict[tuple[int, int], list[tuple[int, int]]] = {pair: [] for pair in pairs}

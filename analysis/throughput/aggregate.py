@@ -15,13 +15,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import groupby
 from statistics import median
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from analysis.errors import DataError
-from analysis.intervals import jackknife
-from analysis.results import CellKey, CellSummary, Finding, Interval, RoundLevel
+from analysis.intervals import jackknife, per
+from analysis.results import CellKey, CellSummary, Finding, RoundLevel
 from analysis.table import grouped
 from analysis.throughput import rotation
 from analysis.throughput.reader import Life, ThroughputRecord, counted
@@ -46,9 +46,6 @@ SCATTER = 3
 
 #: Share of a broker's slices without flow conservation above which they become a finding.
 MANY = 0.1
-
-#: Layout, block, round.
-Round: TypeAlias = tuple[int, int, int]
 
 
 def estimated(run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]]) -> dict[Life, rotation.StartEstimate]:
@@ -108,7 +105,7 @@ def round_levels(
     run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]], estimates: Mapping[Life, rotation.StartEstimate]
 ) -> tuple[RoundLevel, ...]:
     """The level of every counted round, by start and in the order of time, with the JVM's activity in that round."""
-    rounds: dict[tuple[Life, Round], list[Window]] = {}
+    rounds: dict[tuple[Life, rotation.RoundKey], list[Window]] = {}
     layouts: dict[tuple[Life, tuple[int, int]], list[Window]] = {}
     for key in run.cells:
         for window in counted(windows[key]):
@@ -173,7 +170,7 @@ def _summary(
     key: CellKey,
     windows: Sequence[Window],
     estimate: rotation.StartEstimate | None,
-    below_capacity: frozenset[Round],
+    below_capacity: frozenset[rotation.RoundKey],
     *,
     exact: bool,
 ) -> CellSummary:
@@ -230,14 +227,14 @@ def _check(key: CellKey, windows: Sequence[Window]) -> None:
         )
 
 
-def _round(window: Window) -> Round:
+def _round(window: Window) -> rotation.RoundKey:
     return window.layout, window.block, window.round
 
 
-def _below_capacity(windows: Mapping[CellKey, Sequence[Window]]) -> dict[Life, frozenset[Round]]:
+def _below_capacity(windows: Mapping[CellKey, Sequence[Window]]) -> dict[Life, frozenset[rotation.RoundKey]]:
     """Rounds in which the capacities of a start, each relative to its median, are lower by more than the limit: the
     constant rate of an open loop was then another share of the capacity."""
-    shares: dict[Life, dict[Round, list[float]]] = {}
+    shares: dict[Life, dict[rotation.RoundKey, list[float]]] = {}
     for key, of_cell in windows.items():
         rates = {_round(window): window.messages_per_s for window in counted(of_cell)}
         if key.experiment == CAPACITY and any(rates.values()):
@@ -273,9 +270,9 @@ def _times(key: CellKey, windows: Sequence[Window], estimate: rotation.StartEsti
         "processing_s": processing_s,
         "replicates_s": replicates,
         "mean_processing_s": taken_s / messages,
-        "received_per_s": _rate(1.0, processing_s),
-        "dispatched_per_s": _rate(copies, processing_s),
-        "overall_per_s": _rate(1 + copies, processing_s),
+        "received_per_s": per(1.0, processing_s),
+        "dispatched_per_s": per(copies, processing_s),
+        "overall_per_s": per(1 + copies, processing_s),
     }
 
 
@@ -291,13 +288,6 @@ def _without_each_layout(windows: Sequence[Window]) -> tuple[float, ...]:
     return tuple(
         sum(window.taken_s for window in of_rest) / number for of_rest, number in zip(rest, messages, strict=True)
     )
-
-
-def _rate(numerator: float, time: Interval) -> Interval:
-    """numerator / time: the ends of the interval are swapped, and the upper one is None where the time may be 0."""
-    if time.low is None or time.high is None:
-        return Interval(numerator / time.estimate)
-    return Interval(numerator / time.estimate, numerator / time.high, numerator / time.low if time.low > 0 else None)
 
 
 def _numbers(windows: Sequence[Window], cpus: int | None, workers: int) -> dict[str, Any]:

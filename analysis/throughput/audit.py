@@ -26,7 +26,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 from analysis.errors import DataError
 from analysis.frames import STRANGER, Frames, reading, refuse_strangers
 from analysis.results import AuditResult, CellAudit, CellKey, Finding
-from analysis.throughput.reader import ThroughputRecord
+from analysis.throughput.reader import ThroughputRecord, named
 from workloads.status import VerdictKind
 from workloads.throughput.lanes import LaneAudit, audit_lane, audit_shared_lane
 
@@ -53,9 +53,6 @@ EXPECTATION = -1
 #: Rows that are Python objects at a time, which take ten times the memory of the batch.
 JUDGED_ROWS = 1 << 14
 
-#: More cells than these are counted, not named.
-NAMED = 5
-
 
 def audit(spark: SparkSession, data: Frames, runs: Sequence[ThroughputRecord]) -> tuple[AuditResult, ...]:
     """The delivery audit of every run. Raises DataError where the record cannot be audited exactly."""
@@ -72,7 +69,7 @@ def audit(spark: SparkSession, data: Frames, runs: Sequence[ThroughputRecord]) -
                     "arrival numbers, so that the order of messages is not known; measure again"
                 )
     copies = {data.keys[row["cell_id"]]: LaneAudit(*(row[name] for name in COUNTS)) for row in judged}
-    return tuple(_result(run, sent, copies) for run in runs)
+    return tuple(result_of(run, sent, copies) for run in runs)
 
 
 def _sent(sends: DataFrame, keys: Sequence[CellKey]) -> dict[CellKey, int]:
@@ -225,7 +222,8 @@ def _batch(columns: str, arrays: Sequence[npt.NDArray[np.int64]]) -> pa.RecordBa
     )
 
 
-def _result(run: ThroughputRecord, sent: dict[CellKey, int], copies: dict[CellKey, LaneAudit]) -> AuditResult:
+def result_of(run: ThroughputRecord, sent: dict[CellKey, int], copies: dict[CellKey, LaneAudit]) -> AuditResult:
+    """The audit of a run from what was sent in each cell, and what became of its copies."""
     measured = set(run.cells)
     cells = tuple(
         CellAudit(key, sent.get(key, 0), copies.get(key, LaneAudit()))
@@ -243,7 +241,7 @@ def _findings(cells: Sequence[CellAudit]) -> Iterator[Finding]:
             if bad:
                 yield Finding(
                     what=f"copies {fault} by {broker}",
-                    measured=f"{sum(getattr(cell.copies, fault) for cell in bad)} in {_named(bad)}",
+                    measured=f"{sum(getattr(cell.copies, fault) for cell in bad)} in {named(bad)}",
                     limit="0",
                     advice="no other result of this run may be used; `python -m analysis audit` lists the cells, "
                     "the broker's log is in the run directory",
@@ -254,14 +252,9 @@ def _findings(cells: Sequence[CellAudit]) -> Iterator[Finding]:
         if silent:
             yield Finding(
                 what=f"nothing was sent to {broker}",
-                measured=f"0 messages in {_named(silent)}",
+                measured=f"0 messages in {named(silent)}",
                 limit="at least 1, otherwise the audit is void",
                 advice="measure again with longer slices (--slice-seconds)",
                 consequence=VerdictKind.UNVERIFIED,
                 broker=broker,
             )
-
-
-def _named(cells: Sequence[CellAudit]) -> str:
-    more = f" and {len(cells) - NAMED} more cells" if len(cells) > NAMED else ""
-    return ", ".join(str(cell.key) for cell in cells[:NAMED]) + more

@@ -246,13 +246,6 @@ def settings(cells: Iterable[CellSummary]) -> tuple[GridPoint, ...]:
     return tuple(found)
 
 
-def ends(interval: Interval, label: object) -> tuple[float, float]:
-    """Both ends of an interval. Raises DataError where it has none."""
-    if interval.low is None or interval.high is None:
-        raise DataError(f"{label}: {NO_INTERVAL}")
-    return interval.low, interval.high
-
-
 def dispatched_share(cell: CellSummary) -> OfStart:
     """dispatched / (r x received) over all slices of a cell."""
     return over_layouts((s.layout, s.dispatched, cell.replication * s.received) for s in cell.windows)

@@ -23,7 +23,6 @@ from analysis.throughput.cell_ratios import (
     OfStart,
     broker_cpu,
     dispatched_share,
-    ends,
     estimated,
     processing,
     settings,
@@ -375,7 +374,10 @@ def _ratio_of_costs(evidence: CellSet) -> Comparisons:
         raise DataError(f"the model is invalid: {model.findings[0].what}, {model.findings[0].measured}")
     t_fltr, t_tx = model.parameters["t_fltr"], model.parameters["t_tx"]
     estimates = list(model.per_start.values())
-    if ends(t_fltr, "t_fltr")[0] <= 0 or min(min(fltr, tx) for _, fltr, tx in estimates) <= 0:
+    if (
+        estimated(t_fltr, "", (), model.starts).ends("t_fltr")[0] <= 0
+        or min(min(fltr, tx) for _, fltr, tx in estimates) <= 0
+    ):
         raise DataError("t_fltr does not differ significantly from 0, so that its ratio to t_tx is undefined")
     if len(estimates) >= STARTS_AS_UNIT:
         interval = mean_interval([log(tx / fltr) for _, fltr, tx in estimates])

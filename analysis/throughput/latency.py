@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, log, log1p
 from statistics import median
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +27,8 @@ from analysis.results import CellKey, CellSummary, Finding, FitResult, Interval,
 from analysis.throughput.cell_ratios import over_layouts, over_starts
 from analysis.throughput.fit import processing_time_s
 from analysis.throughput.queueing import mean_waiting_s
-from analysis.throughput.reader import ThroughputRecord, counted
+from analysis.throughput.reader import ThroughputRecord, counted, named
+from analysis.throughput.rotation import RoundKey
 from workloads.arrivals import ArrivalProcess
 from workloads.histogram import bounds
 from workloads.limits import CAPACITY_DROP, LATENESS, LATENESS_FATAL, LATENESS_FLOOR, LAYOUTS
@@ -36,9 +36,6 @@ from workloads.schema import CAPACITY, Measure, Window
 from workloads.status import CellStatus, VerdictKind
 
 Ints = npt.NDArray[np.int64]
-
-#: Layout, block, round: identifies a slice of a cell.
-Round: TypeAlias = tuple[int, int, int]
 
 #: The percentiles that are quoted.
 RANKS = (50.0, 90.0, 99.0, 99.9)
@@ -49,19 +46,16 @@ MODEL = "replication"
 #: The columns that identify a slice of a cell.
 ROUND = ["layout", "block", "round"]
 
-#: More cells than these are counted, not named.
-NAMED = 5
-
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
     """Number of times per bucket: a row per slice, a column per bucket, the buckets in ascending order."""
 
-    rounds: tuple[Round, ...]
+    rounds: tuple[RoundKey, ...]
     buckets: tuple[int, ...]
     counts: Ints
 
-    def of(self, rounds: Sequence[Round]) -> Histogram:
+    def of(self, rounds: Sequence[RoundKey]) -> Histogram:
         """These slices only; a slice without any time has a row of zeros."""
         rows = dict(zip(self.rounds, self.counts, strict=True))
         nothing = np.zeros(len(self.buckets), np.int64)
@@ -164,7 +158,7 @@ def findings(
         if late:
             yield Finding(
                 what=f"the generator fell behind its schedule on {broker}",
-                measured=f"{late[0].reason}, in {_named(late)}",
+                measured=f"{late[0].reason}, in {named(late)}",
                 limit=f"{LATENESS.limit:.0%} of the latency, or {LATENESS_FLOOR.limit * 1e3:g} ms, whichever is more, "
                 f"at every percentile from {LATENESS_FATAL.limit:g} down",
                 advice="fewer messages per second, more --workers, or a host with a core to spare for the load",
@@ -175,7 +169,7 @@ def findings(
         if greyed:
             yield Finding(
                 what=f"high percentiles of {broker} are dominated by generator lateness",
-                measured=f"greyed out in {_named(greyed)}",
+                measured=f"greyed out in {named(greyed)}",
                 limit=f"{LATENESS.limit:.0%} of the latency, or {LATENESS_FLOOR.limit * 1e3:g} ms, whichever is more",
                 advice="use the other percentiles; a host with a spare core for the load shows these as well",
                 broker=broker,
@@ -185,7 +179,7 @@ def findings(
             yield Finding(
                 what=f"negative latencies on {broker}",
                 measured=f"{sum(result.negative for result in negative)} of "
-                f"{sum(result.copies for result in negative)} copies, in {_named(negative)}",
+                f"{sum(result.copies for result in negative)} copies, in {named(negative)}",
                 limit="0: no copy is read before its planned instant",
                 advice="different clocks, or a generator that sends early; the copies are counted as measured",
                 broker=broker,
@@ -195,7 +189,7 @@ def findings(
         if silent:
             yield Finding(
                 what=f"no latency of {broker} was recorded",
-                measured=f"nothing of {_named(silent)}",
+                measured=f"nothing of {named(silent)}",
                 limit="latency and lateness in the slices of every open loop",
                 advice="measure again, with slices that hold some messages",
                 consequence=VerdictKind.UNVERIFIED,
@@ -379,8 +373,3 @@ def _copies(run: ThroughputRecord, key: CellKey) -> list[tuple[float, int]]:
         (group.count / lanes, 1 if group.shared else sum(last - first + 1 for first, last in group.receivers))
         for group in groups
     ]
-
-
-def _named(found: Sequence[LatencyResult | CellSummary]) -> str:
-    more = f" and {len(found) - NAMED} more cells" if len(found) > NAMED else ""
-    return ", ".join(str(cell.key) for cell in found[:NAMED]) + more

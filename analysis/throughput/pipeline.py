@@ -83,7 +83,7 @@ def _analysed(spark: SparkSession, runs: Sequence[ThroughputRecord]) -> tuple[Ru
     times = latency.histograms(data, runs)
     host = slices.host_use(data, runs)
     return tuple(
-        _result(
+        result_of(
             run,
             audited_run,
             {key: windows[key] for key in run.cells},
@@ -94,14 +94,14 @@ def _analysed(spark: SparkSession, runs: Sequence[ThroughputRecord]) -> tuple[Ru
     )
 
 
-def _result(
+def result_of(
     run: ThroughputRecord,
     audited_run: AuditResult,
     windows: Mapping[CellKey, Sequence[Window]],
     times: latency.Histograms,
     host: tuple[HostUse, ...],
 ) -> RunResult:
-    """The analysis of a run; of a smoke grid, the audit only."""
+    """The analysis of a run from its rows, without Spark; of a smoke grid, the audit only."""
     exact = {cell.key for cell in audited_run.cells if cell.copies.exact}
     found = judgement.estimated(run, windows, exact)
     findings = [*audited_run.findings, *certificates(run), *_nothing(run, found.cells)]

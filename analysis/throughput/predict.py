@@ -14,7 +14,7 @@ import numpy as np
 
 from analysis.errors import DataError
 from analysis.formats import number, ranged, us
-from analysis.intervals import around
+from analysis.intervals import around, mapped, per
 from analysis.results import JSON_SCHEMA, FitResult, Interval, RunResult, worst
 from analysis.throughput.fit import processing_time_s
 from analysis.throughput.linear_model import regressors
@@ -106,8 +106,8 @@ def predict(fit: FitResult, question: Question) -> Prediction:
         at_cap=at_cap,
         far=far,
         processing_s=processing,
-        received_per_s=_rate(processing, 1),
-        overall_per_s=_rate(processing, question.replication + 1),
+        received_per_s=per(1, processing),
+        overall_per_s=per(question.replication + 1, processing),
         utilisation=None if rate is None else _scaled(processing, rate),
         waiting_s=None if rate is None else _waiting(processing, rate),
     )
@@ -185,16 +185,7 @@ def _processing(fit: FitResult, question: Question) -> tuple[Interval, bool]:
 
 
 def _scaled(interval: Interval, factor: float) -> Interval:
-    low, high = (None if end is None else end * factor for end in (interval.low, interval.high))
-    return Interval(interval.estimate * factor, low, high)
-
-
-def _rate(processing: Interval, messages: float) -> Interval:
-    """messages / B: the ends of the interval are swapped. Where B may be 0, the upper end is None."""
-    if processing.low is None or processing.high is None:
-        return Interval(messages / processing.estimate)
-    highest = messages / processing.low if processing.low > 0 else None
-    return Interval(messages / processing.estimate, messages / processing.high, highest)
+    return mapped(interval, lambda value: value * factor)
 
 
 def _waiting(processing: Interval, rate_per_s: float) -> Interval:

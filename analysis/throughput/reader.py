@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from analysis.results import CellKey
+from analysis.results import CellAudit, CellKey, CellSummary, LatencyResult
 from analysis.run_directory import RunRecord, describe, read_run, resolve_runs
 from workloads.manifest import StudyManifest, StudyOptions
 from workloads.schema import RunKind, Window
@@ -17,6 +17,8 @@ from workloads.throughput.study_plan import StudyPlan
 #: Broker and start.
 Life: TypeAlias = tuple[str, int]
 
+#: More cells than these are counted, not named.
+NAMED = 5
 
 #: Of a run of the study.
 _RECORDS = StudyManifest, StudyOptions, StudyPlan
@@ -58,3 +60,9 @@ def open_start(folder: Path, broker: str, start: int, cells: Sequence[CellKey]) 
 def counted(windows: Iterable[Window]) -> tuple[Window, ...]:
     """The counted slices, without those of the warm-up."""
     return tuple(window for window in windows if window.status == WindowStatus.OK)
+
+
+def named(cells: Sequence[CellAudit | CellSummary | LatencyResult]) -> str:
+    """The first of these cells by name, the others as a number."""
+    more = f" and {len(cells) - NAMED} more cells" if len(cells) > NAMED else ""
+    return ", ".join(str(cell.key) for cell in cells[:NAMED]) + more

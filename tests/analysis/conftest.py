@@ -1,7 +1,7 @@
-"""One Spark session for all tests of the analysis; whatever asks for a session then gets this one.
+"""One Spark session for all tests of the analysis that need one; whatever asks for a session then gets this one.
 
-What is analysed or drawn is so once, where tests differ in what is made of it only: Spark takes seconds for a run, and
-a page a second or more for its figures.
+What is analysed or drawn is so once, where tests differ in what is made of it only, and without Spark, which takes
+seconds for a run; a page takes a second or more for its figures.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from analysis.report.figures import Picture
 from analysis.spark import session
 from analysis.throughput import pipeline
 from tests.support import run_directories as rd
+from tests.support import without_spark
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +37,7 @@ def undrawn(monkeypatch) -> None:
 
 
 class Answers:
-    """The results of run directories that were analysed: of those that were not, all in one question to Spark."""
+    """The results of run directories that were analysed: of those that were not, all in one question."""
 
     def __init__(self, analyse: Callable[..., tuple[Any, ...]]) -> None:
         self._analyse, self._known = analyse, {}
@@ -51,13 +52,13 @@ class Answers:
 
 
 @pytest.fixture(scope="session")
-def _answers(spark) -> dict[str, Answers]:
-    return {name: Answers(getattr(pipeline, name)) for name in ("analysed", "audited")}
+def _answers() -> dict[str, Answers]:
+    return {name: Answers(getattr(without_spark, name)) for name in ("analysed", "audited")}
 
 
 @pytest.fixture
 def analysed_once(_answers, monkeypatch) -> None:
-    """Each run directory is analysed once: the tests differ in what is made of the answer."""
+    """Each run directory is analysed once, without Spark: the tests differ in what is made of the answer."""
     for name, answers in _answers.items():
         monkeypatch.setattr(pipeline, name, answers)
 

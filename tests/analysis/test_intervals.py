@@ -8,10 +8,12 @@ from analysis.intervals import (
     jackknife,
     jackknife_covariance,
     mean_interval,
+    per,
     stratified,
     t_quantile,
 )
 from analysis.results import Interval
+from tests.support.simulations import about, covers, repetitions
 
 
 @pytest.mark.parametrize(
@@ -36,6 +38,18 @@ def test_mean_interval_divides_by_n_minus_one():
 def test_one_value_has_no_interval():
     """A single value says nothing about scatter: no ends, rather than ends at the estimate."""
     assert mean_interval([3.0]) == Interval(3.0)
+
+
+@pytest.mark.parametrize(
+    ("time", "rate"),
+    [
+        (Interval(1e-3, 5e-4, 2e-3), Interval(2000, 1000, 4000)),
+        (Interval(1e-3, -1e-4, 2e-3), Interval(2000, 1000, None)),  # a time that may be 0 bounds no rate from above
+        (Interval(1e-3), Interval(2000)),
+    ],
+)
+def test_a_rate_has_the_ends_of_its_time_in_turn(time, rate):
+    assert per(2.0, time) == rate
 
 
 # Layouts as the unit
@@ -88,14 +102,14 @@ def test_starts_add_their_variances_and_degrees():
 
 @pytest.mark.parametrize(("starts", "layouts"), [(2, 4), (4, 8)])
 def test_starts_of_different_levels_are_covered(starts, layouts):
-    """The interval is about these starts, however they differ: 95 % of 4000 cover their mean (3 sigma)."""
-    rng = np.random.default_rng(2)
-    levels = rng.normal(10, 3, (4000, starts))
-    values = levels[..., None] + rng.standard_normal((4000, starts, layouts))
+    """The interval is about these starts, however they differ: 95 % of the intervals cover their mean (3 sigma)."""
+    rng, runs = np.random.default_rng(2), repetitions(1000, 4000)
+    levels = rng.normal(10, 3, (runs, starts))
+    values = levels[..., None] + rng.standard_normal((runs, starts, layouts))
     covered = 0
     for level, of_run in zip(levels, values, strict=True):
         replicates = (of_run.sum(axis=1, keepdims=True) - of_run) / (layouts - 1)
         found = stratified(of_run.mean(axis=1), replicates)
-        covered += found.low <= level.mean() <= found.high
+        covered += covers(found, level.mean())
 
-    assert covered / 4000 == pytest.approx(0.95, abs=3 * np.sqrt(0.05 * 0.95 / 4000))
+    assert covered / runs == about(0.95, runs)

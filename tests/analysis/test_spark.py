@@ -1,5 +1,6 @@
-"""The Spark session of an analysis: what it shows, and its end."""
+"""The Spark session of an analysis: what it shows, and its end; and a command from its words to its exit code."""
 
+import json
 import subprocess
 import sys
 
@@ -34,20 +35,26 @@ def test_a_session_that_cannot_be_stopped_is_an_error(monkeypatch):
         pass
 
 
-SAYS = """
+#: A user's command, and beside it an error of the JVM.
+PROGRAM = """
+import sys
 from analysis import spark
+from analysis.__main__ import main
 with spark.session("local[1]") as session:
-    session.range(3).count()
+    code = main(sys.argv[1:])
     session._jvm.java.lang.System.err.println("an error of the JVM")
+sys.exit(code)
 """
 
 
-def test_spark_says_nothing_of_itself():
-    """No remark on its modules, whatever Java says of them; what else the JVM writes to its standard error is shown."""
+def test_a_command_says_nothing_of_spark(runs):
+    """A verdict that is not valid is the exit code, the result is on standard output, and what Spark says of its
+    modules and Java is nowhere; what else the JVM writes to its standard error is shown."""
+    arguments = ("audit", str(runs / "invalid"), "--json", "--strict")
     done = subprocess.run(
-        [sys.executable, "-c", SAYS], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", PROGRAM, *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
     )
 
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == ""
+    assert done.returncode == 1, done.stderr
+    assert json.loads(done.stdout)["messages"]["lost"] == 1
     assert done.stderr.splitlines() == ["an error of the JVM"]

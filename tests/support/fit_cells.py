@@ -71,24 +71,34 @@ def summary(key, setting, estimated, **changes):
     further, replication = setting
     place = estimated.cells.index(key)
     replicates = estimated.replicates_s[:, place]
-    processing = jackknife(float(estimated.estimates_s[place]), replicates)
-    rate = Interval(1 / processing.estimate, *(1 / end for end in reversed(processing.ci95 or [])))
+    rate = reciprocal(processing := jackknife(float(estimated.estimates_s[place]), replicates))
     values = {
-        "key": key,
-        "profile": "today",
         "factors": {"further": further, "replication": replication},
-        "pace": None,
         "connections": 20 + further + replication,
         "n_fltr": further + replication,
-        "routed": False,
         "replication": float(replication),
-        "fits_model": True,
         "received_per_s": rate,
         "dispatched_per_s": rate,
         "overall_per_s": rate,
         "processing_s": processing,
         "replicates_s": tuple(map(float, replicates)) if np.isfinite(replicates).all() else (),
         "mean_processing_s": float(estimated.means_s[place]),
+        "layouts": len(estimated.layouts),
+    }
+    return cell_summary(key, **(values | changes))
+
+
+def reciprocal(interval):
+    return Interval(1 / interval.estimate, *(1 / end for end in reversed(interval.ci95 or [])))
+
+
+def cell_summary(key, **values):
+    """A cell in which everything is right; its numbers are given."""
+    usual = {
+        "profile": "today",
+        "pace": None,
+        "routed": False,
+        "fits_model": True,
         "broker_cpu": 0.985,
         "gc_share": 0.02,
         "compiler_share": 0.001,
@@ -96,10 +106,9 @@ def summary(key, setting, estimated, **changes):
         "load_us_per_delivery": 3.0,
         "conservation": 1.0,
         "windows": (),
-        "layouts": len(estimated.layouts),
         "status": CellStatus.OK,
     }
-    return CellSummary(**(values | changes))
+    return CellSummary(key=key, **(usual | values))
 
 
 def start_of(

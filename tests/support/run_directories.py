@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.record_reading import read
+from analysis.run_directory import ARROW
 from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Capabilities
 from workloads.histogram import bucket_of
@@ -37,7 +38,6 @@ from workloads.schema import (
     WARMING_ROUND,
     WORKLOAD_TABLES,
     Column,
-    ColumnType,
     Measure,
     RunKind,
     RunOutcome,
@@ -65,17 +65,10 @@ LAYOUT = ("broker", "start", "layout", "block")
 #: Not measured before a slice; between the layouts nothing is measured either.
 RAMP_S, CONNECTING_S = 0.1, 2.0
 
-_ARROW = {
-    ColumnType.INT64: pa.int64(),
-    ColumnType.INT32: pa.int32(),
-    ColumnType.FLOAT64: pa.float64(),
-    ColumnType.STRING: pa.string(),
-}
-
 
 def schema(columns: Sequence[Column]) -> pa.Schema:
     """The declared columns as Arrow has them."""
-    return pa.schema([pa.field(column.name, _ARROW[column.type], column.nullable) for column in columns])
+    return pa.schema([pa.field(column.name, ARROW[column.type], column.nullable) for column in columns])
 
 
 @dataclass
@@ -86,18 +79,23 @@ class RunDirectory:
     plans: list[dict[str, Any]]
     tables: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: {table: [] for table in TABLES})
 
-    def write(self, folder: Path) -> Path:
-        """Writes everything, a file per table and layout (of a workload: per cell); rows are stored in this order."""
+    def write(self, folder: Path, *, by_layout: bool = False) -> Path:
+        """Writes everything; rows are stored in this order.
+
+        by_layout: a file per table and layout, as the recorder has them, instead of one per table. A workload has a
+            file per table and cell.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         study = "layouts" in self.tables
+        names = (LAYOUT if by_layout else ()) if study else KEYS
         for table, rows in self.tables.items():
             (folder / table).mkdir(exist_ok=True)
             declared = schema((TABLES if study else WORKLOAD_TABLES)[table])
             files: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
             for row in rows:
-                files.setdefault(tuple(row[key] for key in (LAYOUT if study else KEYS)), []).append(row)
+                files.setdefault(tuple(row[name] for name in names), []).append(row)
             for key, of_one in files.items():
-                name = "-".join(map(str, key)).replace("/", "_").replace(":", "_")
+                name = "-".join(map(str, key)).replace("/", "_").replace(":", "_") or "all"
                 pq.write_table(pa.Table.from_pylist(of_one, declared), folder / table / f"{name}.parquet")
         if self.manifest.get("outcome"):
             self.manifest["rows"] = self.manifest.get("rows") or {
@@ -282,28 +280,6 @@ def plan_entry(plan: Plan, **known: Any) -> dict[str, Any]:
     return json_value(StudyPlan.of(plan, **known))
 
 
-class Phases:
-    """Spells in which a neighbour makes everything slower, with gaps; lengths are exponential with these means."""
-
-    def __init__(self, slower: float, spell_s: float, gap_s: float, seed: int) -> None:
-        self.slower, self._lengths_s = slower, (gap_s, spell_s)
-        self._rng = np.random.default_rng(seed)
-        self._changes_s = [0.0]
-
-    def level(self, begin_s: float, end_s: float) -> float:
-        """How many times as long the work of this stretch took as it would have without the spells."""
-        while self._changes_s[-1] < end_s:
-            self._changes_s.append(
-                self._changes_s[-1] + self._rng.exponential(self._lengths_s[len(self._changes_s) % 2 - 1])
-            )
-        slow_s = sum(
-            max(0.0, min(end, end_s) - max(begin, begin_s))
-            for begin, end in zip(self._changes_s[1::2], self._changes_s[2::2], strict=False)
-        )
-        share = slow_s / (end_s - begin_s)
-        return 1 / (1 - share + share / (1 + self.slower))
-
-
 def measured_run(
     cells: Sequence[tuple[int, int]] = CELLS,
     *,
@@ -311,7 +287,6 @@ def measured_run(
     noise: float = 0.005,
     layout_noise: float = 0.0,
     round_noise: float = 0.0,
-    phases: tuple[float, float, float] | None = None,
     start_noise: float = 0.0,
     brokers: Sequence[str] = ("activemq",),
     starts: int = 1,
@@ -330,9 +305,8 @@ def measured_run(
     """A run in which everything is right: the warm-up's layout, then `layouts` of an uncounted and `rounds` rounds.
 
     noise: relative standard deviation of a slice's B · layout_noise: of a cell's in a layout · round_noise: of the
-    level of a round · start_noise: of a start's · phases: how much slower everything is in spells, mean length of a
-    spell and of a gap in s · blocks: the cells are dealt out to so many · anchors: in each block; as the recorder has
-    them, where it is not said · messages: per lane, cell and layout, as the audit sees them.
+    level of a round · start_noise: of a start's · blocks: the cells are dealt out to so many · anchors: in each block;
+    as the recorder has them, where it is not said · messages: per lane, cell and layout, as the audit sees them.
     """
     rng = np.random.default_rng(seed)
     plans = {cell_name(*cell): replication_plan(*cell, experiment=experiment, profile=profile) for cell in cells}
@@ -366,8 +340,7 @@ def measured_run(
         ],
     )
     dealt = [[*list(plans.values())[block::blocks], *held] for block in range(blocks)]
-    spells = Phases(*phases, seed) if phases else None
-    clock = begin_ns = 10**12
+    clock = 10**12
     for broker, start in dict.fromkeys((slot.broker, slot.start) for slot in slots):
         life = {"broker": broker, "start": start}
         factor = float(np.exp(start_noise * rng.standard_normal()))
@@ -391,9 +364,6 @@ def measured_run(
                     taken *= (
                         level * of_layout[plan.experiment, plan.cell] * float(np.exp(noise * rng.standard_normal()))
                     )
-                    if spells is not None:
-                        at_s = (clock - begin_ns) / 1e9
-                        taken *= spells.level(at_s, at_s + slice_s)
                     keys = life | {"experiment": plan.experiment, "cell": plan.cell} | place
                     clock = add_window(run, keys, plan, taken, clock, slice_s, number=number, position=position)
                 add_sample(run, keys, clock)

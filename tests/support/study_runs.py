@@ -13,7 +13,6 @@ from analysis.results import (
     CellAudit,
     CellDeviation,
     CellKey,
-    CellSummary,
     Claim,
     Constrained,
     Description,
@@ -35,8 +34,8 @@ from analysis.results import (
     Scope,
     Variation,
 )
+from tests.support.fit_cells import cell_summary, window
 from tests.support.run_directories import broker_facts, preset_options, study_manifest
-from workloads.schema import Window
 from workloads.status import CellStatus, ClaimVerdict, VerdictKind
 from workloads.throughput.lanes import LaneAudit
 
@@ -76,30 +75,8 @@ def slices(seconds, place, cells, layouts=LAYOUTS):
             before = (layout - 1) * ROUNDS + number - 1
             begin = 10**12 + round((before * cells + place) * 1.5 * SLICE_S * 1e9) + layout * 3 * 10**9
             received = round(SLICE_S / (seconds * (1 + level(layout, number))))
-            yield Window(
-                layout=layout,
-                block=0,
-                round=number,
-                position=place,
-                begin_ns=begin,
-                end_ns=begin + round(SLICE_S * 1e9),
-                received=received,
-                expected=received,
-                dispatched=received,
-                in_flight=100,
-                planned_per_s=None,
-                broker_cpu_ns=round(0.985e9 * SLICE_S),
-                compiler_cpu_ns=round(0.004e9 * SLICE_S),
-                gc_cpu_ns=round(0.01e9 * SLICE_S),
-                gc_pause_ns=round(0.02e9 * SLICE_S),
-                gc_pauses=3,
-                full_gc_pause_ns=0,
-                stolen_ns=0,
-                load_cpu_ns=round(0.4e9 * SLICE_S),
-                idle_broker_cpu_ns=None,
-                owed=0,
-                status="ok",
-            )
+            place_of = {"layout": layout, "round": number, "position": place, "in_flight": 100}
+            yield window(0, begin, SLICE_S, received, **place_of)
 
 
 def around(estimate, share):
@@ -114,13 +91,9 @@ def cell(experiment, name, factors, n_fltr, r, seconds, *, broker="activemq", st
         Interval(*(end * copies for end in (received.estimate, received.low, received.high))) for copies in (r, r + 1)
     ]
     values = {
-        "key": CellKey(RUN, broker, start, experiment, name),
-        "profile": "today",
         "factors": factors,
-        "pace": None,
         "connections": 21,
         "n_fltr": n_fltr,
-        "routed": False,
         "replication": float(r),
         "fits_model": experiment == "replication",
         "received_per_s": received,
@@ -137,10 +110,8 @@ def cell(experiment, name, factors, n_fltr, r, seconds, *, broker="activemq", st
         "conservation": 1.0004,
         "windows": tuple(slices(seconds, place, cells)),
         "layouts": LAYOUTS,
-        "status": CellStatus.OK,
-        "reason": "",
     }
-    return CellSummary(**(values | changes))
+    return cell_summary(CellKey(RUN, broker, start, experiment, name), **(values | changes))
 
 
 def rounds(broker="activemq", starts=1, cells=30):

@@ -17,6 +17,7 @@ from analysis.throughput.fit import fits
 from tests.support import study_runs
 from tests.support.fit_cells import start_of
 from tests.support.run_directories import TIMES
+from tests.support.simulations import about, covers, repetitions, slack
 from workloads.status import CellStatus, VerdictKind
 
 FIRST, SECOND, THIRD = "activemq:5.18.3", "activemq:6.1.7,store=memory", "stomp://127.0.0.1:61613"
@@ -130,15 +131,11 @@ def test_the_table_is_holm_s():
 # Coverage
 
 
-def covers(interval, truth):
-    return interval.low <= truth <= interval.high
-
-
 @pytest.mark.parametrize(("starts", "most"), [(2, 0.99), (3, 0.98), (5, 0.98)])
 def test_intervals_of_cells_cover_the_truth(starts, most):
-    """A known ratio lies in 94 to 98 % of the intervals (more with two starts), within what 2000 runs can show."""
+    """A known ratio lies in 94 to 98 % of the intervals (more with two starts), within what so few runs can show."""
     rng = np.random.default_rng(starts)
-    runs = 2000
+    runs = repetitions(500, 2000)
     hits = sum(
         covers(
             log_welch(
@@ -149,15 +146,14 @@ def test_intervals_of_cells_cover_the_truth(starts, most):
         for _ in range(runs)
     )
 
-    low, high = (bound + sign * 3 * np.sqrt(0.05 * 0.95 / runs) for bound, sign in ((0.94, -1), (most, 1)))
-    assert low <= hits / runs <= high
+    assert 0.94 - slack(0.95, runs) <= hits / runs <= most + slack(0.95, runs)
 
 
 @pytest.mark.parametrize("starts", [1, 3])
 def test_intervals_of_cells_over_layouts_cover_the_truth(starts):
-    """A known ratio lies in 95 % of the intervals over 6 layouts per start, within what 2000 runs can show."""
+    """A known ratio lies in 95 % of the intervals over 6 layouts per start, within what so few runs can show."""
     rng = np.random.default_rng(10 + starts)
-    runs = 2000
+    runs = repetitions(500, 2000)
     hits = sum(
         covers(
             log_welch(
@@ -171,7 +167,7 @@ def test_intervals_of_cells_over_layouts_cover_the_truth(starts):
         for _ in range(runs)
     )
 
-    assert hits / runs == pytest.approx(0.95, abs=3 * np.sqrt(0.05 * 0.95 / runs))
+    assert hits / runs == about(0.95, runs)
 
 
 @pytest.mark.parametrize("truth", [0.0, 1.25])
@@ -179,7 +175,7 @@ def test_intervals_of_cells_over_layouts_cover_the_truth(starts):
 def test_intervals_of_coefficients_cover_the_truth_near_nothing(truth, scatter):
     """Also where a coefficient is close to 0: at least 93 % of the answers are right, `not determinable` being one."""
     rng = np.random.default_rng(7)
-    runs, hits, open_ended = 1500, 0, 0
+    runs, hits, open_ended = repetitions(300, 1500), 0, 0
     for _ in range(runs):
         above = truth + scatter * max(truth, 1) * rng.standard_normal(3)
         below = 1 + scatter * rng.standard_normal(3)
@@ -188,40 +184,41 @@ def test_intervals_of_coefficients_cover_the_truth_near_nothing(truth, scatter):
         except DataError:
             open_ended += 1
 
-    assert (hits + open_ended) / runs >= 0.93 - 3 * np.sqrt(0.07 * 0.93 / runs)
-    assert open_ended / runs < (0.01 if scatter == 0.05 else 0.8)
+    assert (hits + open_ended) / runs >= 0.93 - slack(0.93, runs)
+    assert open_ended / runs <= (0.01 if scatter == 0.05 else 0.8)
 
 
-@pytest.mark.parametrize("starts", [1, 3, 5])
+@pytest.mark.parametrize("starts", [1, 5])
 def test_simulated_runs_show_their_ratio(starts):
     """Through cells and fits, 1.25 lies in the intervals of coefficients and cells as often as 95 % make it.
 
     Fewer than five starts speak for themselves, so that there they do not differ.
     """
-    hits = total = 0
-    for seed in range(25):
+    runs, hits, total = repetitions(8, 25), 0, 0
+    for seed in range(runs):
         brokers = {FIRST: TIMES, SECOND: slower(1.25)}
         (one,) = compared(cells_of(brokers, starts=starts, seed=seed, start_noise=0.01 if starts >= 5 else 0.0))
         ratios = [row.ratio for row in (*one.coefficients, *one.cells) if row.ratio is not None]
         total += len(ratios)
         hits += sum(covers(ratio, 1.25) for ratio in ratios)
 
-    assert total >= 25 * 11
-    # The rows of a run share its starts, so that 25 runs are what the share rests on.
-    assert hits / total >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 25)
+    assert total >= runs * 11
+    # The rows of a run share its starts, so that the runs are what the share rests on.
+    assert hits / total >= 0.95 - slack(0.95, runs)
 
 
 def test_nothing_is_said_where_nothing_differs():
     """Two brokers alike: in at most 5 % of the tables anything is said at all."""
+    tables_of = repetitions(15, 60)
     said = sum(
         any(row.words not in {"", "no difference seen", "not significant after Holm correction"} for row in each.cells)
-        for seed in range(60)
+        for seed in range(tables_of)
         for each in compare(
             [FIRST, SECOND], cells_of({FIRST: TIMES, SECOND: TIMES}, starts=3, seed=seed, start_noise=0.0), (), ()
         )
     )
 
-    assert said <= stats.binom.ppf(0.999, 60, 0.05)
+    assert said <= stats.binom.ppf(0.999, tables_of, 0.05)
 
 
 # What stands beside each other

@@ -6,6 +6,7 @@ from scipy import stats
 
 from analysis.throughput.cell_ratios import OfStart, combined, over_layouts, over_starts
 from analysis.throughput.fit import STARTS_AS_UNIT
+from tests.support.simulations import about, covers, repetitions
 
 LAYOUTS = 8
 
@@ -20,15 +21,6 @@ def of_start(logs):
 
 def log_ratio(numbers):
     return float(np.log(numbers[0] / numbers[1]))
-
-
-def covers(interval, truth):
-    return interval.low <= truth <= interval.high
-
-
-def binomial(share, runs):
-    """What so many runs may show of it, 3 standard errors to both sides."""
-    return pytest.approx(share, abs=3 * np.sqrt(share * (1 - share) / runs))
 
 
 def test_a_rate_over_layouts_is_that_of_all_its_slices():
@@ -87,7 +79,7 @@ def test_starts_are_the_unit_from_five_on():
 def test_intervals_of_a_ratio_cover_the_truth(starts):
     """A known ratio of two cells lies in 95 % of the intervals, however much layouts and starts do to both of them."""
     rng = np.random.default_rng(starts)
-    runs, hits, widths = 1500, 0, []
+    runs, hits, widths = repetitions(300, 1500), 0, []
     for _ in range(runs):
         shared = OF_STARTS * rng.standard_normal((starts, 1)) + OF_LAYOUTS * rng.standard_normal((starts, LAYOUTS))
         cells = [np.log(b) + shared + OF_CELLS * rng.standard_normal((starts, LAYOUTS)) for b in (1.25e-4, 1e-4)]
@@ -96,14 +88,14 @@ def test_intervals_of_a_ratio_cover_the_truth(starts):
         hits += covers(interval, np.log(1.25))
         widths.append(interval.high - interval.low)
 
-    assert hits / runs == binomial(0.95, runs)
+    assert hits / runs == about(0.95, runs)
     assert np.mean(widths) < OF_LAYOUTS / 3
 
 
 def test_starts_that_differ_are_covered_from_five_on():
     """Where each start has a ratio of its own, the next start is what the interval is about, and five show it."""
     rng = np.random.default_rng(2)
-    runs, hits = 1500, dict.fromkeys((STARTS_AS_UNIT - 1, STARTS_AS_UNIT), 0)
+    runs, hits = repetitions(300, 1500), dict.fromkeys((STARTS_AS_UNIT - 1, STARTS_AS_UNIT), 0)
     for starts in hits:
         for _ in range(runs):
             own = np.log(1.25) + 0.05 * rng.standard_normal((starts, 1))
@@ -111,5 +103,5 @@ def test_starts_that_differ_are_covered_from_five_on():
             found = [combined(lambda b: float(np.log(b[0])), [of_start(each)]) for each in logs]
             hits[starts] += covers(over_starts(found), np.log(1.25))
 
-    assert hits[STARTS_AS_UNIT] / runs == binomial(0.95, runs)
+    assert hits[STARTS_AS_UNIT] / runs == about(0.95, runs)
     assert hits[STARTS_AS_UNIT - 1] / runs < 0.5

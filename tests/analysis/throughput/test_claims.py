@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from analysis.intervals import jackknife
-from analysis.results import CellKey, CellSummary, Interval
+from analysis.results import CellKey, Interval
 from analysis.throughput.claims import SAME, TABLE, claims
 from analysis.throughput.fit import PAPER, fits, processing_time_s
 from microbench import (
@@ -22,7 +22,7 @@ from microbench import (
     test_publishers_subscribers,
     test_replication,
 )
-from tests.support.fit_cells import window
+from tests.support.fit_cells import cell_summary, reciprocal, window
 from workloads.ranges import LARGER, published
 from workloads.status import CellStatus, ClaimVerdict
 from workloads.throughput.flow import PROFILES, Cell
@@ -137,16 +137,12 @@ def measured(
     logs = np.log(rates)
     replicates = [np.exp(-np.delete(logs, one).mean()) for one in range(layouts)] if layouts >= 4 else []
     processing = jackknife(np.exp(-logs.mean()), replicates)
-    received = Interval(1 / processing.estimate, *(1 / end for end in reversed(processing.ci95 or [])))
+    received = reciprocal(processing)
     copies = replication_grade * conserved
     values = {
-        "key": CellKey("run", "activemq", start, experiment, cell.id),
-        "profile": "today",
         "factors": cell.factors,
-        "pace": None,
         "connections": connections,
         "n_fltr": n_fltr,
-        "routed": False,
         "replication": replication_grade,
         "fits_model": EXPERIMENTS[experiment].fits_model,
         "received_per_s": received,
@@ -156,17 +152,13 @@ def measured(
         "replicates_s": tuple(map(float, replicates)),
         "mean_processing_s": processing.estimate,
         "broker_cpu": cpu,
-        "gc_share": None,
-        "compiler_share": None,
-        "load_cpu": 0.4,
-        "load_us_per_delivery": 3.0,
         "conservation": conserved,
         "windows": tuple(made),
         "layouts": layouts,
         "status": CellStatus.NOT_SATURATED if cpu is not None and cpu < 0.95 else CellStatus.OK,
         "reason": "" if cpu is None or cpu >= 0.95 else f"broker CPU {cpu}",
     }
-    return CellSummary(**(values | changes))
+    return cell_summary(CellKey("run", "activemq", start, experiment, cell.id), **(values | changes))
 
 
 def times(interval, factor):

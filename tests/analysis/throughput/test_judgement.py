@@ -8,8 +8,8 @@ import pytest
 
 from analysis import planning
 from analysis.throughput import judgement
-from analysis.throughput.reader import open_runs
 from tests.support import run_directories as rd
+from tests.support import without_spark
 from workloads.errors import WorkloadError
 from workloads.limits import BROKER_CPU, CELL_PRECISION, STOLEN
 from workloads.status import CellStatus, VerdictKind
@@ -19,11 +19,7 @@ CELLS = [(0, 1), (0, 5), (160, 1), (160, 5), (640, 1), (640, 5)]
 
 def judged(run, folder):
     """Estimates of a run as written, and the doubts about it; every copy was exact."""
-    (read,) = open_runs([run.write(folder)])
-    windows = {
-        key: tuple(rd.window_of(row) for row in run.rows("windows", **{name: getattr(key, name) for name in rd.KEYS}))
-        for key in read.cells
-    }
+    read, windows = without_spark.read_back(run.write(folder))
     found = judgement.estimated(read, windows, set(read.cells))
     return found, list(judgement.doubts(read, windows, found))
 

@@ -19,6 +19,7 @@ from analysis.throughput.linear_model import (
     rests_on_one_row,
 )
 from tests.support.run_directories import CELLS, TIMES
+from tests.support.simulations import about, repetitions, slack
 
 X = np.array([[1.0, further + r, r] for further, r in CELLS])
 
@@ -107,14 +108,13 @@ def test_the_bound_scales_and_stays_above_0():
 
 @pytest.mark.parametrize(("truth", "most"), [(0.0, 1.0), (0.5, 1.0), (5.0, 0.96)])
 def test_the_bound_covers_at_least_95_percent(truth, most):
-    """Never less than promised, and no more than promised where the truth is far from 0; 2000 runs, 3 sigma."""
-    rng = np.random.default_rng(6)
-    estimates = truth + rng.standard_normal(2000)
-    errors = np.sqrt(rng.chisquare(13, 2000) / 13)
+    """Never less than promised, and no more than promised where the truth is far from 0 (3 sigma)."""
+    rng, runs = np.random.default_rng(6), repetitions(500, 2000)
+    estimates = truth + rng.standard_normal(runs)
+    errors = np.sqrt(rng.chisquare(13, runs) / 13)
     covered = np.mean([at_most(e, s, 13) >= truth for e, s in zip(estimates, errors, strict=True)])
-    slack = 3 * np.sqrt(0.95 * 0.05 / 2000)
 
-    assert 0.95 - slack <= covered <= most + slack
+    assert 0.95 - slack(0.95, runs) <= covered <= most + slack(0.95, runs)
 
 
 def test_left_out_errors_are_those_of_leaving_out():
@@ -173,11 +173,12 @@ def test_lack_of_fit_is_hotelling_s_test():
 
 
 def test_lack_of_fit_holds_its_level():
-    """Of 1000 planes without any, 5 % have p below 0.05 (3 sigma)."""
-    samples = (sampled(seed, 12)[:3] for seed in range(1000))
+    """Of the planes without any, 5 % have p below 0.05 (3 sigma)."""
+    runs = 1000
+    samples = (sampled(seed, 12)[:3] for seed in range(runs))
     alarms = sum(lack_of_fit_f(mean, covariance, 11, x)[1] < 0.05 for mean, covariance, x in samples)
 
-    assert alarms == pytest.approx(50, abs=3 * np.sqrt(1000 * 0.05 * 0.95))
+    assert alarms / runs == about(0.05, runs)
 
 
 def test_lack_of_fit_needs_degrees_of_freedom():

@@ -1,11 +1,10 @@
-"""The whole way from run directories to results, JSON and text, in one Spark session; most of it in one analysis."""
+"""The whole way from run directories to results, JSON and text; what Spark has a part in is in test_frames.py."""
 
 import json
 import re
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from analysis import planning
@@ -26,16 +25,14 @@ from analysis.results import (
 )
 from analysis.text import findings as text_findings
 from analysis.throughput import console, fit, judgement, pipeline
-from tests.bench_fit import from_directories
 from tests.conftest import table_rows
 from tests.support import run_directories as rd
+from tests.support import without_spark
 from workloads.arrivals import ArrivalProcess
 from workloads.histogram import bucket_of
 from workloads.schema import ANCHOR, CAPACITY, WARM_UP_LAYOUT
 from workloads.status import ClaimVerdict, VerdictKind
 from workloads.throughput.load_shape import SyncPublishers
-
-MASTER = "local[2]"
 
 
 def everything_right():
@@ -195,14 +192,14 @@ RUNS = {
 
 
 @pytest.fixture(scope="module")
-def analysis(spark, tmp_path_factory):
+def analysis(tmp_path_factory):
     """All runs, read side by side in one analysis; and for which precision the fits of each were asked."""
     folder = tmp_path_factory.mktemp("runs")
     paths = [make().write(folder / name) for name, make in RUNS.items()]
     fits, asked = fit.fits, []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(judgement, "fits", lambda cells, precision: asked.append(precision) or fits(cells, precision))
-        return pipeline.analysed(paths, master=MASTER), asked
+        return without_spark.analysed(paths), asked
 
 
 @pytest.fixture(scope="module")
@@ -251,17 +248,6 @@ def test_the_model_comes_back(results):
         assert interval.estimate == pytest.approx(truth, rel=0.02), name
     assert result.findings == ()
     assert [finding.what for finding in fit.findings] == ["replication: one start only"]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("spark")
-def test_intervals_cover_the_truth_of_run_directories(tmp_path):
-    """Four simulated runs, analysed in one call: each has its own fit, none sees a cap, and 12 intervals cover."""
-    row = from_directories(tmp_path, 1, 4)
-
-    assert (row.runs, row.saturated, row.invalid) == (4, 0, 0)
-    assert sum(row.covered) * 4 >= 12 * 0.95 - 3 * np.sqrt(12 * 0.95 * 0.05)
-    assert max(row.error) < 0.15
 
 
 def test_no_interval_is_said(results):
@@ -367,13 +353,13 @@ def test_an_unknown_cpu_is_shown_as_unknown(results):
     assert "unknown" in console.summary([results["remote_broker"]])
 
 
-def test_a_partial_run_is_never_valid(spark, tmp_path):
+def test_a_partial_run_is_never_valid(tmp_path):
     """An interrupted run gives its complete layouts and says what is missing; it is unverified at best."""
     run = rd.measured_run()
     run.manifest["outcome"] = "interrupted"
     run.tables["layouts"].pop()
 
-    (result,) = pipeline.analysed([run.write(tmp_path / "run")], master=MASTER, partial=True)
+    (result,) = without_spark.analysed([run.write(tmp_path / "run")], partial=True)
 
     assert (result.verdict, result.audit.verdict) == (VerdictKind.UNVERIFIED, VerdictKind.UNVERIFIED)
     assert {cell.layouts for cell in result.cells} == {4}
@@ -434,17 +420,6 @@ def test_a_look_decides_by_what_decides_the_verdict(results, run):
     # a precision asked for is an open point of a run that is valid all the same
     assert more <= (result.verdict == VerdictKind.UNVERIFIED) or run == "asked_for_a_precision"
     assert re.fullmatch(SAID.get(run, r"enough, every interval is within its limit|t_\w+ .*"), said)
-
-
-def test_the_host_is_shown(results):
-    """Memory, swap, disk and network of each start: the figures that the samples hold."""
-    (use,) = results["everything_right"].host
-
-    assert (use.broker_rss_bytes, use.load_rss_bytes) == (900 * 2**20, 120 * 2**20)
-    assert (use.memory_available_bytes, use.swap_growth_bytes) == (8 * 2**30, 0)
-    assert use.disk_bytes_per_s == pytest.approx(1e6, rel=1e-6)
-    assert use.network_bytes_per_s == pytest.approx(1e8, rel=1e-6)
-    assert len(results["three_starts"].host) == 3
 
 
 def test_the_text_explains_itself(results):

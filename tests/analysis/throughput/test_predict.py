@@ -11,12 +11,12 @@ from scipy import stats
 from analysis.__main__ import main
 from analysis.errors import DataError
 from analysis.results import JSON_SCHEMA
-from analysis.throughput import pipeline
 from analysis.throughput.fit import PAPER, PARAMETERS, fit
 from analysis.throughput.predict import Question, RunPredictions, predict, predictions, text
 from tests.bench_fit import slow_down
 from tests.support import run_directories as rd
 from tests.support.fit_cells import start_of
+from tests.support.simulations import about, covers, repetitions
 from workloads.limits import EXTRAPOLATION
 
 PAPER_GRID = [(further, r) for further in (5, 10, 20, 40, 60, 80, 160) for r in (1, 2, 5, 10, 20, 40)]
@@ -75,15 +75,15 @@ def test_over_starts_it_is_the_interval_of_the_starts_predictions():
 
 
 def test_intervals_cover_new_points():
-    """B at a point that was not measured lies in its interval in 95 % of 100 runs (3 sigma)."""
+    """B at a point that was not measured lies in its interval in 95 % of the runs (3 sigma)."""
     truth = rd.TIMES[0] + 1000 * rd.TIMES[1] + 3 * rd.TIMES[2]
-    covered = 0
-    for seed in range(100):
+    runs, covered = repetitions(30, 100), 0
+    for seed in range(runs):
         result = fit(start_of(np.random.default_rng(seed), layout_noise=0.02, noise=0.01))
         interval = predict(result, Question(1000, 3)).processing_s
-        covered += interval.low <= truth <= interval.high
+        covered += covers(interval, truth)
 
-    assert abs(covered - 95) <= 3 * np.sqrt(100 * 0.95 * 0.05)
+    assert covered / runs == about(0.95, runs)
 
 
 def test_without_an_interval_of_the_fit_there_is_an_estimate():
@@ -217,8 +217,7 @@ def recorded(tmp_path_factory):
 
 @pytest.fixture
 def inside(recorded, analysed_once, monkeypatch):
-    """The folder of the runs is the current one; all of them are analysed in one question."""
-    pipeline.analysed(sorted(recorded.iterdir()), master="")
+    """The folder of the runs is the current one."""
     monkeypatch.chdir(recorded)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.errors import DataError
-from analysis.frames import STRANGER, frames
 from analysis.throughput.reader import open_runs
 from tests.support import run_directories as rd
 from workloads.arrivals import ArrivalProcess
@@ -138,196 +138,158 @@ def test_a_manifest_that_cannot_support_an_analysis(run, tmp_path, change, said)
 
 @pytest.mark.parametrize("outcome", [None, "interrupted", "failed"])
 def test_an_unfinished_run_names_the_next_command(run, tmp_path, outcome):
-    """The message of every unfinished run says how its complete layouts are read."""
-    run.manifest["outcome"] = outcome
-
-    said = refusal(run.write(tmp_path / "one"))
-    assert "--partial" in said
-    assert "reads the complete layouts" in said
-
-
-def test_an_absent_outcome_is_a_killed_run(run, tmp_path):
-    """A killed session leaves no outcome and no row counts: refused, and read as far as it went with --partial."""
-    del run.manifest["outcome"]
-    folder = run.write(tmp_path / "one")
-
-    assert "killed" in refusal(folder)
-    assert open_runs([folder], partial=True)[0].cells
-
-
-@pytest.mark.parametrize("text", ["{", "[]", "\xff"])
-def test_a_damaged_manifest(run, tmp_path, text):
-    """JSON that is cut short or something else is refused, not a crash."""
-    folder = run.write(tmp_path / "one")
-    (folder / "manifest.json").write_text(text, encoding="latin-1")
-
-    assert "manifest.json" in refusal(folder)
-
-
-def test_a_run_without_its_plan(run, tmp_path):
-    """Without the plan nobody knows what should have happened."""
-    folder = run.write(tmp_path / "one")
-    (folder / "plan.json").unlink()
-
-    assert "plan.json is missing" in refusal(folder)
-
-
-def test_a_plan_of_another_version(run, tmp_path):
-    """The plan has a schema of its own, and its entries have declared keys."""
-    folder = run.write(tmp_path / "one")
-    (folder / "plan.json").write_text(json.dumps({"schema": 99, "cells": []}))
-    assert "schema 99" in refusal(folder)
-
-
-@pytest.mark.parametrize("key", ["n_fltr", "connections", "factors", "pace", "fits_model", "lanes"])
-def test_an_entry_of_the_plan_is_whole(run, tmp_path, key):
-    """What the analysis needs of a cell's plan is refused by name where it is missing."""
-    del run.plans[0][key]
-
-    assert f"plan.json: cells[0]: {key} is missing" in refusal(run.write(tmp_path / "one"))
-
-
-def test_a_lane_says_whether_it_is_shared(run, tmp_path):
-    """Without it nobody knows whether one or all of its receivers should get a message."""
-    del run.plans[0]["lanes"][0]["shared"]
-
-    assert "plan.json: cells[0]: lanes[0].shared is missing" in refusal(run.write(tmp_path / "one"))
-
-
-def test_a_run_without_open_loops_has_no_latency(run, tmp_path, spark):
-    """The latency table may be without files, even without a folder; it is then empty."""
-    folder = run.write(tmp_path / "one")
-    (folder / "latency").rmdir()
-
-    assert frames(spark, open_runs([folder])).tables["latency"].count() == 0
-
-
-def test_latency_rows_are_counted_like_all_others(tmp_path):
-    """A latency file that vanished is noticed by the manifest's count."""
-    run = rd.measured_run(FOUR)
-    rd.add_open_loop(run, rd.open_loop_plan(50, ArrivalProcess.POISSON), 50, slice_s=1.0)
-    folder = run.write(tmp_path / "one")
-    assert open_runs([folder])
-    next((folder / "latency").iterdir()).unlink()
-
-    assert "latency/ holds" in refusal(folder)
-
-
-def test_preparation_is_not_counted_among_the_cells(run, tmp_path):
-    """What is complete of an interrupted run is told in cells; capacities and anchors are none."""
-    rd.add_cell(run, rd.replication_plan(0, 1, experiment=CAPACITY, cell="latency-u30"), taken_s=[1e-4])
-    run.manifest["outcome"] = "interrupted"
-
-    (finding,) = open_runs([run.write(tmp_path / "one")], partial=True)[0].findings
-    assert finding.measured.startswith("4 of 4 cells")
-
-
-def test_a_recorded_cell_without_plan(run, tmp_path):
-    """Slices of a cell that no plan describes are refused by the cell's name."""
-    del run.plans[3]
-
-    assert "f0160-r002 (start 1) was recorded, but plan.json has no plan" in refusal(run.write(tmp_path / "one"))
-
-
-@pytest.mark.parametrize("table", ["sends", "deliveries", "windows", "samples", "layouts"])
-def test_a_missing_file_is_noticed(run, tmp_path, table):
-    """The manifest counts the rows of every table, so that no file can vanish."""
-    folder = run.write(tmp_path / "one")
-    next((folder / table).iterdir()).unlink()
-
-    assert f"{table}/ holds" in refusal(folder)
-
-
-@pytest.mark.parametrize("outcome", ["interrupted", "failed"])
-def test_files_of_what_was_cut_short_are_not_read(run, tmp_path, outcome):
-    """Workers may have written them when the run ended, so that nobody counted them; --partial reads the rest."""
+    """The message of every unfinished run, one that was killed included, says how its complete layouts are read. Files
+    that workers wrote when it ended, so that nobody counted them, do not keep it from being read."""
     run.manifest["outcome"] = outcome
     run.manifest["rows"] = {table: len(rows) for table, rows in run.tables.items()}
     run.manifest["rows"]["deliveries"] -= 1
-
-    assert open_runs([run.write(tmp_path / "one")], partial=True)[0].cells
-
-
-def test_rows_are_counted_even_for_a_partial_reading(run, tmp_path):
-    """--partial excuses a run that ended early, not one that lost files afterwards."""
     folder = run.write(tmp_path / "one")
-    next((folder / "deliveries").iterdir()).unlink()
 
-    assert "deliveries/ holds" in refusal(folder, partial=True)
+    said = refusal(folder)
+    assert "--partial" in said
+    assert "reads the complete layouts" in said
+    assert open_runs([folder], partial=True)[0].cells
 
 
-@pytest.mark.parametrize("table", ["sends", "deliveries", "windows", "samples", "layouts"])
-@pytest.mark.parametrize("keep", [0, 0.5])
-def test_a_truncated_file_is_named(run, tmp_path, table, keep):
-    """A file that is cut short or empty is named with its table."""
-    folder = run.write(tmp_path / "one")
-    file = next((folder / table).iterdir())
+def keep(run, wanted, *tables):
+    """Only the rows of these tables that are wanted; of all tables but layouts where none is named."""
+    for table in tables or set(run.tables) - {"layouts"}:
+        run.tables[table] = [row for row in run.tables[table] if wanted(row)]
+
+
+def forget(entry, key):
+    del entry[key]
+
+
+#: What a run may lack or have too much of -> how it comes about, and the refusal.
+UNFIT = {
+    **{
+        f"no {key} in the plan": (
+            lambda run, key=key: forget(run.plans[0], key),
+            rf"plan\.json: cells\[0\]: {key} is missing",
+        )
+        for key in ("n_fltr", "connections", "factors", "pace", "fits_model", "lanes")
+    },
+    "a lane that may be shared": (
+        lambda run: forget(run.plans[0]["lanes"][0], "shared"),
+        r"plan\.json: cells\[0\]: lanes\[0\]\.shared is missing",
+    ),
+    "a recorded cell without plan": (
+        lambda run: forget(run.plans, 3),
+        r"f0160-r002 \(start 1\) was recorded, but plan\.json has no plan",
+    ),
+    "a scheduled cell that was not measured": (
+        lambda run: keep(run, lambda row: row["cell"] != "f0160-r001"),
+        "1 scheduled cells have no windows, first replication f0160-r001",
+    ),
+    "a cell that only warmed up": (
+        lambda run: [row.update(status="warm-up") for row in run.rows("windows", cell="f0160-r001")],
+        "1 scheduled cells have no windows, first replication f0160-r001",
+    ),
+    "a pass without one of its cells": (
+        lambda run: keep(run, lambda row: (row["cell"], row["layout"]) != ("f0160-r001", 3), "windows"),
+        r"f0160-r001 \(start 1\) of activemq was not measured in layout 3 of 5",
+    ),
+    "a gap in the layouts": (
+        lambda run: keep(run, lambda row: row["layout"] != 2, *run.tables),
+        "was not measured in layout 2 of 5",
+    ),
+    **{
+        f"{table} of a layout that was not completed": (
+            lambda run, table=table: run.tables[table][-1].update(block=1),
+            rf"{table}/\S+ has rows of layout 5, block 1 of activemq \(start 1\)",
+        )
+        for table in ("sends", "deliveries", "windows", "samples")
+    },
+    "a layout recorded twice": (
+        lambda run: run.tables["layouts"].append(dict(run.tables["layouts"][2])),
+        r"layout 2, block 0 of activemq \(start 1\) is recorded twice",
+    ),
+}
+
+
+@pytest.mark.parametrize("by_layout", [True, False])
+@pytest.mark.parametrize("what", UNFIT)
+def test_what_does_not_belong_together_is_refused(run, tmp_path, what, by_layout):
+    """By what is missing, whether each layout has a file of its own or its rows say which one they belong to."""
+    change, said = UNFIT[what]
+    change(run)
+
+    assert re.search(said, refusal(run.write(tmp_path / "one", by_layout=by_layout)))
+
+
+def cut(file, share):
     content = file.read_bytes()
-    file.write_bytes(content[: int(len(content) * keep)])
-
-    assert f"{table}/{file.name} cannot be read" in refusal(folder)
+    file.write_bytes(content[: int(len(content) * share)])
 
 
-@pytest.mark.parametrize("table", ["windows", "layouts"])
-def test_damage_inside_a_small_file(run, tmp_path, table):
-    """An intact footer with damaged pages is refused as well."""
-    folder = run.write(tmp_path / "one")
-    file = next((folder / table).iterdir())
+def spoil(file):
+    """Damaged pages before an intact footer."""
     content = file.read_bytes()
     file.write_bytes(content[:4] + b"\xff" * 200 + content[204:])
 
-    assert "cannot be read" in refusal(folder)
 
-
-@pytest.mark.parametrize(("column", "kind"), [("arrival", pa.int32()), ("lane", pa.string()), ("first_seq", None)])
-def test_columns_are_those_declared(run, tmp_path, column, kind):
-    """A column of another type, or none, is refused by name: nothing is filled with nulls."""
-    folder = run.write(tmp_path / "one")
-    file = next((folder / "deliveries").iterdir())
+def recast(file, column, kind):
+    """A column of another type, or none."""
     table = pq.read_table(file)
     at = table.schema.get_field_index(column)
-    table = table.remove_column(at) if kind is None else table.set_column(at, column, table[column].cast(kind))
-    pq.write_table(table, file)
-
-    assert f"column {column} is {kind or 'missing'}" in refusal(folder)
-
-
-def test_a_scheduled_cell_that_was_not_measured(run, tmp_path):
-    """A run that calls itself complete without all its cells is refused; --partial says what is missing."""
-    for table in set(run.tables) - {"layouts"}:
-        run.tables[table] = [row for row in run.tables[table] if row["cell"] != "f0160-r001"]
-    folder = run.write(tmp_path / "one")
-
-    assert "1 scheduled cells have no windows, first replication f0160-r001" in refusal(folder)
-    (finding,) = open_runs([folder], partial=True)[0].findings
-    assert finding.measured.startswith("3 of 4 cells")
+    pq.write_table(
+        table.remove_column(at) if kind is None else table.set_column(at, column, table[column].cast(kind)), file
+    )
 
 
-def test_a_cell_that_only_warmed_up_was_not_measured(run, tmp_path):
-    """Slices that make the broker warm complete no cell."""
-    for row in run.rows("windows", cell="f0160-r001"):
-        row["status"] = "warm-up"
+ALL_TABLES = ("sends", "deliveries", "windows", "samples", "layouts", "latency")
 
-    assert "1 scheduled cells have no windows, first replication f0160-r001" in refusal(run.write(tmp_path / "one"))
+#: What may happen to the first file of a table, or to another file -> the table or file, how, and the refusal.
+DAMAGE = {
+    **{f"no {table}": (table, Path.unlink, f"{table}/ holds") for table in ALL_TABLES},
+    **{
+        f"{share} of {table}": (table, lambda file, share=share: cut(file, share), rf"{table}/\S+ cannot be read")
+        for table in ALL_TABLES
+        for share in (0, 0.5)
+    },
+    **{f"damage in {table}": (table, spoil, "cannot be read") for table in ("windows", "layouts")},
+    **{
+        f"{column} is {kind}": (
+            "deliveries",
+            lambda file, column=column, kind=kind: recast(file, column, kind),
+            f"column {column} is {kind or 'missing'}",
+        )
+        for column, kind in (("arrival", pa.int32()), ("lane", pa.string()), ("first_seq", None))
+    },
+    **{
+        f"{name} is {text!a}": (name, lambda file, text=text: file.write_text(text, encoding="latin-1"), name)
+        for name in ("manifest.json", "plan.json")
+        for text in ("{", "[]", "\xff")
+    },
+    "no plan": ("plan.json", Path.unlink, "plan.json is missing"),
+    "a plan of another version": (
+        "plan.json",
+        lambda file: file.write_text(json.dumps({"schema": 99, "cells": []})),
+        "schema 99",
+    ),
+}
 
 
-def test_every_pass_has_every_cell(run, tmp_path):
-    """A cell without a counted slice in one of the layouts was not measured as often as the others."""
-    run.tables["windows"] = [row for row in run.tables["windows"] if (row["cell"], row["layout"]) != ("f0160-r001", 3)]
-    folder = run.write(tmp_path / "one")
-
-    assert "f0160-r001 (start 1) of activemq was not measured in layout 3 of 5" in refusal(folder)
-    (read,) = open_runs([folder], partial=True)
-    assert len(read.cells) == len(FOUR) + ANCHORS
-    assert read.findings[0].measured == "4 of 4 cells, 4 of 5 layouts, outcome complete"
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run of every table, with a file per layout."""
+    run = rd.measured_run(FOUR)
+    rd.add_open_loop(run, rd.open_loop_plan(50, ArrivalProcess.POISSON), 50, slice_s=1.0)
+    return run.write(tmp_path_factory.mktemp("whole") / "run", by_layout=True)
 
 
-def test_the_first_layout_is_one_like_all(run, tmp_path):
-    """Layouts are numbered from 1 without a gap: one that vanished with all its rows is missed."""
-    for table in run.tables:
-        run.tables[table] = [row for row in run.tables[table] if row["layout"] != 2]
+@pytest.mark.parametrize("what", DAMAGE)
+def test_damage_is_named(whole, tmp_path, what):
+    """JSON and tables that are damaged, cut short, gone or of another version are refused by name, not a crash; the
+    manifest counts the rows of every table, so that no file can vanish."""
+    place, damage, said = DAMAGE[what]
+    folder = Path(shutil.copytree(whole, tmp_path / "run"))
+    file = folder / place
+    damage(file if file.is_file() else min(file.iterdir()))
 
-    assert "was not measured in layout 2 of 5" in refusal(run.write(tmp_path / "one"))
+    assert re.search(said, refusal(folder))
+    assert re.search(said, refusal(folder, partial=True))  # which excuses a run that ended early, and nothing else
 
 
 def test_precision_may_ask_for_more_layouts(tmp_path):
@@ -352,80 +314,48 @@ def test_all_blocks_of_a_pass_are_one(tmp_path):
     assert len(read.laid_out) == 3 * (1 + LAYOUTS)
 
 
-@pytest.mark.parametrize("table", ["sends", "deliveries", "windows", "samples"])
-def test_nothing_is_recorded_of_a_layout_that_was_not_completed(run, tmp_path, table):
-    """In a complete run every row belongs to a layout that has its row; the table and the layout are named."""
-    run.tables[table][-1]["block"] = 1
-
-    assert re.search(
-        rf"{table}/\S+ has rows of layout 5, block 1 of activemq \(start 1\)", refusal(run.write(tmp_path / "1"))
-    )
-
-
-def test_layouts_that_share_a_file_are_told_apart(run, tmp_path):
-    """Where a file has several layouts, its rows say which."""
-    folder = run.write(tmp_path / "one")
-    files = sorted((folder / "sends").iterdir())
-    pq.write_table(pa.concat_tables([pq.read_table(file) for file in files]), files[0])
-    for file in files[1:]:
-        file.unlink()
-    assert open_runs([folder])
-
-    next((folder / "layouts").glob("*-3-0.parquet")).unlink()
-    run.manifest["rows"]["layouts"] -= 1
-    (folder / "manifest.json").write_text(json.dumps(run.manifest))
-    assert "has rows of layout 3, block 0" in refusal(folder)
-
-
-def test_a_layout_is_recorded_once(run, tmp_path):
-    """Two rows that complete one layout come from two runs."""
-    run.tables["layouts"].append(dict(run.tables["layouts"][2]))
-
-    assert "layout 2, block 0 of activemq (start 1) is recorded twice" in refusal(run.write(tmp_path / "one"))
-
-
-def test_partial_reads_complete_layouts_and_says_so(run, tmp_path, spark):
-    """Rows of a layout without its row are left out, of all tables, and the run can no longer be valid."""
-    run.manifest |= {"outcome": "interrupted"}
-    without_layout(run, layout=5)
-    runs = open_runs([run.write(tmp_path / "one")], partial=True)
-    data = frames(spark, runs)
-
-    assert len(runs[0].cells) == len(FOUR) + ANCHORS
-    for table in ("deliveries", "sends", "windows", "samples"):
-        read = {row["layout"] for row in data.tables[table].select("layout").distinct().collect()}
-        assert read == set(range(LAYOUTS)), table
-    (finding,) = runs[0].findings
-    assert finding.measured == "4 of 4 cells, 4 of 5 layouts, outcome interrupted"
-    assert finding.consequence == VerdictKind.UNVERIFIED
-
-
-def test_partial_reads_the_blocks_of_the_last_pass_that_are_complete(tmp_path, spark):
-    """A layout is complete by itself; its pass is not counted as a whole one."""
-    run = rd.measured_run(blocks=2)
-    run.manifest["outcome"] = "interrupted"
-    without_layout(run, layout=5, block=1)
-    runs = open_runs([run.write(tmp_path / "one")], partial=True)
-
-    rows = frames(spark, runs).tables["windows"].where("layout = 5").select("block").distinct().collect()
-    assert [row["block"] for row in rows] == [0]
-    assert runs[0].findings[0].measured == "16 of 16 cells, 4 of 5 layouts, outcome interrupted"
-
-
-def test_a_start_without_a_counted_layout_is_missing(tmp_path, spark):
-    """Of a life that was killed in its first layout no cell is there; its warm-up, which is complete, is read."""
-    run = rd.measured_run(FOUR, starts=2)
-    del run.manifest["outcome"], run.manifest["starts"][1]
+def of_two_starts_one(run):
     for layout in range(1, LAYOUTS + 1):
         without_layout(run, start=2, layout=layout)
-    runs = open_runs([run.write(tmp_path / "one")], partial=True)
-    data = frames(spark, runs)
 
-    assert {key.start for key in runs[0].cells} == {1}
-    rows = data.tables["sends"].where("start = 2").select("layout", "cell_id").distinct().collect()
-    assert {row["layout"] for row in rows} == {0}
-    assert STRANGER not in {row["cell_id"] for row in rows}
-    assert runs[0].findings[0].measured == "4 of 8 cells, 5 of 10 layouts, outcome absent"
+
+#: What a run lost -> options of the run, how, and what of it is read.
+PARTIAL = {
+    "a layout": ({}, lambda run: without_layout(run, layout=5), "4 of 4 cells, 4 of 5 layouts"),
+    "a block": ({"blocks": 2}, lambda run: without_layout(run, layout=5, block=1), "4 of 4 cells, 4 of 5 layouts"),
+    "a start": ({"starts": 2}, of_two_starts_one, "4 of 8 cells, 5 of 10 layouts"),
+    "a cell": ({}, lambda run: keep(run, lambda row: row["cell"] != "f0160-r001"), "3 of 4 cells"),
+    "a cell of a layout": (
+        {},
+        lambda run: keep(run, lambda row: (row["cell"], row["layout"]) != ("f0160-r001", 3), "windows"),
+        "4 of 4 cells, 4 of 5 layouts",
+    ),
+    "nothing but its end, with a capacity": (
+        {},
+        lambda run: rd.add_cell(
+            run, rd.replication_plan(0, 1, experiment=CAPACITY, cell="latency-u30"), taken_s=[1e-4]
+        ),
+        "4 of 4 cells, 5 of 5 layouts",  # preparation is not counted
+    ),
+}
+
+
+@pytest.mark.parametrize("what", PARTIAL)
+def test_partial_reads_complete_layouts_and_says_so(tmp_path, what):
+    """A layout is complete by itself, and its pass with all its blocks; of a start that was killed in its first layout
+    no cell is there. The run can no longer be valid."""
+    options, lose, said = PARTIAL[what]
+    run = rd.measured_run(FOUR, **options)
+    run.manifest["outcome"] = "interrupted"
+    lose(run)
+
+    (read,) = open_runs([run.write(tmp_path / "one")], partial=True)
+
+    (finding,) = read.findings
+    assert finding.measured.startswith(said)
+    assert finding.measured.endswith(", outcome interrupted")
+    assert finding.consequence == VerdictKind.UNVERIFIED
+    assert {key.start for key in read.cells} == {1}
 
 
 def test_nothing_complete_is_nothing_to_read(run, tmp_path):
@@ -437,34 +367,6 @@ def test_nothing_complete_is_nothing_to_read(run, tmp_path):
 
     run.tables["layouts"] = []
     assert "no layout is complete" in refusal(run.write(tmp_path / "two"), partial=True)
-
-
-def test_rows_carry_the_number_of_their_own_cell(run, tmp_path, spark):
-    """Equal cells of two runs never get one number, and every row finds its own."""
-    runs = open_runs([run.write(tmp_path / "one"), rd.measured_run(FOUR, starts=2).write(tmp_path / "two")])
-    data = frames(spark, runs)
-
-    rows = data.tables["windows"].select("cell_id", "run", *rd.KEYS).distinct().collect()
-    assert len(rows) == 3 * (len(FOUR) + ANCHORS)
-    assert all((data.keys[row[0]].run, data.keys[row[0]].cell) == (row["run"], row["cell"]) for row in rows)
-    assert len({row[0] for row in rows}) == len(rows)
-
-
-@pytest.mark.parametrize("name", ["a+b %20 #1", "[x] {y,z} *?", "run:1,2"])
-def test_any_folder_name_will_do(run, tmp_path, spark, name):
-    """Names with blanks, signs of URIs and signs of patterns are names, not something to expand."""
-    folder = run.write(tmp_path / name)
-    data = frames(spark, open_runs([folder]))
-
-    assert data.tables["windows"].count() == len(run.tables["windows"])
-
-
-def test_rows_without_a_plan_are_strangers(run, tmp_path, spark):
-    """A delivery of a cell that nobody planned is kept, and marked; the audit refuses it."""
-    run.tables["deliveries"][0]["cell"] = "elsewhere"
-    data = frames(spark, open_runs([run.write(tmp_path / "one")]))
-
-    assert [row["cell_id"] for row in data.tables["deliveries"].where("cell = 'elsewhere'").collect()] == [STRANGER]
 
 
 def test_other_files_in_a_folder_are_not_data(run, tmp_path):

@@ -11,6 +11,7 @@ from analysis.throughput.linear_model import iterated_wls
 from analysis.throughput.roofline import aicc, regimes
 from tests.bench_fit import GRIDS
 from tests.support.run_directories import TIMES
+from tests.support.simulations import repetitions, slack
 from workloads.limits import ROOFLINE
 
 #: Section 4.5 of the paper.
@@ -47,11 +48,11 @@ def test_without_noise_the_regimes_are_exact(grid, ratio, unit):
 
 @pytest.mark.parametrize(("grid", "ratio"), [("wide", 1.5), ("today", 1.5), ("today", 2.0)])
 def test_with_noise_the_capped_cells_are_labelled_and_the_plane_comes_back(grid, ratio):
-    """In 40 runs with 1 % noise: every cap is seen, 9 of 10 name exactly its cells, the typical error is below 5 %."""
+    """With 1 % noise: every cap is seen, 9 of 10 name exactly its cells, the typical error is below 5 %."""
     x = design(GRIDS[grid])
     truth, capped = capped_at(x, ratio)
-    right, errors = 0, []
-    for seed in range(40):
+    right, errors, runs = 0, [], repetitions(15, 40)
+    for seed in range(runs):
         b = scatter(truth, seed, 0.01)
         found = regimes(b, x)
         assert found.delta_aicc > ROOFLINE.limit
@@ -59,17 +60,17 @@ def test_with_noise_the_capped_cells_are_labelled_and_the_plane_comes_back(grid,
         below = ~found.capped
         errors.append(np.abs(iterated_wls(b[below], x[below]).parameters / TIMES - 1))
 
-    assert right >= 36 - 3 * np.sqrt(40 * 0.9 * 0.1)
+    assert right / runs >= 0.9 - slack(0.9, runs)
     assert np.all(np.quantile(errors, 0.9, axis=0) < 0.05)
 
 
 @pytest.mark.parametrize("grid", ["wide", "today"])
 def test_without_a_cap_it_does_not_cry_saturation(grid):
-    """Of 150 runs with 1 to 3 % noise at most two prefer the roofline."""
-    x = design(GRIDS[grid])
-    found = [regimes(scatter(x @ np.array(TIMES), seed, 0.01 + 0.02 * seed / 150), x) for seed in range(150)]
+    """Of the runs with 1 to 3 % noise at most one in fifty prefers the roofline."""
+    x, runs = design(GRIDS[grid]), repetitions(50 if grid == "wide" else 25, 150)
+    found = [regimes(scatter(x @ np.array(TIMES), seed, 0.01 + 0.02 * seed / runs), x) for seed in range(runs)]
 
-    assert sum(each is not None and each.delta_aicc > ROOFLINE.limit for each in found) <= 2
+    assert sum(each is not None and each.delta_aicc > ROOFLINE.limit for each in found) <= max(1, runs / 50)
 
 
 def test_a_single_cell_that_lies_off_is_no_cap():

@@ -29,7 +29,7 @@ from workloads.capabilities import Capabilities, Transactions
 from workloads.jms2009ps import __main__ as configuration_command
 from workloads.logistics import __main__ as logistics_command
 from workloads.messaging import AckMode, DestinationKind
-from workloads.scenario.execution import Execution
+from workloads.registry import WORKLOADS
 from workloads.scenario.workload import CaseRequest, Model
 from workloads.specjms2007 import __main__ as workload_command
 from workloads.throughput.presets import PRESETS
@@ -285,38 +285,25 @@ def test_example_of_an_experiment(tmp_path):
 
 
 def test_example_of_a_workload(tmp_path):
-    """What the load sends is what the audit expects: by message its address, its size and its receivers."""
-    workload = imported("workloads/shop/__init__.py", tmp_path).WORKLOAD
-    (case,) = workload.cases.values()
+    """A case whose model is built again from its record: each of three shops orders ten times a second."""
+    module = imported("workloads/shop/test_shop.py", tmp_path)
+    (mark,) = module.test_ordering.pytestmark
+    (case,) = mark.args
     model = case.model(CaseRequest(3))
-    scenario = model.scenario
-    receivers = {number: handler for handler in scenario.handlers for number in handler.addresses}
 
     assert [name for name in vars(Model) if not name.startswith("_") and not hasattr(model, name)] == []
-    assert rebuilt(workload, through_json(model.record)) == model
-    assert (len(scenario.handlers), scenario.connections) == (model.handlers, model.connections)
-    assert sum(model.address_rates_per_s) == model.sent_per_s
-    assert len(model.address_rates_per_s) == len(model.addresses) == len(scenario.addresses)
-    assert model.published
-    assert [step.message for step in model.steps] == list(scenario.steps)
-    assert len(scenario.drivers) == 3
-    for driver in scenario.drivers:
-        execution = Execution.of(driver.first_execution)
-        sent, sender = [driver.outgoing], driver.sender
-        for message in model.expected(execution):
-            (outgoing,) = sent
-            number = outgoing.addresses[driver.fields[0][outgoing.field]]
-            handler = receivers[number]
+    assert rebuilt(WORKLOADS[case.workload], through_json(model.record)) == model
+    assert model.sent_per_s == 60
+    assert case.cell(CaseRequest(3)) == "ordering-b0003"
 
-            assert message == (model.addresses[number], sender, outgoing.body_bytes[0])
-            assert scenario.addresses[number].label == f"{handler.place} {scenario.steps[handler.step]}"
-            assert model.audience(message.address) == ((handler.number,),)
-            assert handler.step == message.address.step
-            assert [answer.outgoing.step for answer in handler.answers] == list(
-                model.replies(execution, handler.step, sender)
-            )
-            sent, sender = [answer.outgoing for answer in handler.answers], handler.sender
-        assert sent == []
+
+@pytest.mark.parametrize("name", ["shop", "prices", "pipeline"])
+def test_examples_of_workloads_are_the_files_that_run(name):
+    """What the document shows is what the tests run on brokers."""
+    path = f"workloads/own/{name}.toml"
+    text = (ROOT / path).read_text(encoding="utf-8")
+
+    assert f"```toml\n# {path}\n{text}```" in TEXTS["docs/own-workload.md"]
 
 
 def test_example_of_a_broker(tmp_path):

@@ -75,7 +75,7 @@ class Series:
         return [point.y.estimate for point in self.points] + [y for _, y in (*self.model, *self.line)]
 
 
-class Tone(StrEnum):
+class ShadeTone(StrEnum):
     """What the colour of a shade stands for."""
 
     LOW = "low"
@@ -90,7 +90,7 @@ class Shade:
 
     name: str
     limit: float
-    tone: Tone
+    tone: ShadeTone
     opacity: float
 
 
@@ -379,12 +379,12 @@ def _thinned(layouts: Sequence[tuple[float, int]]) -> tuple[tuple[float, str], .
 
 #: Shades of a slice's B relative to that of its cell.
 _DEVIATIONS = (
-    Shade("below -10%", -0.10, Tone.LOW, 0.8),
-    Shade("-10% to -5%", -0.05, Tone.LOW, 0.4),
-    Shade("-5% to +5%", 0.05, Tone.USUAL, 0.5),
-    Shade("+5% to +10%", 0.10, Tone.HIGH, 0.35),
-    Shade("+10% to +20%", 0.20, Tone.HIGH, 0.65),
-    Shade("above +20%", inf, Tone.HIGH, 1.0),
+    Shade("below -10%", -0.10, ShadeTone.LOW, 0.8),
+    Shade("-10% to -5%", -0.05, ShadeTone.LOW, 0.4),
+    Shade("-5% to +5%", 0.05, ShadeTone.USUAL, 0.5),
+    Shade("+5% to +10%", 0.10, ShadeTone.HIGH, 0.35),
+    Shade("+10% to +20%", 0.20, ShadeTone.HIGH, 0.65),
+    Shade("above +20%", inf, ShadeTone.HIGH, 1.0),
 )
 
 

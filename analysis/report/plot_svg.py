@@ -22,7 +22,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from analysis.report.figures import Heat, Panel, Picture, PlotPoint, Series, Tone
+from analysis.report.figures import Heat, Panel, Picture, PlotPoint, Series, ShadeTone
 
 #: Placeholder colour in matplotlib -> colour of the page. Seven series have distinct colours.
 INK, RULE, PAGE, WRONG = "#0a0a01", "#0a0a02", "#0a0a03", "#0a0a04"
@@ -32,7 +32,7 @@ _CSS = {INK: "currentColor", RULE: "var(--rule)", PAGE: "var(--page)", WRONG: "v
 }
 
 #: Colours of the shades of a heat map.
-_TONES = {Tone.LOW: SERIES[0], Tone.USUAL: RULE, Tone.HIGH: SERIES[1], Tone.WRONG: WRONG}
+_TONES = {ShadeTone.LOW: SERIES[0], ShadeTone.USUAL: RULE, ShadeTone.HIGH: SERIES[1], ShadeTone.WRONG: WRONG}
 
 #: Series differ in markers and dashes as well as in colour.
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")

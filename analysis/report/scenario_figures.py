@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from math import inf
 
-from analysis.report.figures import MOST_ROWS, Heat, Panel, Picture, PlotPoint, Series, Shade, Tone
+from analysis.report.figures import MOST_ROWS, Heat, Panel, Picture, PlotPoint, Series, Shade, ShadeTone
 from analysis.results import Interval
 from analysis.scenario.results import InteractionResult, Second, WorkloadResult
 from analysis.table import grouped
@@ -173,10 +173,10 @@ def addresses(result: WorkloadResult, interaction: int, messages: Sequence[str])
 #: Shades of delivery times in ms: one for each decade, and another colour above the limit of the rules.
 _DELIVERY = (
     *(
-        Shade(f"up to {limit_ms:,.0f} ms", limit_ms, Tone.LOW, opacity)
+        Shade(f"up to {limit_ms:,.0f} ms", limit_ms, ShadeTone.LOW, opacity)
         for limit_ms, opacity in ((1, 0.12), (10, 0.3), (100, 0.5), (1000, 0.75), (DELIVERY_TIME.limit, 1.0))
     ),
-    Shade("above", inf, Tone.WRONG, 1.0),
+    Shade("above", inf, ShadeTone.WRONG, 1.0),
 )
 
 

@@ -24,7 +24,7 @@ from workloads.messaging import DestinationKind
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class BusinessRole:
     """A kind of place."""
 
     name: str
@@ -88,7 +88,7 @@ class Party:
         return {place: tuple(values) for place, values in found.items()}
 
     @classmethod
-    def one(cls, role: Role, law: Callable[[int], AssignmentLaw] = own) -> Party:
+    def one(cls, role: BusinessRole, law: Callable[[int], AssignmentLaw] = own) -> Party:
         """A place of the role."""
         places = range(role.places)
         return cls(
@@ -96,13 +96,13 @@ class Party:
         )
 
     @classmethod
-    def everyone(cls, role: Role) -> Party:
+    def everyone(cls, role: BusinessRole) -> Party:
         """All places of the role."""
         name = f"all-{role.name}"
         return cls(name, role.name, (tuple(range(role.places)),), (name,), own(1))
 
     @classmethod
-    def groups(cls, role: Role, number: int) -> Party:
+    def groups(cls, role: BusinessRole, number: int) -> Party:
         """One of so many groups, to which the role's places are dealt out; each execution has the next group."""
         places = tuple(tuple(range(group, role.places, number)) for group in range(number))
         labels = tuple(f"{role.name}-group{group + 1}" for group in range(number))
@@ -154,7 +154,7 @@ class Business:
 
     name: str
     base: int
-    roles: Mapping[str, Role]
+    roles: Mapping[str, BusinessRole]
     parties: Mapping[str, Party]
     #: By number, from 1.
     interactions: Mapping[int, BusinessInteraction]

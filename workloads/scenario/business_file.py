@@ -41,7 +41,15 @@ from typing import Any
 
 from workloads.errors import WorkloadError
 from workloads.messaging import MOST_BODY_BYTES, DestinationKind
-from workloads.scenario.business import Business, BusinessInteraction, BusinessMessage, Party, Role, in_turn, own
+from workloads.scenario.business import (
+    Business,
+    BusinessInteraction,
+    BusinessMessage,
+    BusinessRole,
+    Party,
+    in_turn,
+    own,
+)
 from workloads.scenario.execution import MOST_INTERACTION
 from workloads.scenario.message import MOST_FIELD
 from workloads.selectors import Equals
@@ -60,7 +68,7 @@ _OF_MESSAGE = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _FileMessage:
     """A message of the text."""
 
     table: ScaledTable
@@ -120,11 +128,11 @@ def _checked(table: ScaledTable, key: str, name: Any) -> str:
     return name
 
 
-def _role(tables: ScaledTable, key: str) -> Role:
+def _role(tables: ScaledTable, key: str) -> BusinessRole:
     """A role of table `roles`; its number of places alone says the same as a table with it."""
     _checked(tables, key, key)
     if not isinstance(tables.values[key], Mapping):
-        return Role(key, _places(tables, key, tables.count(key)))
+        return BusinessRole(key, _places(tables, key, tables.count(key)))
     table = tables.table(key, *_OF_ROLE)
     given = [name for name in ("places", "per_base") if name in table.values]
     if len(given) != 1:
@@ -133,7 +141,7 @@ def _role(tables: ScaledTable, key: str) -> Role:
     handlers = table.count("handlers", 1)
     if handlers < 1:
         raise table.refusal("handlers", "a whole number from 1 on", handlers)
-    return Role(key, _places(table, given[0], table.count("places") if places is None else places), handlers)
+    return BusinessRole(key, _places(table, given[0], table.count("places") if places is None else places), handlers)
 
 
 def _places(table: ScaledTable, key: str, number: int) -> int:
@@ -142,7 +150,7 @@ def _places(table: ScaledTable, key: str, number: int) -> int:
     return number
 
 
-def _party(tables: ScaledTable, role: Role) -> Party:
+def _party(tables: ScaledTable, role: BusinessRole) -> Party:
     """The place of a role that takes part in an execution."""
     if not isinstance(tables.values[role.name], Mapping):
         return Party.one(role)
@@ -153,7 +161,7 @@ def _party(tables: ScaledTable, role: Role) -> Party:
     return Party.one(role, _LAWS[chosen])
 
 
-def _rows(messages: ScaledTable) -> Iterator[_Row]:
+def _rows(messages: ScaledTable) -> Iterator[_FileMessage]:
     """The messages, each with what it is sent after, which is a message of the text."""
     for name in messages.values:
         _checked(messages, name, name)
@@ -164,7 +172,7 @@ def _rows(messages: ScaledTable) -> Iterator[_Row]:
         after = table.values.get("after")
         if after is not None and after not in messages.values:
             raise table.refusal("after", f"a message: {', '.join(messages.values)}", after)
-        yield _Row(table, name, after)
+        yield _FileMessage(table, name, after)
     _refuse_circles(messages)
 
 
@@ -180,7 +188,7 @@ def _refuse_circles(messages: ScaledTable) -> None:
             at = answered[at]
 
 
-def _sent_after(start: _Row, rows: list[_Row]) -> list[_Row]:
+def _sent_after(start: _FileMessage, rows: list[_FileMessage]) -> list[_FileMessage]:
     """A message and all answers that follow, each after what it answers, otherwise in the order of the text."""
     found = [start]
     for row in found:
@@ -188,7 +196,9 @@ def _sent_after(start: _Row, rows: list[_Row]) -> list[_Row]:
     return found
 
 
-def _interaction(rows: list[_Row], roles: Mapping[str, Role], parties: dict[str, Party]) -> BusinessInteraction:
+def _interaction(
+    rows: list[_FileMessage], roles: Mapping[str, BusinessRole], parties: dict[str, Party]
+) -> BusinessInteraction:
     """An interaction; parties of several places, which its messages need, are added to `parties`."""
     start = rows[0]
     rate_per_s = start.table.number("rate_per_s")
@@ -204,7 +214,11 @@ def _interaction(rows: list[_Row], roles: Mapping[str, Role], parties: dict[str,
 
 
 def _message(
-    row: _Row, roles: Mapping[str, Role], parties: dict[str, Party], before: Mapping[str, BusinessMessage], classes: int
+    row: _FileMessage,
+    roles: Mapping[str, BusinessRole],
+    parties: dict[str, Party],
+    before: Mapping[str, BusinessMessage],
+    classes: int,
 ) -> BusinessMessage:
     table, answered = row.table, None if row.after is None else before[row.after]
     sender = _role_named(table, "from", roles).name
@@ -244,7 +258,7 @@ def _message(
     )
 
 
-def _role_named(table: ScaledTable, key: str, roles: Mapping[str, Role]) -> Role:
+def _role_named(table: ScaledTable, key: str, roles: Mapping[str, BusinessRole]) -> BusinessRole:
     if key not in table.values:
         raise table.missing(key, f"a role: {', '.join(roles)}")
     name = table.values[key]
@@ -253,7 +267,7 @@ def _role_named(table: ScaledTable, key: str, roles: Mapping[str, Role]) -> Role
     return roles[name]
 
 
-def _receivers(row: _Row, role: Role) -> Party:
+def _receivers(row: _FileMessage, role: BusinessRole) -> Party:
     if "groups" not in row.table.values:
         return Party.everyone(role)
     number = row.table.count("groups")

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from workloads.messaging import Destination, DestinationKind
-from workloads.scenario.business import Business, BusinessMessage, Role
+from workloads.scenario.business import Business, BusinessMessage, BusinessRole
 from workloads.scenario.derived_model import DerivedModel
 from workloads.scenario.execution import Execution
 from workloads.scenario.message import MOST_FIELD, MessageSpec
@@ -27,7 +27,7 @@ from workloads.scenario.workload import AddressKey, InteractionModel
 from workloads.selectors import Equals
 
 
-class Flow(NamedTuple):
+class PartyFlow(NamedTuple):
     """Messages of a type between two parties."""
 
     step: int
@@ -100,7 +100,7 @@ class BusinessModel(DerivedModel):
         return found
 
     @cached_property
-    def flows(self) -> tuple[Flow, ...]:
+    def flows(self) -> tuple[PartyFlow, ...]:
         """What flows between the values of parties, counted over a period of the executions of each origin."""
         business, fields = self.business, self._party_fields
         found = []
@@ -114,7 +114,7 @@ class BusinessModel(DerivedModel):
                     (row[sender], row[receiver]) for origin in origins for row in self._fields[number, origin][::every]
                 )
                 step = business.numbers[message.name]
-                found += [Flow(step, *pair, share * times) for pair, times in sorted(pairs.items())]
+                found += [PartyFlow(step, *pair, share * times) for pair, times in sorted(pairs.items())]
         return tuple(found)
 
     def sent_by_place(self) -> Mapping[tuple[int, int], Fraction]:
@@ -127,17 +127,17 @@ class BusinessModel(DerivedModel):
             (flow, place, len(self._sending(flow))) for flow in self.flows for place in self._receiving(flow)
         )
 
-    def _by_place(self, rows: Iterable[tuple[Flow, int, int]]) -> Mapping[tuple[int, int], Fraction]:
+    def _by_place(self, rows: Iterable[tuple[PartyFlow, int, int]]) -> Mapping[tuple[int, int], Fraction]:
         found: dict[tuple[int, int], Fraction] = {}
         for flow, place, messages in rows:
             found[flow.step, place] = found.get((flow.step, place), Fraction()) + flow.per_s * messages
         return found
 
-    def _sending(self, flow: Flow) -> tuple[int, ...]:
+    def _sending(self, flow: PartyFlow) -> tuple[int, ...]:
         """The places that send."""
         return self.business.parties[self.business.messages[flow.step].sender].places[flow.sender]
 
-    def _receiving(self, flow: Flow) -> tuple[int, ...]:
+    def _receiving(self, flow: PartyFlow) -> tuple[int, ...]:
         """The places that get a copy."""
         return self.business.parties[self.business.messages[flow.step].receiver].places[flow.receiver]
 
@@ -174,7 +174,7 @@ class BusinessModel(DerivedModel):
             tuple(replace(driver, number=number) for number, driver in enumerate(drivers, len(handlers))),
         )
 
-    def _receiving_role(self, message: BusinessMessage) -> Role:
+    def _receiving_role(self, message: BusinessMessage) -> BusinessRole:
         return self.business.roles[self.business.parties[message.receiver].role]
 
     def _competing(self, message: BusinessMessage) -> int:
@@ -219,7 +219,7 @@ class BusinessModel(DerivedModel):
             return len(self.business.parties) + self._conditional.index(message)
         return None if message.after_from is None else self._party_fields[message.after_from]
 
-    def _handlers(self, addresses: tuple[Address, ...], role: Role, place: int) -> Iterator[Handler]:
+    def _handlers(self, addresses: tuple[Address, ...], role: BusinessRole, place: int) -> Iterator[Handler]:
         for message in self.business.messages:
             party = self.business.parties[message.receiver]
             if party.role != role.name:
@@ -244,7 +244,7 @@ class BusinessModel(DerivedModel):
             )
             yield from [handler] * self._competing(message)
 
-    def _drivers_of(self, role: Role, place: int) -> Iterator[Driver]:
+    def _drivers_of(self, role: BusinessRole, place: int) -> Iterator[Driver]:
         for number, interaction in self.business.interactions.items():
             if self.business.started_by(number).role == role.name:
                 yield Driver(

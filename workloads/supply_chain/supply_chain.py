@@ -25,11 +25,11 @@ from workloads.scenario.business import (
     Business,
     BusinessInteraction,
     BusinessMessage,
+    BusinessRole,
     Party,
     in_turn,
     own,
 )
-from workloads.scenario.business import Role as BusinessRole
 from workloads.scenario.business_model import BusinessModel
 from workloads.supply_chain.interactions import INTERACTIONS, Participant, Role
 from workloads.supply_chain.topology import CONTROLLED, Interaction, Topology

@@ -6,7 +6,7 @@ from math import isnan
 import pytest
 
 from analysis.report import figures, scenario_figures
-from analysis.report.figures import MOST_ROWS, Heat, Panel, Picture, Shade, Tone
+from analysis.report.figures import MOST_ROWS, Heat, Panel, Picture, Shade, ShadeTone
 from tests.support import scenario_results as wr
 from tests.support import study_runs
 from workloads.supply_chain.topology import horizontal, vertical
@@ -42,8 +42,8 @@ def test_a_busy_host_colours_whole_rounds():
 
     (row,) = tones
     busy = [(layout - 1) * study_runs.ROUNDS + number - 1 for layout, number in study_runs.BUSY]
-    assert [at for at, tone in enumerate(row) if tone is Tone.HIGH] == busy
-    assert set(row) == {Tone.HIGH, Tone.USUAL}
+    assert [at for at, tone in enumerate(row) if tone is ShadeTone.HIGH] == busy
+    assert set(row) == {ShadeTone.HIGH, ShadeTone.USUAL}
 
 
 def test_the_cells_that_scatter_most():
@@ -91,7 +91,7 @@ def test_delivery_times_of_each_address():
         (row, column)
         for row, places in enumerate(panel.heat.places)
         for column, place in enumerate(places)
-        if panel.heat.shades[int(place)].tone is Tone.WRONG
+        if panel.heat.shades[int(place)].tone is ShadeTone.WRONG
     ]
     assert wrong == [(0, 0)]
     assert picture.alt.endswith(f"the slowest is {slow.address} with 5,001.0 ms as its highest 90th percentile.")
@@ -110,7 +110,11 @@ def test_more_addresses_than_a_picture_holds():
 
 def test_a_heat_map_is_drawn(drawn_once):
     """Each value in the colour of its shade, none without a value; rows, borders and shades have their names."""
-    shades = (Shade("low", 1.0, Tone.LOW, 0.5), Shade("high", 2.0, Tone.HIGH, 1.0), Shade("bad", 9.0, Tone.WRONG, 1.0))
+    shades = (
+        Shade("low", 1.0, ShadeTone.LOW, 0.5),
+        Shade("high", 2.0, ShadeTone.HIGH, 1.0),
+        Shade("bad", 9.0, ShadeTone.WRONG, 1.0),
+    )
     heat = Heat.of((0, 1, 2, 3), [[(0, 1.0), (1, 1.5), (1, 1.1)], [(2, 3.0)]], shades)
     panel = Panel("", "of time", "", (), rows=("first", "second"), borders=((1.0, "layout 7"),), heat=heat)
     svg = drawn_once(Picture("heat", "Heat", "", "words", (panel,), low=True), "heat")

@@ -54,6 +54,11 @@ def serving(folder, times=ServiceTimes(), now_ns=time.monotonic_ns):  # noqa: B0
         finally:
             stop.send(b"x")
             thread.join(PATIENCE_S)
+            # Clients that have just gone, or are not read at present: a process would take their sockets along.
+            watched = [key.data for key in server._selector.get_map().values() if isinstance(key.data, ClientState)]
+            for client in (*watched, *server._blocked):
+                client.sock.close()
+            server._selector.close()
 
 
 @dataclass

@@ -287,7 +287,7 @@ def test_example_of_an_experiment(tmp_path):
 def test_example_of_a_workload(tmp_path):
     """A case whose model is built again from its record: each of three shops orders ten times a second."""
     module = imported("workloads/shop/test_shop.py", tmp_path)
-    (mark,) = module.test_ordering.pytestmark
+    (mark,) = module.test_shop.pytestmark
     (case,) = mark.args
     model = case.model(CaseRequest(3))
 

@@ -54,7 +54,7 @@ RECOVERABILITY = "test_recoverability[activemq-s1-shop-recoverability-b0005]"
 @pytest.mark.parametrize(
     ("words", "collected"),
     [((), [LOAD]), (("-k", "shop"), [LOAD, RECOVERABILITY]), (("-k", "recoverability"), [RECOVERABILITY])],
-    ids=str,
+    ids=["alone", "by its name", "killed"],
 )
 def test_a_file_collects_its_own_cases_alone(words, collected):
     """Its load, and with -k the same with a killed broker; no case of another workload."""

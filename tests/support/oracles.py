@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from workloads.scenario.execution import Execution
 from workloads.supply_chain.interactions import INTERACTIONS, Participant, Role
 from workloads.supply_chain.supply_chain import SupplyChain
-from workloads.supply_chain.topology import Topology
 
 
 def expected_pairs(record: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
@@ -29,14 +28,14 @@ class Count(NamedTuple):
     received: int
 
 
-def parties_of(topology: Topology, execution: Execution) -> dict[Participant, int]:
+def parties_of(model: SupplyChain, execution: Execution) -> dict[Participant, int]:
     """The value of each party in an execution, 0 for one that does not take part: the fields of its chain."""
-    return dict(zip(Participant, SupplyChain(topology).started(execution).fields, strict=True))
+    return dict(zip(Participant, model.started(execution).fields, strict=True))
 
 
-def counts(topology: Topology, execution: Execution) -> dict[str, Count]:
+def counts(model: SupplyChain, execution: Execution) -> dict[str, Count]:
     """Messages of each step in this execution: one of each of its senders, a copy for each location that receives."""
-    parties = parties_of(topology, execution)
+    topology, parties = model.topology, parties_of(model, execution)
     copies = {Participant.SUPERMARKETS: topology.locations[Role.SM]}
     if topology.families:
         copies[Participant.SUPPLIERS] = len(topology.suppliers_of[parties[Participant.SUPPLIERS]])

@@ -140,13 +140,13 @@ REFUSED = [
     (
         "specjms2007 --topology freeform --file OWN",
         "[interaction_6]\nrate = 3\n",
-        "own.toml: [interaction_6]: unknown key 'rate'; expected enabled, rate_per_s, size, messages",
+        "own.toml, line 2: [interaction_6]: unknown key 'rate'; expected enabled, rate_per_s, size, messages",
     ),
-    ("jms2009ps --configuration OWN", "[all]\nqueues = true", "own.toml: [all]: unknown key 'queues'"),
+    ("jms2009ps --configuration OWN", "[all]\nqueues = true", "own.toml, line 2: [all]: unknown key 'queues'"),
     (
         "jms2009ps --configuration OWN --topology horizontal",
         'topology = "vertical"',
-        "own.toml: topology: expected 'horizontal'",
+        "own.toml, line 1: topology: expected 'horizontal'",
     ),
     ("jms2009ps --configuration OWN", None, "own.toml: cannot be read: "),
     ("logistics --vehicles 54", None, "--vehicles: expected a whole number from 1 to 53, got 54"),

@@ -41,11 +41,12 @@ def test_what_is_no_execution_is_refused(described):
 
 def check_winners(topology: Topology) -> None:
     """In every period each family is called as often, and each of its suppliers wins as many of the calls."""
-    period = SupplyChain(topology).interactions[2].period
+    model = SupplyChain(topology)
+    period = model.interactions[2].period
     for centre in range(topology.locations[Role.DC]):
         wins = Counter()
         for number in range(period):
-            parts = parties_of(topology, Execution(2, centre, number))
+            parts = parties_of(model, Execution(2, centre, number))
             assert parts[Participant.DC] == centre
             wins[parts[Participant.SUPPLIERS], parts[Participant.SP]] += 1
         assert dict(wins) == {
@@ -70,9 +71,9 @@ def test_winners_are_uniform_anywhere(topology):
 
 def test_centres_call_for_different_families_at_a_time():
     """Twenty centres with a hundred families begin five families apart, and go through all of them in turn."""
-    topology = horizontal(100)
+    model = SupplyChain(horizontal(100))
     called = [
-        [parties_of(topology, Execution(2, centre, number))[Participant.SUPPLIERS] for number in range(100)]
+        [parties_of(model, Execution(2, centre, number))[Participant.SUPPLIERS] for number in range(100)]
         for centre in range(20)
     ]
 
@@ -82,9 +83,9 @@ def test_centres_call_for_different_families_at_a_time():
 
 def test_messages_to_the_headquarters_go_to_its_instances_in_turn():
     """BASE 21 has two instances: mapped by location they would get 11 and 10 supermarkets, not even shares (3.1)."""
-    topology = horizontal(21)
+    model = SupplyChain(horizontal(21))
     parts = [
-        parties_of(topology, Execution(5, supermarket, number))[Participant.HQ]
+        parties_of(model, Execution(5, supermarket, number))[Participant.HQ]
         for supermarket in range(21)
         for number in range(10)
     ]

@@ -66,17 +66,17 @@ def by_location(topology: Topology) -> tuple[Traffic, ...]:
     The sums by location and group are the paper's chi.
     """
     model = SupplyChain(topology)
+    sent, received = model.sent_by_place(), model.received_by_place()
     found: list[Traffic] = []
     for number, step in enumerate(topology.steps):
         volumes: dict[Location, Volume] = {}
-        for role, places, received in (
-            (step.sender.role, model.sent_by_place(), False),
-            (step.receiver.role, model.received_by_place(), True),
-        ):
-            for location in topology.at(role):
-                rate = places.get((number, location.index), Fraction())
-                volume = _volume(topology, step, Fraction() if received else rate, rate if received else Fraction())
-                volumes[location] = volumes.get(location, Volume()) + volume
+        for location in topology.at(step.sender.role):
+            rate_per_s = sent.get((number, location.index), Fraction())
+            volumes[location] = _volume(topology, step, rate_per_s, Fraction())
+        for location in topology.at(step.receiver.role):
+            rate_per_s = received.get((number, location.index), Fraction())
+            volume = _volume(topology, step, Fraction(), rate_per_s)
+            volumes[location] = volumes.get(location, Volume()) + volume
         found += [Traffic(step, volume, location) for location, volume in volumes.items()]
     return tuple(found)
 

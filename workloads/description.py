@@ -5,9 +5,12 @@ Everything is read from what the load engine and the audit use, so that it is th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
 from textwrap import fill
 
+from workloads.messaging import DestinationKind
 from workloads.plain_text import alike, table
 from workloads.scenario.model import Scenario
 from workloads.scenario.workload import Model, Workload
@@ -37,11 +40,19 @@ def _messages(model: Model) -> str:
                 step.kind.value,
                 len({model.scenario.addresses[model.addresses.index(address)].destination for address in to}),
                 _kept(step.persistent, step.transacted, step.durable),
-                ", ".join(map(str, dict.fromkeys(step.body_bytes))),
+                _sizes(step.body_bytes, model.interactions[step.interaction].size_class_bounds),
                 float(sum(rates_per_s[address] for address in to)),
             )
         )
     return table("messages", ("message", "over", "destinations", "delivery", "bytes", "sent/s"), rows)
+
+
+def _sizes(body_bytes: tuple[int, ...], bounds: tuple[int, ...]) -> str:
+    """The sizes, with how often each is sent if they differ."""
+    if len(set(body_bytes)) == 1:
+        return str(body_bytes[0])
+    shares = [100 * (upper - lower) / 2**64 for lower, upper in pairwise((0, *bounds, 2**64))]
+    return ", ".join(f"{size} ({share:.4g} %)" for size, share in zip(body_bytes, shares, strict=True))
 
 
 def _kept(persistent: bool, transacted: bool, durable: bool) -> str:
@@ -66,13 +77,24 @@ def _branch(scenario: Scenario, step: int, answers: dict[int, list[int]], depth:
     answering = [
         handler.place for handler in scenario.handlers if any(each.outgoing.step == step for each in handler.answers)
     ]
-    receiving = [handler.place for handler in scenario.handlers if handler.step == step]
-    sent = f"{_places([*starting, *coming, *answering])} -- {scenario.steps[step]} --> {_places(receiving)}"
+    senders = alike(list(dict.fromkeys([*starting, *coming, *answering])))
+    sent = f"{senders} -- {scenario.steps[step]} --> {_receivers(scenario, step)}"
     yield "  " * depth + sent
     for answer in answers.get(step, ()):
         yield from _branch(scenario, answer, answers, depth + 1)
 
 
-def _places(names: Sequence[str]) -> str:
-    """The first place, and how many others do the same; members of populations have no place."""
-    return alike(list(dict.fromkeys(names))) if names else "those who subscribe"
+def _receivers(scenario: Scenario, step: int) -> str:
+    """The places that get a message, and how many handlers compete for it at each; members of populations have none."""
+    handlers = Counter(handler.place for handler in scenario.handlers if handler.step == step)
+    if not handlers:
+        return "those who subscribe"
+    competing = max(handlers.values())
+    each = f", {competing} handlers" if competing > 1 else ""
+    first, *others = handlers
+    if not others:
+        return f"{first}{each}"
+    to = scenario.messages[step].addresses
+    queue = scenario.destinations[scenario.addresses[to[0]].destination].kind is DestinationKind.QUEUE
+    whom = "one of" if queue else "all" if len(to) == 1 else "some of"
+    return f"{whom} {len(handlers)} ({first}, ...){each}"

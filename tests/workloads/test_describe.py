@@ -21,7 +21,7 @@ confirmation  queue                2  plain           200     20.00
 
 who sends what to whom
   shop1 and 1 alike -- order --> warehouse1
-    warehouse1 -- confirmation --> shop1 and 1 alike
+    warehouse1 -- confirmation --> one of 2 (shop1, ...)
 """
 
 
@@ -29,6 +29,22 @@ def test_a_file_is_described(capsys):
     """Places, messages with rates and sizes, and who sends what to whom."""
     assert main(["describe", str(ROOT / "workloads" / "own" / "shop.toml"), "--base", "2"]) == 0
     assert capsys.readouterr().out.startswith(SHOP)
+
+
+def test_sizes_groups_and_handlers_are_described(capsys):
+    """How often each size is sent, who of several gets a copy, and how many handlers compete."""
+    for example in ("prices", "pipeline"):
+        assert main(["describe", str(ROOT / "workloads" / "own" / f"{example}.toml"), "--base", "1"]) == 0
+    said = capsys.readouterr().out
+
+    for words in (
+        "200 (90 %), 2000 (9 %), 20000 (1 %)",
+        "headquarters1 -- price --> some of 8 (branch1, ...)\n",
+        "headquarters1 -- closing --> all 8 (branch1, ...)\n",
+        "    branch1 and 7 alike -- report --> headquarters1\n",
+        "source1 -- received --> check1, 4 handlers\n",
+    ):
+        assert words in said, said
 
 
 @pytest.mark.parametrize("name", WORKLOADS)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import lcm
+from math import gcd, lcm
 
 from workloads.errors import WorkloadError
 from workloads.messaging import DestinationKind
@@ -44,7 +44,8 @@ class AssignmentLaw:
 
     #: Number of executions of one origin after which the values repeat.
     period: int
-    #: From the origin, the index of the place that started the execution, and the number of the execution there.
+    #: From the origin, the index of the place that started the execution, and the number of the execution there, of
+    #: those in which the party takes part.
     value: Callable[[int, int], int]
 
 
@@ -213,8 +214,22 @@ class Business:
     def period(self, number: int) -> int:
         """Number of executions of one origin after which their messages repeat, except for the sizes."""
         starter = self.started_by(number).name
-        laws = (self.parties[name].law.period for name in self.parties_of(number) if name != starter)
+        laws = (
+            self.parties[name].law.period * self.executions_per_part(number, name)
+            for name in self.parties_of(number)
+            if name != starter
+        )
         return lcm(*laws, *(message.every for message in self.interactions[number].messages))
+
+    def executions_per_part(self, number: int, party: str) -> int:
+        """A party takes part in every so many executions of an interaction; its law counts those alone."""
+        return gcd(
+            *(
+                self.executions_per_message(message)
+                for message in self.interactions[number].messages
+                if party in (message.sender, message.receiver, message.after_from)
+            )
+        )
 
     def answered(self, message: BusinessMessage) -> Party:
         """The party whose message an answer follows."""

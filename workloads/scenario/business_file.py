@@ -1,6 +1,6 @@
 """A business from a TOML text: a workload of the user's own.
 
-    name = "shop"                       # letters, digits and -
+    name = "shop"                       # letters, digits, _ and -
 
     [roles]                             # kinds of places, and how many places there are
     shop = { per_base = 1 }             # this many times BASE, rounded up; or a number
@@ -55,8 +55,8 @@ from workloads.scenario.message import MOST_FIELD
 from workloads.selectors import Equals
 from workloads.toml_table import ScaledTable, grows, parse_toml
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,39}")
-_NAME_RULE = "a letter, then up to 39 letters, digits and -"
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
+_NAME_RULE = "a letter, then up to 39 letters, digits, _ and -"
 
 _LAWS = {"own": own, "in turn": in_turn}
 
@@ -167,8 +167,7 @@ def _rows(messages: ScaledTable) -> Iterator[_FileMessage]:
         _checked(messages, name, name)
         table = messages.table(name, *_OF_MESSAGE)
         if ("rate_per_s" in table.values) is ("after" in table.values):
-            both = "both" if "after" in table.values else "neither"
-            raise table.refusal("after", "either rate_per_s, or after", both)
+            raise _not_one_of(table, "rate_per_s", "after", "it starts an interaction, or answers a message")
         after = table.values.get("after")
         if after is not None and after not in messages.values:
             raise table.refusal("after", f"a message: {', '.join(messages.values)}", after)
@@ -229,7 +228,7 @@ def _message(
         sender = answered.receiver
     to_all = "to_all" in table.values
     if to_all is ("to" in table.values):
-        raise table.refusal("to", "either to, or to_all", "both" if to_all else "neither")
+        raise _not_one_of(table, "to", "to_all", "it goes to one place, or to several")
     role = _role_named(table, "to_all" if to_all else "to", roles)
     receiver = _receivers(row, role) if to_all else parties[role.name]
     parties.setdefault(receiver.name, receiver)
@@ -256,6 +255,12 @@ def _message(
         every,
         _selector(table),
     )
+
+
+def _not_one_of(table: ScaledTable, first: str, second: str, why: str) -> WorkloadError:
+    """The error for a message that has both keys, or neither."""
+    found = "both" if first in table.values else "neither"
+    return WorkloadError(f"{table.label(second)}: expected either {first} or {second}, as {why}; it has {found}")
 
 
 def _role_named(table: ScaledTable, key: str, roles: Mapping[str, BusinessRole]) -> BusinessRole:

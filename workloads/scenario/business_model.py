@@ -273,8 +273,10 @@ class BusinessModel(DerivedModel):
         """The fields of the executions of one origin, for a period; a party that does not take part is 0."""
         business, starter = self.business, self.business.started_by(number).name
         taking_part = business.parties_of(number)
-        laws: list[Callable[[int, int], int]] = [
-            (_origin if name == starter else party.law.value) if name in taking_part else _nobody
+        laws: list[tuple[Callable[[int, int], int], int]] = [
+            (_origin if name == starter else party.law.value, business.executions_per_part(number, name))
+            if name in taking_part
+            else (_nobody, 1)
             for name, party in business.parties.items()
         ]
         inside = business.interactions[number].messages
@@ -283,7 +285,7 @@ class BusinessModel(DerivedModel):
             for message in self._conditional
         ]
         for execution in range(business.period(number)):
-            row = tuple(law(origin, execution) for law in laws)
+            row = tuple(law(origin, execution // per_part) for law, per_part in laws)
             yield (*row, *(_condition_met(each, row, execution) for each in answered))
 
     @cached_property

@@ -26,6 +26,13 @@ def test_an_example_loses_nothing(example, tmp_path):
     assert ended.code == 0, ended.output
 
 
+#: The tests of the audit whose outcome does not depend on how busy the host is.
+OF_EACH_MESSAGE = {
+    *("everything received", "no duplicates", "order", "no misdelivery", "content"),
+    *("no missing injections", "executions complete", "no unexpected messages"),
+}
+
+
 @pytest.mark.brokers
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_an_example_passes_its_audit_on_a_real_broker(example, tmp_path):
@@ -34,9 +41,10 @@ def test_an_example_passes_its_audit_on_a_real_broker(example, tmp_path):
     """
     require_broker("activemq")
     ended = run(example, "activemq", tmp_path / "results")
+    audit = read_json(ended.run / "disclosure.json")["audit"]
 
-    assert ended.code == 0, ended.output
-    assert {row["verdict"] for row in read_json(ended.run / "disclosure.json")["audit"]} <= {"pass", "not judged"}
+    assert {row["test"] for row in audit} >= OF_EACH_MESSAGE
+    assert {row["verdict"] for row in audit if row["test"] in OF_EACH_MESSAGE} == {"pass"}, ended.output
     assert f"BASE ({example})" in (ended.run / "report.html").read_text(encoding="utf-8")
 
 

@@ -93,7 +93,7 @@ SHOP = text_of("shop")
 #: A change of the shop, and what is said of it.
 REFUSED = [
     ("name = ", "nam = ", "mine.toml, line 1: unknown key 'nam'; expected name, roles, messages"),
-    ('name = "shop"', 'name = "my shop"', "line 1: name: expected a letter, then up to 39 letters, digits and -"),
+    ('name = "shop"', 'name = "my shop"', "line 1: name: expected a letter, then up to 39 letters, digits, _ and -"),
     (
         "shop = { per_base = 1 }",
         "shop = { per_bas = 1 }",
@@ -108,10 +108,14 @@ REFUSED = [
         'from = "shops"',
         "line 8: [messages.order]: from: expected a role: shop, warehouse, got",
     ),
-    ('to = "warehouse"\n', "", "[messages.order]: to: expected either to, or to_all, got 'neither'"),
+    ('to = "warehouse"\n', "", "line 7: [messages.order]: expected either to or to_all, as it goes to"),
     ("rate_per_s = 10", "rate_per_s = 0", "line 10: [messages.order]: rate_per_s: expected more than 0, got 0.0"),
-    ("rate_per_s = 10\n", "", "[messages.order]: after: expected either rate_per_s, or after, got 'neither'"),
-    ("rate_per_s = 10", 'rate_per_s = 10\nafter = "confirmation"', "expected either rate_per_s, or after, got 'both'"),
+    ("rate_per_s = 10\n", "", "line 7: [messages.order]: expected either rate_per_s or after, as it starts"),
+    (
+        "rate_per_s = 10",
+        'rate_per_s = 10\nafter = "confirmation"',
+        "line 11: [messages.order]: expected either",
+    ),
     ("rate_per_s = 10", 'after = "confirmation"', "expected a message that is sent without it, got 'confirmation'"),
     ('after = "order"', 'after = "orders"', "line 17: [messages.confirmation]: after: expected a message: order, conf"),
     ('from = "warehouse"', 'from = "shop"', "line 15: [messages.confirmation]: from: expected 'warehouse', which"),
@@ -140,6 +144,32 @@ def test_a_mistake_is_refused_with_its_place(old, new, said):
     with pytest.raises(WorkloadError, match=re.escape(said)) as refused:
         read_business(SHOP.replace(old, new, 1), "mine.toml", 5)
     assert str(refused.value).startswith("mine.toml")
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 5])
+def test_a_turn_goes_on_with_each_message(every):
+    """However seldom an answer is sent, the two places that take turns get as many of them."""
+    text = f"""
+        name = "claims"
+        [roles]
+        branch = {{ per_base = 1 }}
+        department = 1
+        assessor = {{ places = 2, chosen = "in turn" }}
+        [messages.claim]
+        from = "branch"
+        to = "department"
+        rate_per_s = 5
+        bytes = 1
+        [messages.assessment]
+        from = "department"
+        to = "assessor"
+        after = "claim"
+        every = {every}
+        bytes = 1
+        """
+    model = file_model(FileRecord(3, "claims.toml", text))
+
+    assert model.address_rates_per_s == (15, Fraction(15, 2 * every), Fraction(15, 2 * every))
 
 
 def test_at_most_seven_messages_have_a_rate():

@@ -40,11 +40,9 @@ def _described(name: str, case_name: str | None, base: int | None) -> str:
 
 def _text(file: Path) -> Text:
     try:
-        return Text(file.name, file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise WorkloadError(
-            f"{file}: cannot be read: {error}; expected a file, or one of {', '.join(WORKLOADS)}"
-        ) from None
+        return Text.read(file, str(file))
+    except WorkloadError as error:
+        raise WorkloadError(f"{error}; expected a file, or one of {', '.join(WORKLOADS)}") from None
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import pairwise
 from textwrap import fill
 
@@ -30,20 +31,23 @@ def description(workload: Workload, model: Model) -> str:
 
 
 def _messages(model: Model) -> str:
-    rates_per_s = dict(zip(model.addresses, model.address_rates_per_s, strict=True))
-    rows = []
-    for number, step in enumerate(model.steps):
-        to = [address for address in model.addresses if address.step == number]
-        rows.append(
-            (
-                step.message,
-                step.kind.value,
-                len({model.scenario.addresses[model.addresses.index(address)].destination for address in to}),
-                _kept(step.persistent, step.transacted, step.durable),
-                _sizes(step.body_bytes, model.interactions[step.interaction].size_class_bounds),
-                float(sum(rates_per_s[address] for address in to)),
-            )
+    destinations: list[set[int]] = [set() for _ in model.steps]
+    rates_per_s = [Fraction() for _ in model.steps]
+    addresses = zip(model.addresses, model.scenario.addresses, model.address_rates_per_s, strict=True)
+    for key, address, rate_per_s in addresses:
+        destinations[key.step].add(address.destination)
+        rates_per_s[key.step] += rate_per_s
+    rows = [
+        (
+            step.message,
+            step.kind.value,
+            len(destinations[number]),
+            _kept(step.persistent, step.transacted, step.durable),
+            _sizes(step.body_bytes, model.interactions[step.interaction].size_class_bounds),
+            float(rates_per_s[number]),
         )
+        for number, step in enumerate(model.steps)
+    ]
     return table("messages", ("message", "over", "destinations", "delivery", "bytes", "sent/s"), rows)
 
 

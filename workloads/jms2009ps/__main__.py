@@ -17,7 +17,7 @@ from workloads.jms2009ps.figures import figures_json
 from workloads.jms2009ps.parameters import PARAMETERS, Configuration
 from workloads.jms2009ps.scenarios import SCENARIOS
 from workloads.plain_text import alike, table
-from workloads.scenario.describing import TextPart, describe, file_text, with_json
+from workloads.scenario.command import TextPart, describe, file_text, with_json
 from workloads.supply_chain.topology import CONTROLLED
 
 

@@ -15,7 +15,7 @@ from workloads.logistics.dimensions import Addressing, LogisticsSize, profile_of
 from workloads.logistics.figures import figure_rows_json, figures_json
 from workloads.logistics.profiles import PROFILES, Entity
 from workloads.plain_text import table
-from workloads.scenario.describing import TextPart, bases, describe, with_json
+from workloads.scenario.command import TextPart, bases, describe, with_json
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from types import NoneType
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, Self, cast
 
 from workloads.errors import WorkloadError
 from workloads.messaging import DestinationKind
@@ -175,6 +175,14 @@ class Text:
     #: Name of the file in messages.
     source: str
     text: str
+
+    @classmethod
+    def read(cls, path: Path, named: str) -> Self:
+        """The text of a file, which the user named so. Raises WorkloadError if it cannot be read."""
+        try:
+            return cls(path.name, path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise WorkloadError(f"{named}: cannot be read: {error}") from None
 
 
 #: The text of a case that reads no file.

@@ -12,7 +12,7 @@ from typing import Any
 
 from workloads.errors import WorkloadError
 from workloads.plain_text import alike, table
-from workloads.scenario.describing import TextPart, bases, describe, file_text, with_json
+from workloads.scenario.command import TextPart, bases, describe, file_text, with_json
 from workloads.specjms2007 import DISCLAIMER
 from workloads.supply_chain import freeform
 from workloads.supply_chain.characterization import characterization, figures

@@ -28,7 +28,6 @@ from workloads.scenario.business import (
     BusinessRole,
     Party,
     in_turn,
-    own,
 )
 from workloads.scenario.business_model import BusinessModel
 from workloads.supply_chain.interactions import INTERACTIONS, Participant, Role
@@ -99,17 +98,18 @@ def _parties(topology: Topology) -> Mapping[str, Party]:
         calls_before = number // families  # of this family, by this distribution centre
         return suppliers[(calls_before + called + origin) % len(suppliers)]
 
-    everyone = Party.everyone(roles[Role.SM])
-    offering = tuple(f"PF{number + 1}" for number in range(families))
     found = {
         Participant.SM: Party.one(roles[Role.SM]),
         Participant.DC: Party.one(roles[Role.DC]),
         Participant.SP: Party.one(roles[Role.SP], lambda _: AssignmentLaw(winners, winner)),
         Participant.HQ: Party.one(roles[Role.HQ], in_turn),
-        Participant.SUPPLIERS: Party("", Role.SP, topology.suppliers_of, offering, AssignmentLaw(families, family)),
-        Participant.SUPERMARKETS: Party("", Role.SM, everyone.places, (Role.HQ.value,), own(1)),
+        Participant.SUPPLIERS: Party("", Role.SP, topology.suppliers_of, (), AssignmentLaw(families, family)),
+        Participant.SUPERMARKETS: Party.everyone(roles[Role.SM]),
     }
-    return {participant: replace(found[participant], name=participant) for participant in Participant}
+    return {
+        participant: replace(found[participant], name=participant, labels=topology.names_of(participant))
+        for participant in Participant
+    }
 
 
 def _interaction(topology: Topology, number: int, interaction: Interaction) -> BusinessInteraction:

@@ -164,9 +164,6 @@ class Topology:
                 suppliers[family].append(supplier)
         return tuple(map(tuple, suppliers))
 
-    def distribution_centre_of(self, supermarket: int) -> int:
-        return supermarket % self.locations[Role.DC]
-
     def started_per_s(self, number: int) -> Fraction:
         """Executions per second of an interaction in the whole system."""
         interaction = self.interactions[number]
@@ -179,11 +176,15 @@ class Topology:
         This is the index of a location for a queue, the index of a product family for a call for offers, and 0 for a
         message to all supermarkets.
         """
+        return self.names_of(step.receiver)
+
+    def names_of(self, party: Participant) -> tuple[str, ...]:
+        """The names of a party by its value, as `receivers`."""
         names: Mapping[Participant, tuple[str, ...]] = {
             Participant.SUPPLIERS: tuple(f"PF{family + 1}" for family in range(self.families)),
             Participant.SUPERMARKETS: (Role.HQ.value,),
         }
-        return names.get(step.receiver) or tuple(map(str, self.at(step.receiver.role)))
+        return names[party] if party in names else tuple(map(str, self.at(party.role)))
 
     def destinations(self, step: MessageType) -> tuple[Destination, ...]:
         """A destination for each party that can receive a message, with the same index as `receivers`."""

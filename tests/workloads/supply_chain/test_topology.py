@@ -10,10 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.oracles import parties_of
 from tests.workloads.supply_chain.topologies import CONTROLLED, topologies
 from workloads.errors import WorkloadError
+from workloads.scenario.execution import Execution
 from workloads.supply_chain.characterization import characterization
-from workloads.supply_chain.interactions import Role
+from workloads.supply_chain.interactions import Participant, Role
+from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import horizontal, vertical
 
 #: Run and reporting rules, section 3.6.1, Table 1: of the whole system, over BASE.
@@ -126,7 +129,8 @@ def test_families_are_covered(topology):
 def test_supermarkets_are_spread_over_the_centres(base):
     """Every supermarket has one centre; two centres' supermarkets differ by one at most."""
     topology = horizontal(base)
-    supplied = [topology.distribution_centre_of(supermarket) for supermarket in range(base)]
+    model = SupplyChain(topology)
+    supplied = [parties_of(model, Execution(1, supermarket, 0))[Participant.DC] for supermarket in range(base)]
     numbers = [supplied.count(centre) for centre in range(topology.locations[Role.DC])]
 
     assert sum(numbers) == base

@@ -1,6 +1,6 @@
 """The commands `python -m workloads.<name>`, which describe a workload without running it: what they have in common.
 
-The only module of the workloads that reads a file and prints; each workload says what is computed, and how it is shown.
+Each workload says what is computed, and how it is shown.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from workloads.errors import WorkloadError
+from workloads.scenario.workload import Text
 
 #: A part of the text of a description.
 TextPart = Callable[[dict[str, Any]], str]
@@ -64,7 +65,4 @@ def bases(text: str) -> range:
 
 def file_text(option: str, file: Path) -> str:
     """The text of a file that an option names. Raises WorkloadError if it cannot be read."""
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise WorkloadError(f"--{option} {file}: cannot be read: {error}") from None
+    return Text.read(file, f"--{option} {file}").text

@@ -25,6 +25,9 @@ from analysis.table import Table, TableColumn
 #: The beginning of a run's name: when it was created, in UTC.
 _CREATED = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)")
 
+#: The ratios of a gate: against its own baseline, and against the first one.
+_RATIOS = ("ratios", "chained")
+
 #: The first value of a series.
 _SAME = Interval(1.0, 1.0, 1.0)
 
@@ -101,6 +104,21 @@ def tables(compared: Sequence[ComparedRelease]) -> Iterator[Table]:
 def _changed(field: str, family: str, compared: ComparedRelease) -> str:
     ratio: Interval | None = getattr(compared, field).get(family)
     return NOTHING if ratio is None else f"{change(ratio.estimate)} ({changes(ratio)})"
+
+
+def series_json(compared: Sequence[ComparedRelease]) -> dict[str, Any]:
+    """The gates as one JSON object."""
+    return {
+        "gates": [
+            {name: getattr(each, name) for name in ("run", "baseline", "broker", "verdict")}
+            | {field: {name: _json(ratio) for name, ratio in getattr(each, field).items()} for field in _RATIOS}
+            for each in compared
+        ]
+    }
+
+
+def _json(ratio: Interval | None) -> dict[str, Any]:
+    return {"ratio": None, "ci95": None} if ratio is None else {"ratio": ratio.estimate, "ci95": ratio.ci95}
 
 
 def csv_text(compared: Sequence[ComparedRelease]) -> str:

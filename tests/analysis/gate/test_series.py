@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import os
+import random
+import subprocess
+import sys
+from functools import partial
 from math import log
 
 import pytest
@@ -62,3 +67,47 @@ def test_the_table_beside_a_history(tmp_path):
     assert [row["t_tx"] for row in rows] == ["1", "1.25"]
     told = csv_text(series([gate("a", "b", None)]))
     assert told.splitlines()[1] == "2026-11-28T10:30:00+00:00,20261128T103000000Z-replication-gate,a,b,"
+
+
+#: A series as Apache Otava reads it.
+OTAVA = """\
+tests:
+  broker:
+    type: csv
+    file: {file}
+    time_column: time
+    attributes: [run, broker]
+    metrics:
+      t_tx: {{column: t_tx, direction: -1}}
+"""
+
+
+@pytest.mark.slow
+def test_a_tool_that_searches_series_finds_a_planted_step(tmp_path):
+    """Forty gates whose ratios scatter by 1 %, 5 % higher from the 26th on: Apache Otava, in an environment of its own
+    because it needs other versions of what this suite uses, names that gate and the step."""
+    noise = random.Random(7)
+    gates = [
+        gate(
+            "a",
+            "nightly",
+            (1.05 if number >= 25 else 1) * noise.gauss(1, 0.01),
+            run=f"202611{day + 1:02d}T{hour:02d}0000Z",
+        )
+        for number in range(40)
+        for day, hour in (divmod(number, 24),)
+    ]
+    (tmp_path / "gates.csv").write_text(csv_text(series(gates)))
+    (tmp_path / "otava.yaml").write_text(OTAVA.format(file=tmp_path / "gates.csv"))
+    run = partial(subprocess.run, check=True, capture_output=True, text=True, timeout=600)
+    run([sys.executable, "-m", "venv", tmp_path / "own"])
+    run([tmp_path / "own/bin/pip", "install", "--quiet", "apache-otava"])
+
+    found = run(
+        [tmp_path / "own/bin/otava", "analyze", "broker", "--since", "2026-01-01"],
+        env={**os.environ, "OTAVA_CONFIG": str(tmp_path / "otava.yaml")},
+    )
+    lines = found.stdout.splitlines()
+    (step,) = (number for number, line in enumerate(lines) if "%" in line)
+    assert 4 <= float(lines[step].strip(" +%")) <= 6
+    assert "2026-11-02 01:00:00" in lines[step + 2]

@@ -3,6 +3,7 @@
 pytest_plugins = [
     "fixtures.session.throughput_plugin",
     "fixtures.session.scenario_plugin",
+    "fixtures.session.release_gates",
     "fixtures.plugin",
     "analysis.plugin",
 ]

@@ -38,6 +38,8 @@ def _answer(options: argparse.Namespace) -> tuple[str, bool]:
     from analysis.gate.pipeline import is_gate  # noqa: PLC0415
     from analysis.gate.results import PASSING  # noqa: PLC0415
 
+    if options.verb == "history":
+        return _history(options.file, as_json=options.json), True
     kind = run_directory.kind_of(options.run)
     verbs = (_throughput if kind is RunKind.THROUGHPUT else _workload)(options)
     if options.verb not in (*verbs, "gate"):
@@ -123,6 +125,19 @@ def _gate(options: argparse.Namespace) -> Verbs:
     }
 
 
+def _history(file: Path, *, as_json: bool) -> str:
+    """The tables of a history of gates as text or as a JSON object; writes its page."""
+    from analysis.gate import history, series  # noqa: PLC0415
+    from analysis.report import series_page  # noqa: PLC0415 - matplotlib
+    from analysis.table import render_text  # noqa: PLC0415
+
+    compared = series.series(history.read(file))
+    path = series_page.write(file, compared)
+    if as_json:
+        return json.dumps(series.series_json(compared) | {"report": str(path)}, indent=2, allow_nan=False)
+    return "\n\n".join([*map(render_text, series.tables(compared)), f"report: {path}"])
+
+
 def _report(
     written: Callable[[Any], Written],
 ) -> tuple[Callable[[Any], str], Callable[[Any], dict[str, Any]]]:
@@ -141,6 +156,7 @@ _HELP = {
     "fit": "the model B = t_rcv + n_fltr t_fltr + r t_tx with its intervals",
     "predict": "predictions of the fitted model for filters, copies and a rate that were not measured",
     "gate": "the verdict of a regression gate: is the broker slower than its baseline?",
+    "history": "the gates of a history file: what each changed, and all since the first baseline",
     "report": "one HTML file with everything: the result at a glance, findings, tables and figures",
 }
 
@@ -152,6 +168,11 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for verb, text in _HELP.items():
         options = verbs.add_parser(verb, help=text, description=text)
+        if verb == "history":
+            options.add_argument("file", type=Path, metavar="FILE", help="to which gates append, by --history")
+            options.add_argument("--json", action="store_true", help="print one JSON object")
+            options.set_defaults(strict=False)
+            continue
         if verb == "predict":
             _ask(options)
         options.add_argument(

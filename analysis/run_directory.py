@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from analysis.errors import DataError
 from analysis.record_reading import read
 from analysis.results import CellKey, Finding, NotApplicable
-from workloads.manifest import Manifest, RunOptions, StudyOptions, WorkloadOptions
+from workloads.manifest import BrokerRecord, Manifest, RunOptions, StudyOptions, WorkloadOptions
 from workloads.scenario.scenario_plan import ScenarioPlan
 from workloads.schema import (
     KEYS,
@@ -247,8 +247,17 @@ def files_of(runs: Sequence[AnyRun]) -> tuple[Path, ...]:
     return tuple(file for run in runs for of_table in run.files.values() for file in of_table)
 
 
-def certificates(run: AnyRun) -> Iterator[Finding]:
-    for label, broker in run.manifest.brokers.items():
+def broker_findings(brokers: Mapping[str, BrokerRecord]) -> Iterator[Finding]:
+    """Doubts about the brokers of a run, by label or role, as they were started."""
+    for label, broker in brokers.items():
+        if broker.untested:
+            yield Finding(
+                what=f"the suite was not tested with this release of {broker.product}",
+                measured=f"{label} is {broker.version}",
+                limit=f"a release of the lines of {', '.join(broker.untested)}",
+                advice="read the broker's log for what it does not know any more; the audit is as exact as ever",
+                broker=label,
+            )
         if broker.tls == "insecure":
             yield Finding(
                 what=f"the certificate of {label} was not verified",

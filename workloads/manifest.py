@@ -72,6 +72,8 @@ class BrokerRecord:
     flags: tuple[str, ...] | None
     #: How much memory is for messages, in words.
     message_memory: str | None
+    #: Versions that the suite was tested with, where this one is of none of their lines; else none.
+    untested: tuple[str, ...] = ()
     #: Version of its JVM.
     java: str | None
     #: Flags of the JVM as it reports them.

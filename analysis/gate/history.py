@@ -1,6 +1,7 @@
-"""The ratios of past gates: a file with one JSON object per line, to which each gate is appended.
+"""The ratios of past gates: a file with one JSON object per line, to which each gate is appended, and beside it the
+same as a CSV table for tools that search series for changes.
 
-It has ratios only. Absolute times of different days or machines are not comparable, and therefore not kept.
+They have ratios only. Absolute times of different days or machines are not comparable, and therefore not kept.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from typing import Any
 
 from analysis.errors import DataError
 from analysis.gate.results import GATE_SCHEMA, GateResult, record
+from analysis.gate.series import series, write_csv
 
 
 def append(path: Path, result: GateResult) -> None:
-    """Appends a gate. Raises DataError if the file cannot be written."""
+    """Appends a gate, and writes the table FILE.csv anew. Raises DataError if a file cannot be written or read."""
     found = record(result)
     line = {
         **{key: found[key] for key in ("schema", "run", "baseline", "broker", "pairs", "verdict")},
@@ -30,6 +32,7 @@ def append(path: Path, result: GateResult) -> None:
             file.write(json.dumps(line) + "\n")
     except OSError as error:
         raise DataError(f"--history {path}: cannot be written: {error.strerror}") from error
+    write_csv(path.with_name(f"{path.name}.csv"), series(read(path)))
 
 
 def read(path: Path) -> tuple[Mapping[str, Any], ...]:

@@ -18,7 +18,7 @@ from analysis.gate.verdict import GateVerdict, Judgement, judge
 from analysis.intervals import mapped, mean_interval
 from analysis.record_reading import read
 from analysis.results import CellKey, CellSummary, Finding, Interval
-from analysis.run_directory import LATEST, files_of, kind_of, manifests
+from analysis.run_directory import LATEST, broker_findings, files_of, kind_of, manifests
 from analysis.spark import session
 from analysis.throughput import aggregate, audit
 from analysis.throughput.reader import ThroughputRecord, counted, open_runs
@@ -99,6 +99,7 @@ def of_slices(
         *incomplete(judgement, len(pairs)),
         *aggregate.unknown_cpu(summaries),
         *_unknown_idle(pairs),
+        *broker_findings(brokers),
         *scheduled_apart(brokers),
         *(remark for role in GateRole for remark in stolen_time(role, (_stolen_share(pair[role]) for pair in pairs))),
     )

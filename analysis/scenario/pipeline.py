@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from analysis.errors import DataError
 from analysis.frames import Frames, frames, reading
 from analysis.results import Finding, reasons, verdict
-from analysis.run_directory import certificates, files_of
+from analysis.run_directory import broker_findings, files_of
 from analysis.scenario import audit, deviations, recovery, timeline
 from analysis.scenario.aggregates import Counts, counts, instants, percentiles_ms, times
 from analysis.scenario.audit import AuditInput, InteractionCounts
@@ -167,7 +167,7 @@ def _result(
     backlog = {cell.plan.addresses[address].label: number for address, number in in_flight.items()}
     findings: list[Finding] = [
         *cell.run.findings,
-        *certificates(cell.run),
+        *broker_findings(cell.run.manifest.brokers),
         *deviations.findings(material, rows, measured, backlog, killed),
         *remarks,
     ]

@@ -25,7 +25,7 @@ from analysis.results import (
     LatencyResult,
     RunResult,
 )
-from analysis.run_directory import certificates, files_of
+from analysis.run_directory import broker_findings, files_of
 from analysis.spark import session
 from analysis.throughput import (
     aggregate,
@@ -104,7 +104,7 @@ def result_of(
     """The analysis of a run from its rows, without Spark; of a smoke grid, the audit only."""
     exact = {cell.key for cell in audited_run.cells if cell.copies.exact}
     found = judgement.estimated(run, windows, exact)
-    findings = [*audited_run.findings, *certificates(run), *_nothing(run, found.cells)]
+    findings = [*audited_run.findings, *broker_findings(run.manifest.brokers), *_nothing(run, found.cells)]
     latencies: tuple[LatencyResult, ...] = ()
     measures = run.options.grid != SMOKE
     if measures:

@@ -6,7 +6,6 @@ found out when it is asked for.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ import docker
 import pytest
 
 from fixtures import brokers
-from fixtures.brokers import probe
+from fixtures.brokers import activemq, probe
 from fixtures.brokers.spec import Provider, Running
 from fixtures.host import cpus
 from tests.support import container_engine
@@ -38,10 +37,11 @@ class Entry:
 
 
 def parameters() -> list[object]:
-    """Each product once, and the suite's own broker, also by its URL; all else takes too long for CI.
+    """Each product in its default and its newest version, and the suite's own broker, also by its URL; all else takes
+    too long for CI.
 
-    `make test` has the suite's own broker and ActiveMQ, `make test-brokers` the others: what is found of a broker by
-    its URL is its row (test_probe.py), so that nothing else of the contract differs.
+    `make test` has the suite's own broker and ActiveMQ's default, `make test-brokers` the others: what is found of a
+    broker by its URL is its row (test_probe.py), so that nothing else of the contract differs.
     """
     return [pytest.param(entry, id=str(entry), marks=_marks(entry, quick=quick)) for entry, quick in _entries()]
 
@@ -49,18 +49,18 @@ def parameters() -> list[object]:
 def _marks(entry: Entry, *, quick: bool) -> list[pytest.MarkDecorator]:
     if not quick:
         return [pytest.mark.slow, pytest.mark.brokers]
-    first = entry.text.startswith(("reference", "activemq")) and not entry.by_url
+    first = entry.text in {"reference", f"activemq:{activemq.PRODUCT.default_version}"} and not entry.by_url
     return [] if first else [pytest.mark.brokers]
 
 
 def _entries() -> Iterator[tuple[Entry, bool]]:
     for product in brokers.PRODUCTS:
         for provider in product.providers:
-            seen = re.findall(r"\d+(?:\.\d+)+", product.seen) if provider is Provider.JARS else []
+            seen = product.tested if provider is Provider.JARS else []
             names = [f"{product.name}:{version}" for version in seen] or [product.name]
             for name in names:
-                default = name in (product.name, f"{product.name}:{product.default_version}")
-                yield Entry(name, provider), default and provider is product.providers[0]
+                often = {product.name, *(f"{product.name}:{each}" for each in (product.default_version, *seen[-1:]))}
+                yield Entry(name, provider), name in often and provider is product.providers[0]
     yield Entry("reference"), True
     yield Entry("reference", by_url=True), True
     for product in brokers.PRODUCTS:

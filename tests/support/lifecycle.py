@@ -51,8 +51,7 @@ def product(command, *, port_chosen=False, steal=lambda _port: None):
     return Product(
         name="own",
         default_version=None,
-        lines=(),
-        seen="none",
+        tested=("1.0",),
         options={},
         protocol=Stomp(),
         capabilities=lambda _spec: capabilities,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import cast
 
-from brokerbench import tree
+from brokerbench import environment
 
 #: What pytest runs, by its folder.
 MEASURED = {
@@ -28,10 +28,10 @@ USAGE = 2
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code of what was run, or `USAGE`."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    tree.enter()
+    environment.enter()
     first = words[0] if words else ""
     if first in {"--version", "-V"}:
-        sys.stdout.write(f"brokerbench {tree.version()}\n")
+        sys.stdout.write(f"brokerbench {environment.version()}\n")
         return 0
     if first.partition("::")[0].partition("/")[0] in MEASURED:
         from brokerbench import session  # noqa: PLC0415 - imports pytest, not for the other commands
@@ -53,11 +53,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _verbs() -> dict[str, str]:
     """The words of the analysis, each with what it does."""
-    return cast(dict[str, str], tree.module("analysis.__main__").VERBS)
+    return cast(dict[str, str], environment.module("analysis.__main__").VERBS)
 
 
 def _run(package: str, words: Sequence[str]) -> int:
-    return int(tree.module(f"{package}.__main__").main(words))
+    return int(environment.module(f"{package}.__main__").main(words))
 
 
 def _help(verbs: dict[str, str]) -> str:

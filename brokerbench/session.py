@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from brokerbench import settings, tree
+from brokerbench import environment, settings
 
 
 def run(words: Sequence[str]) -> int:
@@ -26,9 +26,9 @@ def run(words: Sequence[str]) -> int:
         sys.stderr.write(f"brokerbench: {error}\n")
         return pytest.ExitCode.USAGE_ERROR
     own = (
-        *("-c", tree.CONFIGURATION, "--rootdir", tree.TREE, "--confcutdir", tree.TREE),
+        *("-c", environment.CONFIGURATION, "--rootdir", environment.TREE, "--confcutdir", environment.TREE),
         *("--disable-plugin-autoload", "-p", "pytest_benchmark.plugin"),
-        *("-o", f"cache_dir={tree.cache('pytest')}"),
+        *("-o", f"cache_dir={environment.cache('pytest')}"),
     )
     return pytest.main([*map(str, own), *defaults, *words], plugins=[sys.modules[__name__], settings])
 
@@ -36,4 +36,4 @@ def run(words: Sequence[str]) -> int:
 @pytest.hookimpl(tryfirst=True)  # before pytest looks for what is named
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Lets words that name tests mean those of the tree, and lets pytest print their ids as in a checkout."""
-    early_config.invocation_params = replace(early_config.invocation_params, dir=tree.TREE)
+    early_config.invocation_params = replace(early_config.invocation_params, dir=environment.TREE)

@@ -36,7 +36,7 @@ def test_installed_from_its_wheel(tmp_path):
     paths = {name: str(home) for name in ("base", "platbase")}
     packages = sysconfig.get_path("purelib", scheme="venv", vars=paths)
     with open(os.path.join(packages, "dependencies.pth"), "w", encoding="utf-8") as file:  # noqa: PTH118, PTH123
-        file.write(sysconfig.get_path("purelib"))
+        file.write(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
     python = home / "bin" / "python"
     done(python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", wheel, folder=tmp_path)
     folder.mkdir()

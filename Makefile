@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Tests and sessions start hundreds of processes of Python. Where this is set, each of them compiles every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: bench test test-brokers test-hosts test-all check bench-engine bench-fit bench-audit extras lock clean
+.PHONY: bench test test-brokers test-hosts test-all check bench-engine bench-fit bench-audit wheel extras lock clean
 
 .venv: requirements.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
@@ -42,6 +42,11 @@ check: .venv
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The same bytes from the same tree: the backend dates all files alike.
+wheel: .venv
+	rm -rf dist
+	$(BIN)/python -m hatchling build --target wheel --directory dist
+
 # What only some tests need, from the packages of Debian; as root. Without it those tests are skipped, loudly.
 EXTRAS := chromium docker.io iproute2 rabbitmq-server
 
@@ -67,5 +72,5 @@ lock:
 	rm -rf .lock
 
 clean:
-	rm -rf .venv .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache spark-warehouse
+	rm -rf .venv dist .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache spark-warehouse
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

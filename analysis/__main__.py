@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from analysis.errors import DataError
 from analysis.results import RunResult, audit_json, fit_json, summary_json
+from workloads import command_line
 from workloads.schema import RunKind
 from workloads.status import VerdictKind
 
@@ -150,7 +151,8 @@ def _report(
     return text, lambda results: written(results)[1]
 
 
-_HELP = {
+#: What each verb does.
+VERBS = {
     "summary": "all tables: cells, rounds, audit, models, claims, host, findings and verdict",
     "audit": "the delivery audit: every message, per cell",
     "fit": "the model B = t_rcv + n_fltr t_fltr + r t_tx with its intervals",
@@ -163,10 +165,11 @@ _HELP = {
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m analysis", description="Results of run directories, and a verdict on their validity."
+        prog=command_line.program("python -m analysis"),
+        description="Results of run directories, and a verdict on their validity.",
     )
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    for verb, text in _HELP.items():
+    for verb, text in VERBS.items():
         options = verbs.add_parser(verb, help=text, description=text)
         if verb == "history":
             options.add_argument("file", type=Path, metavar="FILE", help="to which gates append, by --history")

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from analysis.errors import DataError
 from analysis.record_reading import read
 from analysis.results import CellKey, Finding, NotApplicable
+from workloads.command_line import analysing, measuring
 from workloads.manifest import BrokerRecord, Manifest, RunOptions, StudyOptions, WorkloadOptions
 from workloads.scenario.scenario_plan import ScenarioPlan
 from workloads.schema import (
@@ -155,7 +156,7 @@ def describe(
     facts, found = _manifest(folder, shown)
     if found is not kind:
         raise DataError(
-            f"{shown}: a run of {_WHAT[found]}, expected one of {_WHAT[kind]}; `python -m analysis summary {shown}` "
+            f"{shown}: a run of {_WHAT[found]}, expected one of {_WHAT[kind]}; `{analysing(f'summary {shown}')}` "
             "shows its results"
         )
     of_manifest, of_options, of_plan = records
@@ -213,7 +214,7 @@ def read_run(
     if missing and not partial:
         raise DataError(
             f"{shown}: {len(missing)} scheduled cells have no {_MEASURED[kind]}, first {missing[0]}; "
-            f"`python -m analysis summary --partial {shown}` reads the others"
+            f"`{analysing(f'summary --partial {shown}')}` reads the others"
         )
     passes: tuple[int, int] | None = None
     if isinstance(options, StudyOptions):
@@ -272,7 +273,10 @@ def broker_findings(brokers: Mapping[str, BrokerRecord]) -> Iterator[Finding]:
 def _manifest(folder: Path, shown: Path) -> tuple[Mapping[str, Any], RunKind]:
     """The content of manifest.json, and the kind of the run."""
     if not folder.is_dir():
-        raise DataError(f"{shown}: no such run directory; measure one with `make bench`, or name one below results/")
+        raise DataError(
+            f"{shown}: no such run directory; measure one with `{measuring('microbench -k replication')}`, or name one "
+            "below results/"
+        )
     if not (folder / "manifest.json").is_file():
         raise DataError(f"{shown}: not a run directory, it has no manifest.json; name one below results/")
     content = _json(folder / "manifest.json")
@@ -321,7 +325,7 @@ def _check_outcome(manifest: Manifest, shown: Path) -> None:
     completed = _COMPLETED[manifest.kind]
     raise DataError(
         f"{shown}: the run {state}; everything after its last complete {completed} is missing. "
-        f"`python -m analysis summary --partial {shown}` reads the complete {completed}s"
+        f"`{analysing(f'summary --partial {shown}')}` reads the complete {completed}s"
     )
 
 
@@ -490,7 +494,7 @@ def _check_passes(
                 lacking = ", ".join(map(str, sorted(expected - layouts)))
                 raise DataError(
                     f"{shown}: {key} of {key.broker} was not measured in layout {lacking} of {len(expected)}; "
-                    f"`python -m analysis summary --partial {shown}` reads the others"
+                    f"`{analysing(f'summary --partial {shown}')}` reads the others"
                 )
     return whole, asked * len(starts)
 

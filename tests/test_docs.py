@@ -14,6 +14,7 @@ import pytest
 import trustme
 
 from analysis import __main__ as analysis_command
+from brokerbench.command import DESCRIBE, MEASURED
 from fixtures.brokers import PRODUCTS, Provider
 from fixtures.brokers.product import PROVIDER_OPTIONS, Product, Program, Site
 from fixtures.brokers.spec import BrokerSpec, Endpoint
@@ -58,16 +59,21 @@ PARSERS = {
 def commands_of(text: str) -> list[tuple[str, ...]]:
     """The command lines of all code blocks, as words, without their comments."""
     blocks = [block for _, block in FENCED.findall(text)] + INDENTED.findall(FENCED.sub("", text))
-    lines = [line.strip() for block in blocks for line in block.splitlines()]
+    lines = [part.strip() for block in blocks for line in block.splitlines() for part in line.split(" && ")]
     return [
         tuple(shlex.split(line, comments=True))
         for line in lines
-        if re.match(r"\.venv/bin/|make\b|pytest\b|python -m\b", line)
+        if re.match(r"\.venv/bin/|make\b|pytest\b|python -m\b|brokerbench\b", line)
     ]
 
 
+def measures(words: tuple[str, ...]) -> bool:
+    """Whether a command line of the installation is one of pytest."""
+    return words[0] == "brokerbench" and words[1].partition("/")[0] in MEASURED
+
+
 COMMANDS = list(dict.fromkeys(words for text in TEXTS.values() for words in commands_of(text)))
-OF_PYTEST = [words for words in COMMANDS if Path(words[0]).name == "pytest"]
+OF_PYTEST = [words for words in COMMANDS if Path(words[0]).name == "pytest" or measures(words)]
 
 
 def block_of(name: str, language: str, *, having: str = "") -> str:
@@ -172,7 +178,7 @@ def test_every_document_is_linked():
 
 def test_there_are_commands():
     """Nothing is shown below by there being nothing."""
-    assert {Path(words[0]).name for words in COMMANDS} == {"make", "pytest", "python"}
+    assert {Path(words[0]).name for words in COMMANDS} == {"brokerbench", "make", "pytest", "python"}
     assert set(EXAMPLES) > {"fixtures/brokers/toy.py"}
 
 
@@ -182,6 +188,8 @@ def test_commands(words):
     if words[0] == "make":
         rules = set(re.findall(r"^([\w.-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
         assert set(words[1:]) <= rules
+    elif words[0] == "brokerbench":
+        PARSERS["workloads" if words[1] in DESCRIBE else "analysis"]().parse_args(words[1:])
     else:
         assert words[1] == "-m"
         PARSERS[words[2]]().parse_args(words[3:])
@@ -223,6 +231,7 @@ def written_files(folder: Path) -> dict[tuple[str, str], str]:
     trustme.CA().cert_pem.write_to_path(authorities)
     return {
         ("--grid", "mine.toml"): str(grid),
+        ("--workload", "shop.toml"): "workloads/own/shop.toml",
         ("--freeform", "mine.toml"): str(topology),
         ("--configuration", "own.toml"): str(configuration),
         ("--credentials", "login.txt"): str(login),

@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-ROOMS = ("workloads", "fixtures", "analysis", "microbench")
+ROOMS = ("brokerbench", "workloads", "fixtures", "analysis", "microbench")
 
 
 def test_no_two_classes_have_the_same_name():

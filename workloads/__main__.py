@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from workloads.command_line import program
 from workloads.description import description
 from workloads.errors import WorkloadError
 from workloads.registry import WORKLOADS
@@ -46,7 +47,7 @@ def _text(file: Path) -> Text:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m workloads", description=__doc__)
+    parser = argparse.ArgumentParser(prog=program("python -m workloads"), description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="describe")
     describe = commands.add_parser("describe", help="places, messages, rates and sizes of a workload")
     describe.add_argument("workload", help=f"FILE.toml, or one of {', '.join(WORKLOADS)}")

@@ -24,6 +24,7 @@ from analysis.throughput import aggregate, audit
 from analysis.throughput.reader import ThroughputRecord, counted, open_runs
 from analysis.throughput.run_checks import scheduled_apart, stolen_time
 from analysis.throughput.slices import windows_by_cell
+from workloads.command_line import measuring
 from workloads.gate import GateRole
 from workloads.limits import IDLE_BROKER, LEFT_OUT, ROBUST_MEAN
 from workloads.manifest import GateOptions, Manifest
@@ -61,8 +62,8 @@ def options_of(manifest: Manifest, path: Path) -> GateOptions:
     """What a gate was asked. Raises DataError for a run that is none."""
     if not is_gate(manifest):
         raise DataError(
-            f"{path}: not a regression gate; `pytest microbench -k replication --baseline BROKER --broker BROKER` "
-            "measures one"
+            f"{path}: not a regression gate; "
+            f"`{measuring('microbench -k replication --baseline BROKER --broker BROKER')}` measures one"
         )
     return read(GateOptions, manifest.options, f"{path}/manifest.json, options")
 

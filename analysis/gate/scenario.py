@@ -16,6 +16,7 @@ from analysis.gate.verdict import GateVerdict, MetricRow, judge
 from analysis.results import Finding
 from analysis.scenario import pipeline
 from analysis.scenario.results import HandlerResult, PeriodResult, WorkloadResult
+from workloads.command_line import analysing
 from workloads.gate import SCENARIO_FAMILIES, GateRole, GateRules
 from workloads.scenario.periods import Period
 from workloads.schema import BY_URL
@@ -106,6 +107,6 @@ def _failed(results: Sequence[WorkloadResult]) -> Iterator[Finding]:
                 what=f"the audit of {result.key.cell} on the {result.key.broker} failed in pair {result.key.start}",
                 measured=str(result.verdict),
                 limit="every test of the audit passes",
-                advice="see `python -m analysis audit`",
+                advice=f"see `{analysing('audit')}`",
                 consequence=VerdictKind.INVALID,
             )

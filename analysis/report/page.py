@@ -16,6 +16,7 @@ from analysis.atomic import written_whole
 from analysis.report.drawings import Figure
 from analysis.table import Table
 from analysis.text import Alike, NextStep, capital
+from workloads.command_line import analysing
 
 #: Default name of the file, in the first run directory.
 NAME = "report.html"
@@ -133,5 +134,5 @@ class Page:
 
 def write_text(path: Path, text: str) -> None:
     """Writes a page, completely or not at all. Raises DataError where it fails."""
-    with written_whole(path, "report", "name another file with `python -m analysis report --output FILE`") as file:
+    with written_whole(path, "report", f"name another file with `{analysing('report --output FILE')}`") as file:
         file.write(text.encode())

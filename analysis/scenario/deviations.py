@@ -9,6 +9,7 @@ from analysis.scenario.aggregates import EXACT_ROWS, ROUNDED_BITS
 from analysis.scenario.audit import AuditInput
 from analysis.scenario.one_host import on_one_host
 from analysis.scenario.results import AuditRow, AuditVerdict, PeriodResult, Recovery
+from workloads.command_line import analysing
 from workloads.limits import LATENESS, LATENESS_FLOOR, LOAD_CPU
 from workloads.scenario import limits
 from workloads.scenario.deviations import Conduct
@@ -23,7 +24,7 @@ NAMED = 5
 _REFERENCE = "reference"
 
 _NO_RESULT = (
-    "there is no valid result at this BASE; `python -m analysis audit` lists every row, and the run directory has the "
+    f"there is no valid result at this BASE; `{analysing('audit')}` lists every row, and the run directory has the "
     "broker's log"
 )
 

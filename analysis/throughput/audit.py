@@ -27,6 +27,7 @@ from analysis.errors import DataError
 from analysis.frames import STRANGER, Frames, reading, refuse_strangers
 from analysis.results import AuditResult, CellAudit, CellKey, Finding
 from analysis.throughput.reader import ThroughputRecord, named
+from workloads.command_line import analysing
 from workloads.status import VerdictKind
 from workloads.throughput.lanes import LaneAudit, audit_lane, audit_shared_lane
 
@@ -243,7 +244,7 @@ def _findings(cells: Sequence[CellAudit]) -> Iterator[Finding]:
                     what=f"copies {fault} by {broker}",
                     measured=f"{sum(getattr(cell.copies, fault) for cell in bad)} in {named(bad)}",
                     limit="0",
-                    advice="no other result of this run may be used; `python -m analysis audit` lists the cells, "
+                    advice=f"no other result of this run may be used; `{analysing('audit')}` lists the cells, "
                     "the broker's log is in the run directory",
                     consequence=VerdictKind.INVALID,
                     broker=broker,

@@ -18,6 +18,7 @@ from analysis.errors import DataError
 from analysis.intervals import Vector, mapped, mean_interval, stratified
 from analysis.results import CellSummary, FitResult, Interval
 from analysis.throughput.fit import STARTS_AS_UNIT
+from workloads.command_line import analysing
 from workloads.limits import LAYOUTS
 from workloads.status import CellStatus
 from workloads.throughput.flow import Factor
@@ -158,7 +159,7 @@ class CellSet:
     def fit(self, experiment: str) -> FitResult:
         """The model fitted to an experiment. Raises DataError where there is none."""
         if experiment not in self.fits:
-            raise DataError(f"no model was fitted to {experiment}: `python -m analysis fit` shows why")
+            raise DataError(f"no model was fitted to {experiment}: `{analysing('fit')}` shows why")
         return self.fits[experiment]
 
     def usable(self, settings: Iterable[GridPoint]) -> dict[int, list[CellSummary]]:

@@ -55,6 +55,7 @@ from analysis.throughput.linear_model import (
     rests_on_one_row,
 )
 from analysis.throughput.roofline import regimes
+from workloads.command_line import analysing
 from workloads.limits import CAPPED_CELLS, GOOD, LAYOUTS, PRECISION, ROOFLINE, ROUGH
 from workloads.status import CellStatus, VerdictKind
 
@@ -252,7 +253,7 @@ def within_start(cells: Sequence[CellSummary], names: Sequence[str], label: str)
     used = tuple(sorted(cells, key=lambda cell: cell.key))
     if len(used) < (fewest := fewest_cells(names)):
         raise DataError(
-            f"{label}: {len(used)} usable cells, a fit needs {fewest}; `python -m analysis summary` shows why "
+            f"{label}: {len(used)} usable cells, a fit needs {fewest}; `{analysing('summary')}` shows why "
             "cells are left out, a larger --grid has more cells"
         )
     x = design(used, names)

@@ -32,6 +32,7 @@ from analysis.text import Closing, NextStep
 from analysis.throughput.console import AUDIT_VERDICTS, VERDICTS, nowhere
 from analysis.throughput.fit import PAPER, STARTS_AS_UNIT, bend, processing_time_s
 from analysis.throughput.tables import GRADES, MEANING, SCOPES, deviation, relative_half_width, unit
+from workloads.command_line import analysing, measuring
 from workloads.limits import EXTRAPOLATION, LAYOUTS
 from workloads.manifest import StudyManifest
 from workloads.status import CellStatus, ClaimVerdict, VerdictKind
@@ -335,7 +336,7 @@ def _claims(claims: Sequence[Claim]) -> Iterator[str]:
 def _step(result: RunResult) -> NextStep:
     """The most useful next step: look at what was lost, measure better, or use the result."""
     if result.audit.verdict == VerdictKind.INVALID:
-        return NextStep("see which messages went wrong, and in which cell", "python -m analysis audit", of_run=True)
+        return NextStep("see which messages went wrong, and in which cell", analysing("audit"), of_run=True)
     if not result.measures:
         return NextStep("measure; a smoke grid shows correctness only", _again(result, "--grid quick"))
     return _use(result) if result.verdict == VerdictKind.VALID else _better(result)
@@ -346,7 +347,7 @@ def _use(result: RunResult) -> NextStep:
     usable = [fit for fit in result.fits if fit.description is not None and fit.description.grade != Grade.POOR]
     if not usable:
         words = "see what each cell took" if result.fits else "see all tables"
-        return NextStep(words, "python -m analysis summary", of_run=True)
+        return NextStep(words, analysing("summary"), of_run=True)
     points = usable[0].points
     n_fltr = min(FILTERS, max((point.n_fltr for point in points), default=0))
     copies = min(COPIES, max((math.floor(point.replication) for point in points), default=1))
@@ -355,7 +356,7 @@ def _use(result: RunResult) -> NextStep:
     rate = f" --rate {float(f'{0.5 / taken_s:.1g}'):.0f}" if taken_s > 0 else ""
     return NextStep(
         "ask what your own load takes: filters, subscribers per message, messages/s",
-        f"python -m analysis predict --n-fltr {n_fltr} --replication {copies}{rate}",
+        analysing(f"predict --n-fltr {n_fltr} --replication {copies}{rate}"),
         of_run=True,
     )
 
@@ -396,7 +397,7 @@ def _again(result: RunResult, more: str = "") -> str:
     """The command that measures these experiments again."""
     options = result.manifest.options
     experiments = list(dict.fromkeys(cell.key.experiment for cell in result.cells))
-    words = ["pytest", "microbench"]
+    words = [measuring("microbench")]
     if 0 < len(experiments) <= MOST_NAMED:
         chosen = " or ".join(experiments)
         words += ["-k", f'"{chosen}"' if " " in chosen else chosen]

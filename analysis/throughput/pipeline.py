@@ -39,6 +39,7 @@ from analysis.throughput import (
     slices,
 )
 from analysis.throughput.reader import ThroughputRecord, open_runs
+from workloads.command_line import measuring
 from workloads.schema import Window
 from workloads.status import VerdictKind
 from workloads.throughput.presets import SMOKE
@@ -174,7 +175,7 @@ def _no_model(result: RunResult) -> str:
         return "a smoke grid shows correctness only, no model is fitted; measure with --grid quick"
     return (
         "no experiment of this run varies filters and replication independently, so that there is no model to fit; "
-        "`pytest microbench -k replication` measures one that does"
+        f"`{measuring('microbench -k replication')}` measures one that does"
     )
 
 

@@ -80,7 +80,7 @@ def test_no_run_at_all_says_how_to_get_one(tmp_path, monkeypatch):
     """A newcomer who asks before measuring is told the command that measures."""
     monkeypatch.chdir(tmp_path)
 
-    assert "make bench" in refusal()
+    assert "pytest microbench -k replication" in refusal()
 
 
 def test_a_folder_without_manifest_is_no_run(tmp_path):

@@ -1,0 +1,39 @@
+"""A session of pytest with the settings and plugins of the tree only, in which paths and ids are those of the tree.
+
+What the user's own words say comes last, and wins. The module is a plugin of that session.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from brokerbench import environment, settings
+
+
+def run(words: Sequence[str]) -> int:
+    """The exit code of pytest.
+
+    words: its arguments; folders and files of what is measured are relative to the tree, all others to the current
+        folder
+    """
+    try:
+        defaults = settings.arguments()
+    except settings.SettingsError as error:
+        sys.stderr.write(f"brokerbench: {error}\n")
+        return pytest.ExitCode.USAGE_ERROR
+    own = (
+        *("-c", environment.CONFIGURATION, "--rootdir", environment.TREE, "--confcutdir", environment.TREE),
+        *("--disable-plugin-autoload", "-p", "pytest_benchmark.plugin"),
+        *("-o", f"cache_dir={environment.cache('pytest')}"),
+    )
+    return pytest.main([*map(str, own), *defaults, *words], plugins=[sys.modules[__name__], settings])
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest looks for what is named
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Lets words that name tests mean those of the tree, and lets pytest print their ids as in a checkout."""
+    early_config.invocation_params = replace(early_config.invocation_params, dir=environment.TREE)

@@ -1,6 +1,7 @@
-"""`python -m analysis VERB [RUN ...]`: analyses existing run directories, without a broker.
+"""`python -m analysis VERB [RUN ...]`: answers from existing run directories, without a broker.
 
-Spark and statsmodels are imported only when a verb needs them, so that `--help` and usage errors are instant.
+Nothing is imported before a verb needs it, so that `--help`, usage errors and answers from a stored analysis are
+instant.
 """
 
 from __future__ import annotations
@@ -35,25 +36,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _answer(options: argparse.Namespace) -> tuple[str, bool]:
     """The text or JSON object that was asked for, and whether --strict accepts every verdict."""
-    from analysis import run_directory  # noqa: PLC0415 - Spark and statsmodels: not for --help and usage errors
-    from analysis.gate.pipeline import is_gate  # noqa: PLC0415
+    from analysis import run_description  # noqa: PLC0415 - records of runs: not for --help and usage errors
+    from analysis.gate.asked import is_gate  # noqa: PLC0415
     from analysis.gate.results import PASSING  # noqa: PLC0415
 
     if options.verb == "history":
         return _history(options.file, as_json=options.json), True
-    kind = run_directory.kind_of(options.run)
+    kind = run_description.kind_of(options.run)
     verbs = (_throughput if kind is RunKind.THROUGHPUT else _workload)(options)
     if options.verb not in (*verbs, "gate"):
         raise DataError(
             f"{options.verb}: a run of a business workload has no model of broker times; its verbs are "
             f"{', '.join(verbs)}"
         )
-    if options.verb == "gate" or all(is_gate(manifest) for manifest, _ in run_directory.manifests(options.run)):
+    if options.verb == "gate" or all(is_gate(manifest) for manifest, _ in run_description.manifests(options.run)):
         verbs = {**verbs, **_gate(options)}
     elif options.verb == "report" and options.history is not None:
         raise DataError("--history is of the gates of a broker; name the run of a gate")
     analyse, text, record = verbs[options.verb]
-    results = analyse(options.run, master=options.spark_master, partial=options.partial)
+    results = analyse(options.run, master=options.spark_master, partial=options.partial, recompute=options.recompute)
     answer = json.dumps(record(results), indent=2, allow_nan=False) if options.json else text(results)
     return answer, all(result.verdict in {VerdictKind.VALID, *PASSING} for result in results)
 
@@ -66,11 +67,11 @@ Written: TypeAlias = tuple[Mapping[str, Iterable[Path]], dict[str, Any]]
 
 
 def _throughput(options: argparse.Namespace) -> Verbs:
-    from analysis.throughput import console, pipeline, predict  # noqa: PLC0415
+    from analysis.throughput import answers, console, predict  # noqa: PLC0415
 
     def predicted(paths: Sequence[Path], **reading: Any) -> tuple[predict.RunPredictions, ...]:
         question = predict.Question(options.n_fltr, options.replication, options.rate, options.extrapolate)
-        return predict.predictions(pipeline.fitted(paths, **reading), question)
+        return predict.predictions(answers.fitted(paths, **reading), question)
 
     def written(results: Sequence[RunResult]) -> Written:
         from analysis.report import throughput_page  # noqa: PLC0415 - matplotlib
@@ -79,16 +80,16 @@ def _throughput(options: argparse.Namespace) -> Verbs:
         return {"report": [path]}, throughput_page.record(results, path)
 
     return {
-        "summary": (pipeline.analysed, console.summary, summary_json),
-        "audit": (pipeline.audited, console.audit, audit_json),
-        "fit": (pipeline.fitted, console.model, fit_json),
+        "summary": (answers.analysed, console.summary, summary_json),
+        "audit": (answers.audited, console.audit, audit_json),
+        "fit": (answers.fitted, console.model, fit_json),
         "predict": (predicted, predict.text, predict.predict_json),
-        "report": (pipeline.analysed, *_report(written)),
+        "report": (answers.analysed, *_report(written)),
     }
 
 
 def _workload(options: argparse.Namespace) -> Verbs:
-    from analysis.scenario import console, disclosure, json_output, pipeline  # noqa: PLC0415
+    from analysis.scenario import answers, console, disclosure, json_output  # noqa: PLC0415
 
     def written(results: Sequence[Any]) -> Written:
         from analysis.report import scenario_page  # noqa: PLC0415 - matplotlib
@@ -98,16 +99,16 @@ def _workload(options: argparse.Namespace) -> Verbs:
         return {"report": pages, "disclosure": disclosures}, record
 
     return {
-        "summary": (pipeline.analysed, console.summary, json_output.summary_json),
-        "audit": (pipeline.analysed, console.audit, json_output.audit_json),
-        "report": (pipeline.analysed, *_report(written)),
+        "summary": (answers.analysed, console.summary, json_output.summary_json),
+        "audit": (answers.analysed, console.audit, json_output.audit_json),
+        "report": (answers.analysed, *_report(written)),
     }
 
 
 def _gate(options: argparse.Namespace) -> Verbs:
     """The verbs of a gate that differ from those of its kind of run."""
-    from analysis.gate import console, history, pipeline, results  # noqa: PLC0415
-    from analysis.run_directory import manifests  # noqa: PLC0415
+    from analysis.gate import answers, console, history, results  # noqa: PLC0415
+    from analysis.run_description import manifests  # noqa: PLC0415
 
     def written(gates: Sequence[Any]) -> Written:
         from analysis.report import gate_page  # noqa: PLC0415 - matplotlib
@@ -121,8 +122,8 @@ def _gate(options: argparse.Namespace) -> Verbs:
 
     markdown = options.verb == "gate" and options.markdown
     return {
-        "gate": (pipeline.judged, console.markdown if markdown else console.text, results.gate_json),
-        "report": (pipeline.judged, *_report(written)),
+        "gate": (answers.judged, console.markdown if markdown else console.text, results.gate_json),
+        "report": (answers.judged, *_report(written)),
     }
 
 
@@ -196,6 +197,9 @@ def _parser() -> argparse.ArgumentParser:
         )
         options.add_argument(
             "--partial", action="store_true", help="read the complete cells of a run that did not finish"
+        )
+        options.add_argument(
+            "--recompute", action="store_true", help="compute anew, and use no analysis that is stored with the run"
         )
         options.add_argument(
             "--spark-master", default="local[*]", metavar="URL", help="where Spark runs (default: %(default)s)"

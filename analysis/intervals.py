@@ -8,8 +8,8 @@ from math import ceil
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
 
+from analysis import student
 from analysis.results import Interval
 
 CONFIDENCE = 0.95
@@ -21,7 +21,7 @@ Matrix = npt.NDArray[np.float64]
 @cache
 def t_quantile(degrees: float) -> float:
     """The two-sided 95 % quantile of Student's t."""
-    return float(stdtrit(degrees, (1 + CONFIDENCE) / 2))
+    return student.quantile(degrees, (1 + CONFIDENCE) / 2)
 
 
 def around(estimate: float, standard_error: float, degrees: float) -> Interval:

@@ -196,7 +196,7 @@ def _judged(folder: Path, stash: pytest.Stash) -> RunVerdict:
     """Analyses the run. The text is put into the stash before the report is written, and once more with its path."""
     with _library_warnings():
         # Spark and matplotlib: imported only after all measurements.
-        from analysis.run_directory import kind_of  # noqa: PLC0415
+        from analysis.run_description import kind_of  # noqa: PLC0415
 
         return _KINDS[kind_of([folder])](folder, stash)
 
@@ -228,11 +228,11 @@ def _gate(folder: Path, config: pytest.Config) -> None:
     """
     with _library_warnings():
         from analysis import spark  # noqa: PLC0415
-        from analysis.gate import calibration, console, history, pipeline  # noqa: PLC0415
+        from analysis.gate import answers, calibration, console, history  # noqa: PLC0415
         from analysis.report import gate_page  # noqa: PLC0415
-        from analysis.run_directory import manifests  # noqa: PLC0415
+        from analysis.run_description import manifests  # noqa: PLC0415
 
-        (result,) = pipeline.judged([folder], master=spark.DEFAULT_MASTER)
+        (result,) = answers.judged([folder], master=spark.DEFAULT_MASTER, tell=_unsaid)
         config.stash[_GATE], config.stash[_TEXT] = result, console.text([result])
         file = config.getoption("history")
         if file is not None:
@@ -251,11 +251,11 @@ def _gate(folder: Path, config: pytest.Config) -> None:
 def _throughput(folder: Path, stash: pytest.Stash) -> RunVerdict:
     from analysis import spark  # noqa: PLC0415
     from analysis.report import throughput_page  # noqa: PLC0415
-    from analysis.run_directory import LATEST  # noqa: PLC0415
-    from analysis.throughput import closing_screen, pipeline  # noqa: PLC0415
+    from analysis.run_description import LATEST  # noqa: PLC0415
+    from analysis.throughput import answers, closing_screen  # noqa: PLC0415
     from analysis.throughput.overview import overview  # noqa: PLC0415
 
-    (result,) = pipeline.analysed([folder], master=spark.DEFAULT_MASTER)
+    (result,) = answers.analysed([folder], master=spark.DEFAULT_MASTER, tell=_unsaid)
     shown, run = _near(folder), "" if LATEST.resolve() == folder.resolve() else _near(folder)
     screen = partial(closing_screen.text, overview(result), folder=shown, run=run, prefix=_programs())
     stash[_TEXT] = screen(report=None)
@@ -267,9 +267,9 @@ def _throughput(folder: Path, stash: pytest.Stash) -> RunVerdict:
 def _workload(folder: Path, stash: pytest.Stash) -> RunVerdict:
     from analysis import spark  # noqa: PLC0415
     from analysis.report import scenario_page  # noqa: PLC0415
-    from analysis.scenario import console, disclosure, pipeline  # noqa: PLC0415
+    from analysis.scenario import answers, console, disclosure  # noqa: PLC0415
 
-    results = pipeline.analysed([folder], master=spark.DEFAULT_MASTER)
+    results = answers.analysed([folder], master=spark.DEFAULT_MASTER, tell=_unsaid)
     stash[_TEXT] = console.summary(results)
     pages = {"report": lambda: scenario_page.write(results), "disclosure": lambda: disclosure.write(results)}
     for name, write in pages.items():
@@ -278,6 +278,10 @@ def _workload(folder: Path, stash: pytest.Stash) -> RunVerdict:
     return RunVerdict(
         worst(result.verdict for result in results), findings, failed=any(not result.passes for result in results)
     )
+
+
+def _unsaid(_line: str) -> None:
+    """Nobody asks whether the analysis of the session itself is new."""
 
 
 def _near(path: Path) -> str:

@@ -41,6 +41,14 @@ def read(record: type[T], value: Any, at: str) -> T:
         ) from None
 
 
+def from_text(record: type[T], text: bytes, at: str) -> T:
+    """As `read`, from the text of a JSON file that the analysis itself wrote."""
+    try:
+        return msgspec.json.decode(text, type=record, dec_hook=_fraction)
+    except msgspec.DecodeError as error:
+        raise DataError(f"{at}: {error}") from None
+
+
 def _between(path: str, said: str) -> str:
     return "" if not path else " " if said == "is missing" else ": "
 

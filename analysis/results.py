@@ -397,6 +397,8 @@ class FitResult:
     covariance: tuple[tuple[float, ...], ...] | None = None
     #: degrees of freedom of the t intervals
     degrees: int = 0
+    #: half-width of a t interval in standard errors, for predictions; None without degrees of freedom
+    t_quantile: float | None = None
     #: None where no split of the cells allows one
     roofline: Roofline | None = None
     constrained: Constrained | None = None
@@ -741,7 +743,7 @@ def _ratios(comparison: BrokerComparison) -> Iterator[dict[str, Any]]:
 def _fit(fit: FitResult) -> dict[str, Any]:
     paper, cap = fit.ols_as_in_paper, fit.roofline
     return {
-        **_fields(fit, "covariance"),
+        **_fields(fit, "covariance", "t_quantile"),
         "model": formula(fit.parameters),
         "parameters": _json(fit.parameters, "times_s"),
         "description": _description(fit.description),

@@ -20,8 +20,10 @@ import numpy as np
 import pyarrow.parquet as pq
 from tabulate import tabulate
 
+from analysis.frames import frames
 from analysis.spark import session
-from analysis.throughput.pipeline import audited
+from analysis.throughput.audit import audit
+from analysis.throughput.reader import open_runs
 from fixtures import brokers
 from fixtures.brokers import Running
 from fixtures.host import cpus, scheduling
@@ -459,10 +461,11 @@ def analysis(folder: Path) -> Row:
     """The Spark audit of recorded delivery events in local[2], from the second pass on: the first warms the JVM."""
     path, truth = write_events(folder / "events", EVENTS, subscriptions=40)
     os.sched_setaffinity(0, CPUS)
-    with session("local[2]", (path / "deliveries").iterdir()):
+    runs = open_runs([path])
+    with session("local[2]", (path / "deliveries").iterdir()) as spark:
         for _ in range(2):
             begin_s = time.monotonic()
-            (result,) = audited([path], master="local[2]")
+            (result,) = audit(spark, frames(spark, runs), runs)
             seconds = time.monotonic() - begin_s
     if result.copies != truth:
         raise SystemExit(f"the audit of the generated events is wrong: {result.copies}")

@@ -27,7 +27,8 @@ from tabulate import tabulate
 
 from analysis.results import CellKey, CellSummary, FitResult
 from analysis.throughput import rotation
-from analysis.throughput.fit import PARAMETERS, STARTS_AS_UNIT, fit
+from analysis.throughput.cost_model import PARAMETERS
+from analysis.throughput.fit import STARTS_AS_UNIT, fit
 from analysis.throughput.pipeline import analysed
 from microbench.test_replication import QUICK, TODAY
 from tests.support import run_directories as rd

@@ -22,7 +22,8 @@ import numpy as np
 
 from analysis.errors import DataError
 from analysis.gate.verdict import MetricRow, hodges_lehmann
-from analysis.throughput.linear_model import identifiable, iterated_wls, regressors
+from analysis.throughput.cost_model import regressors
+from analysis.throughput.linear_model import identifiable, iterated_wls
 from workloads.gate import ALL_CELLS, GateRole
 from workloads.limits import IDLE_BROKER
 from workloads.schema import Window

@@ -8,26 +8,25 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, median
 
-from analysis.errors import DataError
 from analysis.frames import frames
 from analysis.gate import scenario
+from analysis.gate.asked import options_of
 from analysis.gate.paired import CellRatio, Key, ratios_of, rows_of
 from analysis.gate.pairs import check_complete, pairs_of_lives
 from analysis.gate.results import CellComparison, GateResult, RoleActivity, incomplete
 from analysis.gate.verdict import GateVerdict, Judgement, judge
 from analysis.intervals import mapped, mean_interval
-from analysis.record_reading import read
 from analysis.results import CellKey, CellSummary, Finding, Interval
-from analysis.run_directory import LATEST, broker_findings, files_of, kind_of, manifests
+from analysis.run_description import LATEST, kind_of, manifests
+from analysis.run_directory import broker_findings, files_of
 from analysis.spark import session
 from analysis.throughput import aggregate, audit
 from analysis.throughput.reader import ThroughputRecord, counted, open_runs
 from analysis.throughput.run_checks import scheduled_apart, stolen_time
 from analysis.throughput.slices import windows_by_cell
-from workloads.command_line import measuring
 from workloads.gate import GateRole
 from workloads.limits import IDLE_BROKER, LEFT_OUT, ROBUST_MEAN
-from workloads.manifest import GateOptions, Manifest
+from workloads.manifest import GateOptions
 from workloads.schema import BY_URL, PREPARATION, RunKind, Window
 from workloads.status import CellStatus, VerdictKind
 from workloads.throughput.families import PairWindows
@@ -51,21 +50,6 @@ def judged(paths: Sequence[Path], *, master: str, partial: bool = False) -> tupl
         of_slices(run, of_run, {key: windows[key] for key in run.cells}, found.findings)
         for run, of_run, found in zip(runs, asked, audits, strict=True)
     )
-
-
-def is_gate(manifest: Manifest) -> bool:
-    """Whether a run compares two brokers."""
-    return manifest.options.get("baseline") is not None
-
-
-def options_of(manifest: Manifest, path: Path) -> GateOptions:
-    """What a gate was asked. Raises DataError for a run that is none."""
-    if not is_gate(manifest):
-        raise DataError(
-            f"{path}: not a regression gate; "
-            f"`{measuring('microbench -k replication --baseline BROKER --broker BROKER')}` measures one"
-        )
-    return read(GateOptions, manifest.options, f"{path}/manifest.json, options")
 
 
 def of_slices(

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
+from analysis import student
 from analysis.intervals import mapped, mean_interval
 from analysis.results import Interval
 from workloads.gate import LOOKS, GateRules, deciding
@@ -237,12 +237,12 @@ def _p_value(values: Sequence[float]) -> float:
     mean, error = float(np.mean(values)), _standard_error(values)
     if error == 0:
         return 1.0 if mean == 0 else 0.0
-    return float(2 * stdtr(len(values) - 1, -abs(mean) / error))
+    return 2 * student.cumulative(len(values) - 1, -abs(mean) / error)
 
 
 def _upper(values: Sequence[float], alpha: float) -> float:
     """The upper end of the two-sided interval with the error alpha."""
-    return float(np.mean(values) + stdtrit(len(values) - 1, 1 - alpha / 2) * _standard_error(values))
+    return float(np.mean(values) + student.quantile(len(values) - 1, 1 - alpha / 2) * _standard_error(values))
 
 
 def _standard_error(values: Sequence[float]) -> float:
@@ -255,8 +255,8 @@ def smallest_detectable(scatter: float, pairs: int, alpha: float) -> float:
     The noncentral distribution is approximated by the sum of both quantiles: for 5 to 12 pairs the probability is in
     fact 73 to 79 %.
     """
-    quantiles = stdtrit(pairs - 1, 1 - alpha / 2) + stdtrit(pairs - 1, POWER)
-    return math.expm1(float(quantiles) * scatter / math.sqrt(pairs))
+    quantiles = student.quantile(pairs - 1, 1 - alpha / 2) + student.quantile(pairs - 1, POWER)
+    return math.expm1(quantiles * scatter / math.sqrt(pairs))
 
 
 def smallest_margin(scatter: float) -> float:

@@ -24,7 +24,7 @@ from analysis.results import (
     RoundLevel,
     RunResult,
 )
-from analysis.throughput.fit import PARAMETERS, processing_time_s
+from analysis.throughput.cost_model import PARAMETERS, processing_time_s
 from analysis.throughput.tables import SCOPES, by_start, levels_said
 from workloads.limits import DISTURBED_LEVEL, GOOD, ROUGH
 from workloads.schema import Window

@@ -12,9 +12,10 @@ from itertools import count
 from pathlib import Path
 
 from analysis.errors import DataError
-from analysis.record_reading import read
 from analysis.results import CellKey
-from analysis.run_directory import RunRecord, read_run, resolve_runs
+from analysis.run_description import resolve_runs
+from analysis.run_directory import RunRecord, read_run
+from analysis.scenario.plan_records import check_comparable, whole
 from analysis.scenario.results import LoggedWarnings, Warnings
 from workloads.errors import WorkloadError
 from workloads.manifest import BrokerRecord, Manifest, WorkloadOptions
@@ -191,61 +192,24 @@ def warnings(run: ScenarioRecord, key: CellKey) -> Warnings:
 
 
 def comparable(runs: Sequence[ScenarioRecord]) -> None:
-    """Raises DataError if the runs must not be compared: if they differ in workload, in a quantity that keeps its
-    results apart, in topology or in consumption.
-
-    Source: run rules, sections 1.6 and 2.3.
-    """
-    cells = [
-        (run.plan(cell), run.models[cell.experiment, cell.cell], f"{run.name}, {cell.cell}")
-        for run in runs
-        for cell in run.cells
-    ]
-    _check_alike("workloads", "they have no message in common", {plan.workload: place for plan, _, place in cells})
-    apart: dict[str, dict[str, str]] = {}
-    for plan, model, place in cells:
-        for name, value in WORKLOADS[plan.workload].apart(model).items():
-            apart.setdefault(name, {})[value] = place
-    for name, values in apart.items():
-        _check_alike(f"values of {name}", "they are different loads", values)
-    _check_alike(
-        "topologies",
-        "their results are not comparable (sections 1.6 and 2.3)",
-        {model.name: place for _, model, place in cells},
+    """Raises DataError if the cells of these runs must not be compared."""
+    check_comparable(
+        [
+            (run.plan(cell), run.models[cell.experiment, cell.cell], f"{run.name}, {cell.cell}")
+            for run in runs
+            for cell in run.cells
+        ]
     )
-    _check_alike(
-        "consumptions",
-        "strict acknowledgement has costs that relaxed acknowledgement does not have",
-        {plan.consumption: place for plan, _, place in cells},
-    )
-
-
-def _check_alike(what: str, why: str, values: Mapping[str, str]) -> None:
-    if len(values) > 1:
-        places = "; ".join(f"{value}: {place}" for value, place in values.items())
-        raise DataError(f"different {what} are never put side by side: {why}; {places}: name runs of one of them")
 
 
 def _open(folder: Path, shown: Path, name: str, *, partial: bool) -> ScenarioRecord:
     records = Manifest, WorkloadOptions, ScenarioPlan
     found = read_run(folder, shown, name, RunKind.WORKLOAD, records, partial=partial)
     places = {at: f"{shown}/plan.json, {at[1]}" for at in found.plans}
-    plans = {at: _whole(plan, places[at]) for at, plan in found.plans.items()}
+    plans = {at: whole(plan, places[at]) for at, plan in found.plans.items()}
     models = {at: _model(plan, places[at]) for at, plan in plans.items()}
     known = {field.name: getattr(found, field.name) for field in fields(found)}
     return ScenarioRecord(**{**known, "plans": plans}, models=models)
-
-
-def _whole(plan: ScenarioPlan, place: str) -> ScenarioPlan:
-    """The plan with the records of its workload. Raises DataError if they are not such records."""
-    if plan.workload not in WORKLOADS:
-        raise DataError(f"{place}: workload {plan.workload!r}, expected one of {', '.join(WORKLOADS)}")
-    workload = WORKLOADS[plan.workload]
-    return replace(
-        plan,
-        topology=read(workload.record, plan.topology, f"{place}, topology"),
-        configuration=read(workload.configuration, plan.configuration, f"{place}, configuration"),
-    )
 
 
 def _model(plan: ScenarioPlan, place: str) -> Model:

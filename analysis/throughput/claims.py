@@ -27,8 +27,9 @@ from analysis.throughput.cell_ratios import (
     processing,
     settings,
 )
+from analysis.throughput.cost_model import regressors
 from analysis.throughput.fit import PAPER_REPLICATION, STARTS_AS_UNIT, fewest_cells, fit
-from analysis.throughput.linear_model import identifiable, regressors
+from analysis.throughput.linear_model import identifiable
 from workloads.limits import ALIKE, BELOW_TREND, BROKER_CPU, CONSERVATION, ORDER, SLIGHT_FALL
 from workloads.ranges import LARGER, SMALLER, Range, published
 from workloads.status import CellStatus, ClaimVerdict, VerdictKind

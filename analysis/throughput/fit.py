@@ -21,7 +21,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from analysis.errors import DataError
-from analysis.intervals import Matrix, Vector, around, jackknife_covariance, mean_interval, units_needed
+from analysis.intervals import Matrix, Vector, around, jackknife_covariance, mean_interval, t_quantile, units_needed
 from analysis.results import (
     CellDeviation,
     CellKey,
@@ -43,15 +43,14 @@ from analysis.results import (
 )
 from analysis.table import grouped
 from analysis.throughput import rotation
+from analysis.throughput.cost_model import PARAMETERS, regressors
 from analysis.throughput.linear_model import (
-    REGRESSORS,
     at_most,
     identifiable,
     iterated_wls,
     lack_of_fit_f,
     left_out_errors,
     non_negative,
-    regressors,
     rests_on_one_row,
 )
 from analysis.throughput.roofline import regimes
@@ -63,11 +62,6 @@ from workloads.status import CellStatus, VerdictKind
 Unit: TypeAlias = tuple[str, str, str, str]
 
 _Key = TypeVar("_Key", str, int)
-
-PARAMETERS = tuple(REGRESSORS)
-
-#: ActiveMQ 4.0 on a 3.2 GHz CPU of its time, in s (Henjes et al. 2006, section 4.5).
-PAPER: Mapping[str, float] = {"t_rcv": 4.9e-5, "t_fltr": 1.6e-7, "t_tx": 1.5e-5}
 
 #: The replication grades used in the paper's least squares (section 4.5).
 PAPER_REPLICATION = (1, 2, 5, 10)
@@ -132,11 +126,6 @@ class Spread:
         variance = self.covariance([np.array([estimate]) for estimate in estimates], columns)[0, 0]
         degrees = self.degrees([len(of_start) for of_start in replicates])
         return around(float(np.mean(estimates)), np.sqrt(variance), degrees)
-
-
-def processing_time_s(parameters: Mapping[str, float], n_fltr: float, replication: float) -> float:
-    """B: seconds per message received; 1 / B messages/s are received, the overall rate is (r + 1) / B."""
-    return sum(value * REGRESSORS[name](n_fltr, replication) for name, value in parameters.items())
 
 
 def parameters_of(cells: Iterable[CellSummary]) -> tuple[str, ...]:
@@ -230,6 +219,7 @@ def fit(cells: Sequence[CellSummary], precision: float | None = None) -> FitResu
         points=points,
         covariance=tuple(tuple(float(value) for value in row) for row in covariance) if known else None,
         degrees=degrees if known else 0,
+        t_quantile=t_quantile(degrees) if known and degrees >= 1 else None,
         roofline=roofline,
         constrained=_constrained(points, parameters, float(np.sqrt(covariance[0, 0])), degrees),
         leave_one_out=_leave_one_out(points, names),

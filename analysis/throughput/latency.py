@@ -25,7 +25,7 @@ from analysis.frames import STRANGER, Frames, reading, refuse_strangers
 from analysis.intervals import CONFIDENCE, t_quantile
 from analysis.results import CellKey, CellSummary, Finding, FitResult, Interval, LatencyResult, Percentile
 from analysis.throughput.cell_ratios import over_layouts, over_starts
-from analysis.throughput.fit import processing_time_s
+from analysis.throughput.cost_model import processing_time_s
 from analysis.throughput.queueing import mean_waiting_s
 from analysis.throughput.reader import ThroughputRecord, counted, named
 from analysis.throughput.rotation import RoundKey

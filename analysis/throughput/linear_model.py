@@ -5,21 +5,14 @@ Errors are multiplicative, so that every weight is 1 / fitted^2. Rows of `x` beg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import nnls
-from scipy.special import fdtrc, stdtr, stdtrit
+from scipy.special import fdtrc
 
+from analysis import student
 from analysis.intervals import CONFIDENCE, Matrix, Vector
-
-#: Parameter -> what it is multiplied by, at n_fltr filters and replication grade r.
-REGRESSORS: Mapping[str, Callable[[float, float], float]] = {
-    "t_rcv": lambda _n_fltr, _r: 1.0,
-    "t_fltr": lambda n_fltr, _r: n_fltr,
-    "t_tx": lambda _n_fltr, r: r,
-}
 
 #: Rounds of 1 / fitted^2; the weights no longer move after the second.
 ROUNDS = 3
@@ -43,11 +36,6 @@ class Plane:
     fitted: Vector
     #: the values by which the rows were divided in the last iteration
     reference: Vector
-
-
-def regressors(parameters: Iterable[str], n_fltr: float, replication: float) -> list[float]:
-    """The row of the design matrix for these parameters."""
-    return [REGRESSORS[name](n_fltr, replication) for name in parameters]
 
 
 def identifiable(x: Matrix) -> bool:
@@ -93,8 +81,8 @@ def at_most(estimate: float, standard_error: float, degrees: int) -> float:
     ordinary bound; near and below 0, where the ordinary bound would be too small or negative, its coverage exceeds 95 %
     and it stays positive (CLs: Read, J. Phys. G 28, 2002, page 2693; Zech, Nucl. Instrum. Meth. A 277, 1989, page 608).
     """
-    share = (1 - CONFIDENCE) * stdtr(degrees, estimate / standard_error)
-    return float(estimate - stdtrit(degrees, share) * standard_error)
+    share = (1 - CONFIDENCE) * student.cumulative(degrees, estimate / standard_error)
+    return float(estimate - student.quantile(degrees, share) * standard_error)
 
 
 def left_out_errors(b: Vector, x: Matrix) -> Vector:

@@ -30,7 +30,8 @@ from analysis.results import (
 from analysis.table import Table, TableColumn, grouped
 from analysis.text import Closing, NextStep
 from analysis.throughput.console import AUDIT_VERDICTS, VERDICTS, nowhere
-from analysis.throughput.fit import PAPER, STARTS_AS_UNIT, bend, processing_time_s
+from analysis.throughput.cost_model import PAPER, processing_time_s
+from analysis.throughput.fit import STARTS_AS_UNIT, bend
 from analysis.throughput.tables import GRADES, MEANING, SCOPES, deviation, relative_half_width, unit
 from workloads.command_line import analysing, measuring
 from workloads.limits import EXTRAPOLATION, LAYOUTS

@@ -9,7 +9,8 @@ import numpy as np
 from statsmodels.regression.linear_model import WLS
 
 from analysis.results import CellSummary
-from analysis.throughput.fit import PAPER_REPLICATION, PARAMETERS, design, fewest_cells, processing
+from analysis.throughput.cost_model import PARAMETERS
+from analysis.throughput.fit import PAPER_REPLICATION, design, fewest_cells, processing
 from analysis.throughput.linear_model import identifiable
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from analysis.errors import DataError
 from analysis.formats import count
 from analysis.frames import frames
 from analysis.results import (
@@ -39,7 +38,6 @@ from analysis.throughput import (
     slices,
 )
 from analysis.throughput.reader import ThroughputRecord, open_runs
-from workloads.command_line import measuring
 from workloads.schema import Window
 from workloads.status import VerdictKind
 from workloads.throughput.presets import SMOKE
@@ -48,33 +46,11 @@ from workloads.throughput.presets import SMOKE
 BULK = "bulk"
 
 
-def audited(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[AuditResult, ...]:
-    """The audit of each run. Raises DataError where a run cannot be read."""
-    runs = open_runs(paths, partial=partial)
-    with session(master, files_of(runs)) as spark:
-        return audit.audit(spark, frames(spark, runs), runs)
-
-
 def analysed(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[RunResult, ...]:
     """The complete analysis of each run; runs are never combined. Raises DataError where one cannot be read."""
     runs = open_runs(paths, partial=partial)
     with session(master, files_of(runs)) as spark:
         return _analysed(spark, runs)
-
-
-def fitted(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[RunResult, ...]:
-    """As `analysed`, but raises DataError where no run allows a fit."""
-    return with_models(analysed(paths, master=master, partial=partial))
-
-
-def with_models(results: tuple[RunResult, ...]) -> tuple[RunResult, ...]:
-    """The same results. Raises DataError, with the reasons, where no run has a model."""
-    if any(result.fits for result in results):
-        return results
-    reasons = [reason for result in results for reason in result.refused] or [
-        f"{result.path}: {_no_model(result)}" for result in results
-    ]
-    raise DataError("; ".join(reasons))
 
 
 def _analysed(spark: SparkSession, runs: Sequence[ThroughputRecord]) -> tuple[RunResult, ...]:
@@ -167,15 +143,6 @@ def _judged(result: FitResult, findings: Sequence[Finding]) -> FitResult:
         finding
         for finding in findings
         if finding.consequence != VerdictKind.VALID and finding.broker in {None, result.broker}
-    )
-
-
-def _no_model(result: RunResult) -> str:
-    if not result.measures:
-        return "a smoke grid shows correctness only, no model is fitted; measure with --grid quick"
-    return (
-        "no experiment of this run varies filters and replication independently, so that there is no model to fit; "
-        f"`{measuring('microbench -k replication')}` measures one that does"
     )
 
 

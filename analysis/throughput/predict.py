@@ -14,10 +14,9 @@ import numpy as np
 
 from analysis.errors import DataError
 from analysis.formats import number, ranged, us
-from analysis.intervals import around, mapped, per
+from analysis.intervals import mapped, per
 from analysis.results import JSON_SCHEMA, FitResult, Interval, RunResult, worst
-from analysis.throughput.fit import processing_time_s
-from analysis.throughput.linear_model import regressors
+from analysis.throughput.cost_model import processing_time_s, regressors
 from analysis.throughput.queueing import mean_waiting_s
 from analysis.throughput.tables import SCOPES
 from workloads.limits import EXTRAPOLATION
@@ -178,10 +177,11 @@ def _processing(fit: FitResult, question: Question) -> tuple[Interval, bool]:
     roofline = fit.roofline
     if roofline is not None and roofline.preferred and question.replication * roofline.t_sat_s.estimate > estimate:
         return _scaled(roofline.t_sat_s, question.replication), True
-    if fit.covariance is None:
+    if fit.covariance is None or fit.t_quantile is None:
         return Interval(estimate), False
     x = np.array(regressors(fit.parameters, question.n_fltr, question.replication))
-    return around(estimate, float(np.sqrt(x @ np.array(fit.covariance) @ x)), fit.degrees), False
+    half = fit.t_quantile * float(np.sqrt(x @ np.array(fit.covariance) @ x))
+    return Interval(estimate, estimate - half, estimate + half), False
 
 
 def _scaled(interval: Interval, factor: float) -> Interval:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from analysis.results import CellAudit, CellKey, CellSummary, LatencyResult
-from analysis.run_directory import RunRecord, describe, read_run, resolve_runs
+from analysis.run_description import describe, resolve_runs
+from analysis.run_directory import RunRecord, read_run
 from workloads.manifest import StudyManifest, StudyOptions
 from workloads.schema import RunKind, Window
 from workloads.status import WindowStatus

@@ -32,7 +32,7 @@ from analysis.results import (
     formula,
 )
 from analysis.table import Table, TableColumn, TableRow, grouped
-from analysis.throughput.fit import PAPER, PARAMETERS
+from analysis.throughput.cost_model import PAPER, PARAMETERS
 from workloads.limits import DISTURBED_LEVEL, GOOD, ROOFLINE, ROUGH
 from workloads.schema import PREPARATION
 from workloads.status import CellStatus, VerdictKind

@@ -52,15 +52,14 @@ class Answers:
 
 
 @pytest.fixture(scope="session")
-def _answers() -> dict[str, Answers]:
-    return {name: Answers(getattr(without_spark, name)) for name in ("analysed", "audited")}
+def _answers() -> Answers:
+    return Answers(without_spark.analysed)
 
 
 @pytest.fixture
 def analysed_once(_answers, monkeypatch) -> None:
     """Each run directory is analysed once, without Spark: the tests differ in what is made of the answer."""
-    for name, answers in _answers.items():
-        monkeypatch.setattr(pipeline, name, answers)
+    monkeypatch.setattr(pipeline, "analysed", _answers)
 
 
 @pytest.fixture(scope="session")

@@ -44,9 +44,9 @@ for module in (cluster, aggregates):
         if hasattr(module, name):
             setattr(module, name, value)
 if len(runs) == 1:
-    sys.exit(main(["summary", *runs, "--json", "--spark-master", master]))
+    sys.exit(main(["summary", *runs, "--json", "--recompute", "--spark-master", master]))
 with session(master):
-    codes = [main(["summary", run, "--json", "--spark-master", master]) for run in runs]
+    codes = [main(["summary", run, "--json", "--recompute", "--spark-master", master]) for run in runs]
 sys.exit(max(codes))
 """
 

@@ -18,6 +18,7 @@ pytest_plugins = ["pytester"]
 # A session inside this process forgets what it has imported, and a module of C is loaded once: these are here before.
 for _module in ("analysis.throughput.pipeline", "analysis.throughput.overview", "analysis.report.throughput_page"):
     import_module(_module)
+main = import_module("analysis.__main__").main
 
 
 @pytest.fixture
@@ -55,6 +56,18 @@ def test_the_verdict_is_the_last_item_and_its_screen_closes_the_run(session, run
     begin = next(place for place, line in enumerate(lines) if "what was measured" in line)
     assert lines.index(f"run directory: {runs / 'valid'}") - begin <= 25
     assert "<svg" in (runs / "valid" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("analysed_once")
+def test_what_a_session_found_answers_later_questions(session, runs, capsys):
+    """Its analysis is stored with the run, and the screen does not speak of it."""
+    (runs / "valid" / "analysis.json").unlink(missing_ok=True)
+    result = session("valid")
+    capsys.readouterr()
+
+    assert main(["fit", str(runs / "valid")]) == 0
+    assert capsys.readouterr().err == f"{runs / 'valid'}: from the analysis stored with the run\n"
+    assert "computed anew" not in result.stdout.str() + result.stderr.str()
 
 
 @pytest.mark.usefixtures("analysed_once")

@@ -42,10 +42,6 @@ def analysed(paths: Sequence[Path], *, master: str = "", partial: bool = False) 
     )
 
 
-def audited(paths: Sequence[Path], *, master: str = "", partial: bool = False) -> tuple[AuditResult, ...]:
-    return tuple(map(audit_of, open_runs(paths, partial=partial)))
-
-
 def read_back(path: Path) -> tuple[ThroughputRecord, WindowsOf]:
     """The run as it is read, and the slices of its cells."""
     (run,) = open_runs([path])

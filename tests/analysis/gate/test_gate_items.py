@@ -11,6 +11,7 @@ import pytest
 
 from analysis.errors import DataError
 from analysis.gate import history, pipeline
+from analysis.gate.asked import options_of
 from analysis.gate.items import failure
 from analysis.gate.verdict import GateVerdict
 from analysis.results import CellKey
@@ -182,7 +183,7 @@ def judged(path, made, *, partial=False):
     windows = {key: [] for key in run.cells}
     for row in made.rows("windows"):
         windows[CellKey(run.name, *(row[name] for name in rd.KEYS))].append(rd.window_of(row))
-    return pipeline.of_slices(run, pipeline.options_of(run.manifest, path), windows, ())
+    return pipeline.of_slices(run, options_of(run.manifest, path), windows, ())
 
 
 # Results

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.gate import pipeline, scenario
+from analysis.gate import answers, scenario
+from analysis.gate.asked import options_of
 from analysis.gate.items import failure
 from analysis.gate.verdict import GateVerdict
 from fixtures.session.options import ScenarioOptions
@@ -75,7 +76,7 @@ def judged(found, **given):
     brokers = {role.value: rd.BROKER for role in GateRole}
     manifest = replace(found[0].manifest, options=found[0].manifest.options | options(**given), brokers=brokers)
     results = [replace(each, manifest=manifest) for each in found]
-    return scenario.of_results(results, Path("gate"), pipeline.options_of(manifest, Path("gate")), partial=False)
+    return scenario.of_results(results, Path("gate"), options_of(manifest, Path("gate")), partial=False)
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +98,7 @@ def test_a_gate_is_judged_from_its_run_directory(tmp_path):
         planted = [Planted(Fault.LOSE, "order")] if (broker, number) == at[-1] else []
         runs.add_cell(run, SMALL, planted=planted, lengths=LENGTHS, broker=broker, start=number)
 
-    (found,) = pipeline.judged([run.write(tmp_path / "gate")], master="local[2]")
+    (found,) = answers.judged([run.write(tmp_path / "gate")], master="local[2]")
 
     assert (found.verdict, found.pairs) == (GateVerdict.FAILED, FEWEST_PAIRS)
     assert [finding.what for finding in found.findings] == [

@@ -12,7 +12,8 @@ from scipy import stats
 from analysis.intervals import jackknife
 from analysis.results import CellKey, Interval
 from analysis.throughput.claims import SAME, TABLE, claims
-from analysis.throughput.fit import PAPER, fits, processing_time_s
+from analysis.throughput.cost_model import PAPER, processing_time_s
+from analysis.throughput.fit import fits
 from microbench import (
     test_and_filters,
     test_correlation_filters,

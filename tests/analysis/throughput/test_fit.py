@@ -9,7 +9,8 @@ from scipy import stats
 
 from analysis.intervals import jackknife, jackknife_covariance, mean_interval
 from analysis.results import Grade, Interval, Scope
-from analysis.throughput.fit import PAPER, PARAMETERS, bend, fit, fits, processing_time_s, variation
+from analysis.throughput.cost_model import PAPER, PARAMETERS, processing_time_s
+from analysis.throughput.fit import bend, fit, fits, variation
 from analysis.throughput.linear_model import iterated_wls
 from analysis.throughput.paper_fit import ols_as_in_paper
 from tests.bench_fit import (

@@ -24,7 +24,7 @@ from analysis.results import (
     summary_json,
 )
 from analysis.text import findings as text_findings
-from analysis.throughput import console, fit, judgement, pipeline
+from analysis.throughput import answers, console, fit, judgement
 from tests.conftest import table_rows
 from tests.support import run_directories as rd
 from tests.support import without_spark
@@ -339,7 +339,7 @@ def test_asking_for_a_model_that_cannot_be_is_refused(results, run, said):
     """Cells and verdict are shown by the summary; the verb `fit` says why there is no model."""
     assert results[run].cells
     with pytest.raises(DataError, match=said):
-        pipeline.with_models((results[run],))
+        answers.with_models((results[run],))
 
 
 def test_a_smoke_grid_says_that_it_measures_nothing(results):

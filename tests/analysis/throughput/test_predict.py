@@ -11,7 +11,8 @@ from scipy import stats
 from analysis.__main__ import main
 from analysis.errors import DataError
 from analysis.results import JSON_SCHEMA
-from analysis.throughput.fit import PAPER, PARAMETERS, fit
+from analysis.throughput.cost_model import PAPER, PARAMETERS
+from analysis.throughput.fit import fit
 from analysis.throughput.predict import Question, RunPredictions, predict, predictions, text
 from tests.bench_fit import slow_down
 from tests.support import run_directories as rd

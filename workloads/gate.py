@@ -26,6 +26,8 @@ class Policy(StrEnum):
     BLAME = "blame"
     #: Only a candidate that was shown not to be slower passes the gate.
     NON_INFERIORITY = "non-inferiority"
+    #: As `blame`, but no verdict changes the exit code.
+    REPORT = "report"
 
 
 #: Name of the item of a gate for the audit and the conditions; the others are named after their families.

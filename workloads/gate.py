@@ -86,6 +86,8 @@ class GateRules:
     calibrate: bool = False
     #: Smallest margin by family that a calibration on this machine found.
     calibrated: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    #: Remark on a calibration that does not count here; empty without one.
+    uncalibrated: str = ""
 
     def margin_of(self, family: str) -> float:
         """The margin of a family: costs that do not decide have at least the calibrated one."""

@@ -7,7 +7,6 @@ broker has stopped; never during collection or measurement.
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from abc import abstractmethod
@@ -38,9 +37,6 @@ PLANNER = "planner"
 
 #: Markers of the items that measure: throughput study and business workloads.
 MARKERS = ("experiment", "workload")
-
-#: Environment variable in which GitHub Actions names a file for Markdown.
-STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 _TEXT = pytest.StashKey[str]()
 
@@ -286,13 +282,13 @@ def _written(write: Callable[[], Path | tuple[Path, ...]]) -> tuple[str, ...]:
 
 
 def _gate(folder: Path, config: pytest.Config) -> None:
-    """Judges a gate: puts the result and its text into the stash, its Markdown where the CI system asks for it.
+    """Judges a gate: puts the result and its text into the stash, and what a CI system asks for into its files.
 
     The result comes first, so that a file that cannot be written fails one item, and nothing is judged twice.
     """
     with _library_warnings():
         from analysis import spark  # noqa: PLC0415
-        from analysis.gate import calibration, console, history, pipeline  # noqa: PLC0415
+        from analysis.gate import calibration, ci_files, console, history, pipeline  # noqa: PLC0415
         from analysis.report import gate_page  # noqa: PLC0415
         from analysis.run_directory import manifests  # noqa: PLC0415
 
@@ -305,11 +301,18 @@ def _gate(folder: Path, config: pytest.Config) -> None:
         if result.rules.calibrate and not result.overriding:
             calibration.calibrated(result, manifest, folder.parent)
         past = history.read(file) if file is not None else ()
-        (report,) = _written(lambda: gate_page.write(result, manifest, past))
+        pages: list[Path] = []
+
+        def page() -> Path:
+            pages.append(gate_page.write(result, manifest, past))
+            return pages[0]
+
+        (report,) = _written(page)
         config.stash[_TEXT] += f"\nreport: {report}\nrun directory: {_near(folder)}"
-        if summary := os.environ.get(STEP_SUMMARY):
-            with Path(summary).open("a", encoding="utf-8") as page:
-                page.write(console.markdown([result]) + "\n")
+        try:
+            ci_files.write(result, pages[0] if pages else None)
+        except OSError as error:
+            config.stash[_TEXT] += f"\nfor the CI system: not written: {error}"
 
 
 def _throughput(folder: Path, stash: pytest.Stash) -> RunVerdict:

@@ -11,6 +11,7 @@ import pytest
 
 from analysis.errors import DataError
 from analysis.gate import history, pipeline
+from analysis.gate.ci_files import STEP_OUTPUT, STEP_SUMMARY
 from analysis.gate.items import failure
 from analysis.gate.verdict import GateVerdict
 from analysis.results import CellKey
@@ -302,7 +303,8 @@ def judged_already(results, monkeypatch):
         return (results[path.name],)
 
     monkeypatch.setattr(pipeline, "judged", judged)
-    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    for name in (STEP_SUMMARY, STEP_OUTPUT):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -439,17 +441,25 @@ def test_a_calibration_is_stored(session, gates, results):
     assert set(entry["smallest_margin"]) == set(FAMILIES)
 
 
-def test_history_and_summary(session, pytester, monkeypatch):
-    """Each gate adds a line to the file of --history, and its Markdown to the page that the CI system names."""
-    page, file = pytester.path / "summary.md", pytester.path / "gates.jsonl"
+def test_history_summary_and_outputs(session, pytester, gates, monkeypatch):
+    """Each gate adds a line to the file of --history, its Markdown to the page that the CI system names, and to the
+    outputs of the step its verdict, and where Markdown and report are."""
+    page, file, outputs = (pytester.path / name for name in ("summary.md", "gates.jsonl", "outputs"))
     page.write_text("before\n")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
+    monkeypatch.setenv(STEP_SUMMARY, str(page))
+    monkeypatch.setenv(STEP_OUTPUT, str(outputs))
     for name in ("passing", "regressed"):
         session(name, "--history", str(file))
 
     assert [entry["run"] for entry in history.read(file)] == ["passing", "regressed"]
     assert page.read_text().startswith("before\n### Gate: activemq:6.1.7 against")
     assert page.read_text().count("### Gate: ") == 2
+    assert outputs.read_text().splitlines()[3:] == [
+        "verdict=regressed",
+        f"summary={gates / 'regressed' / 'summary.md'}",
+        f"report={gates / 'regressed' / 'report.html'}",
+    ]
+    assert (gates / "regressed" / "summary.md").read_text() in page.read_text()
 
 
 def test_a_history_that_cannot_be_read_is_an_error_of_one_item(session, pytester):

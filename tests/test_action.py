@@ -178,7 +178,7 @@ esac
     [("", "POST repos/o/r/issues/17/comments"), ("4711", "PATCH repos/o/r/issues/comments/4711")],
 )
 def test_one_comment_is_written_and_updated(runner, comments, written):
-    """The first time it is added; from then on the same is changed. What it says is in a file, and no word of a shell."""
+    """The first time it is added, from then on the same is changed. What it says is a file, and no word of a shell."""
     (step,) = (step for name, step in SHELL_STEPS.items() if name.startswith("broker gate comment, "))
     calls, summary = runner.folder / "calls", runner.folder / "workspace" / "gate" / "run" / "summary.md"
     summary.parent.mkdir(parents=True)

@@ -74,13 +74,14 @@ class VerdictError(Exception):
         self.exit_code = exit_code
 
 
-class NotJudged(pytest.fail.Exception):
-    """There is no verdict: raised in an item's set-up, so that pytest counts an error and not a failure."""
+def not_judged(reason: str, *, follows: bool = False) -> BaseException:
+    """There is no verdict: raised in an item's set-up, so that pytest counts an error and not a failure.
 
-    def __init__(self, reason: str, *, follows: bool = False) -> None:
-        super().__init__(reason, pytrace=False)
-        #: Something else was an error before, and is the cause.
-        self.follows = follows
+    follows: something else was an error before, and is the cause
+    """
+    error = pytest.fail.Exception(reason, pytrace=False)
+    error.follows = follows
+    return error
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -154,7 +155,7 @@ class RunItem(pytest.Item):
         """Whether a verdict that is no failure by itself fails the item."""
         return _flag(self.config, "strict_verdict") or _flag(self.config, "strict")
 
-    def note(self, verdict: object, folder: Path) -> None:
+    def note(self, verdict: object, folder: Path | None) -> None:
         """Adds the verdict and the run directory to the item's properties, for JUnit."""
         self.user_properties += [("verdict", str(verdict)), ("run_directory", str(folder))]
 
@@ -172,14 +173,14 @@ class RunItem(pytest.Item):
                 f"no verdict, since the run is not complete; what is complete in it:\n  {_programs()}python -m "
                 f"analysis summary --partial {_near(self.folder) if self.folder else ''}"
             )
-            raise NotJudged(reason, follows=True)
+            raise not_judged(reason, follows=True)
         if _REFUSED in stash:
-            raise NotJudged("the run could not be judged", follows=True)
+            raise not_judged("the run could not be judged", follows=True)
         try:
             self.judge()
         except DataError as error:
             kept = f"\nwhat was measured is kept in {_near(self.folder)}" if self.folder else ""
-            raise NotJudged(f"{error}{kept}") from None
+            raise not_judged(f"{error}{kept}") from None
         finally:
             if not self.judged:
                 stash[_REFUSED] = True

@@ -24,6 +24,7 @@ MEASUREMENT = """
     class Measurement:
         run_directory = {folder}
         families = {families}
+        measures = True
         reports_only = {reports_only}
         cut_short = {cut_short!r}
 

@@ -34,6 +34,7 @@ CALIBRATE = {"baseline": "reference", "calibrate": True}
 GATE = {"baseline": "reference", "broker": ["reference:t_tx=1us"]}
 
 CELLS = {"a c1", "b c1"}
+MODEL = "this model"
 
 NOISY = family("t_tx", GateVerdict.PASS)
 UNKNOWN = family("t_rcv", GateVerdict.INCONCLUSIVE, None)
@@ -55,10 +56,9 @@ def store(folder, run="first", scatter=NOISY.scatter_of_pairs, given=CALIBRATE):
         cells=tuple(replace(cell, cell=name) for cell in result(GateVerdict.PASS).cells for name in ("b c1", "a c1")),
         slice_scatter=0.07,
     )
-    calibrated(done, replace(study_manifest(), options=options(given)), folder)
-
-
-MODEL = study_manifest().host.cpu_model
+    manifest = study_manifest()
+    host = replace(manifest.host, cpu_model=MODEL)
+    calibrated(done, replace(manifest, options=options(given), host=host), folder)
 
 
 def margins(folder, given, cells=CELLS, model=MODEL):

@@ -74,7 +74,7 @@ class VerdictError(Exception):
         self.exit_code = exit_code
 
 
-def not_judged(reason: str, *, follows: bool = False) -> BaseException:
+def not_judged(reason: str, *, follows: bool = False) -> Any:
     """There is no verdict: raised in an item's set-up, so that pytest counts an error and not a failure.
 
     follows: something else was an error before, and is the cause

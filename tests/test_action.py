@@ -151,7 +151,7 @@ def test_the_gate_of_the_action(runner, broker, policy, code):
     """On a broker that loses messages: the exit code, the outputs and the page of the step, and what is kept."""
     step = SHELL_STEPS["action, gate"]
     given = {"BASELINE": "reference", "BROKER": broker, "SELECT": "copies and r001 or copies and r010"}
-    done = runner.run(step, **given, MARGIN="10%", POLICY=policy, PYTEST_ADDOPTS=SHORT)
+    done = runner.run(step, **given, MARGIN="10%", POLICY=policy, PYTEST_ADDOPTS=SHORT, PYTHONPATH=str(ROOT))
 
     assert done.returncode == code, done.stdout
     assert runner.outputs["verdict"] == "failed"

@@ -79,7 +79,7 @@ def not_judged(reason: str, *, follows: bool = False) -> Any:
 
     follows: something else was an error before, and is the cause
     """
-    error = pytest.fail.Exception(reason, pytrace=False)
+    error: Any = pytest.fail.Exception(reason, pytrace=False)
     error.follows = follows
     return error
 

@@ -15,33 +15,31 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from analysis.errors import DataError
-from analysis.results import RunResult, audit_json, fit_json, summary_json
+from analysis.results import RunResult, audit_json, code_of, fit_json, summary_json
 from workloads import command_line
+from workloads.exit_codes import ExitCode, first_of
 from workloads.schema import RunKind
-from workloads.status import VerdictKind
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Returns the exit code: 0 computed, with any verdict; 1 with --strict if a verdict is not `valid`, of a gate not
-    `pass` or `faster`; 2 refused."""
+    """Returns the exit code: OK computed, with any verdict; with --strict that of the verdict; REFUSED."""
     options = _parser().parse_args(arguments)
     try:
-        text, accepted = _answer(options)
+        text, code = _answer(options)
     except DataError as error:
         sys.stderr.write(f"analysis: {error}\n")
-        return 2
+        return ExitCode.REFUSED
     sys.stdout.write(text + "\n")
-    return int(options.strict and not accepted)
+    return code if options.strict else ExitCode.OK
 
 
-def _answer(options: argparse.Namespace) -> tuple[str, bool]:
-    """The text or JSON object that was asked for, and whether --strict accepts every verdict."""
+def _answer(options: argparse.Namespace) -> tuple[str, ExitCode]:
+    """The text or JSON object that was asked for, and the exit code of the verdicts."""
     from analysis import run_description  # noqa: PLC0415 - records of runs: not for --help and usage errors
     from analysis.gate.asked import is_gate  # noqa: PLC0415
-    from analysis.gate.results import PASSING  # noqa: PLC0415
 
     if options.verb == "history":
-        return _history(options.file, as_json=options.json), True
+        return _history(options.file, as_json=options.json), ExitCode.OK
     kind = run_description.kind_of(options.run)
     verbs = (_throughput if kind is RunKind.THROUGHPUT else _workload)(options)
     if options.verb not in (*verbs, "gate"):
@@ -56,7 +54,16 @@ def _answer(options: argparse.Namespace) -> tuple[str, bool]:
     analyse, text, record = verbs[options.verb]
     results = analyse(options.run, master=options.spark_master, partial=options.partial, recompute=options.recompute)
     answer = json.dumps(record(results), indent=2, allow_nan=False) if options.json else text(results)
-    return answer, all(result.verdict in {VerdictKind.VALID, *PASSING} for result in results)
+    return answer, first_of(map(_code, results))
+
+
+def _code(result: Any) -> ExitCode:
+    """Of a result of any verb."""
+    from analysis.gate.verdict import EXIT_CODES, GateVerdict  # noqa: PLC0415 - numpy and scipy
+
+    if isinstance(result.verdict, GateVerdict):
+        return EXIT_CODES[result.verdict]
+    return code_of(result.verdict, audit_failed=getattr(result, "audit_failed", False))
 
 
 #: By verb: the functions that analyse the runs, format the results as text, and as a JSON object.
@@ -193,7 +200,8 @@ def _parser() -> argparse.ArgumentParser:
         options.add_argument(
             "--strict",
             action="store_true",
-            help="exit with 1 when a verdict is not `valid`, of a gate not `pass` or `faster`",
+            help="when a verdict is not `valid`, of a gate not `pass` or `faster`: exit with 1 where an audit failed "
+            "or a regression was shown, else with 10",
         )
         options.add_argument(
             "--partial", action="store_true", help="read the complete cells of a run that did not finish"

@@ -241,7 +241,7 @@ def unreadable(path: str, size: int) -> str:
 
 def innermost(text: str) -> str:
     """The line of a Spark error that tells its cause: the exception of a Python process, or of the first lost task."""
-    lines = [line.strip() for line in text.splitlines()]
+    lines = [line.strip().removeprefix(": ") for line in text.splitlines()]
     raised = [line for line in lines if re.match(r"[\w.]*(Error|Exception): ", line) and "SparkException" not in line]
     lost = [line for line in lines if "most recent failure" in line]
     return next((line for line in (*raised, *lost, *lines) if line), text)[-500:]

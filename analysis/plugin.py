@@ -7,9 +7,9 @@ broker has stopped; never during collection or measurement.
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +20,8 @@ from typing import Any
 import pytest
 
 from analysis.errors import DataError
-from analysis.results import Finding, worst
+from analysis.results import Finding, code_of, worst
+from workloads.exit_codes import ExitCode
 from workloads.gate import CORRECTNESS
 from workloads.schema import RunKind
 from workloads.status import VerdictKind
@@ -37,12 +38,12 @@ PLANNER = "planner"
 #: Markers of the items that measure: throughput study and business workloads.
 MARKERS = ("experiment", "workload")
 
-#: Environment variable in which GitHub Actions names a file for Markdown.
-STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
-
 _TEXT = pytest.StashKey[str]()
 
 _GATE = pytest.StashKey[Any]()
+
+#: Set where the run could not be judged: an item has said so.
+_REFUSED = pytest.StashKey[bool]()
 
 
 class Planner:
@@ -67,6 +68,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 class VerdictError(Exception):
     """A verdict that fails its item; the message has the reasons."""
+
+    def __init__(self, reasons: str, exit_code: ExitCode) -> None:
+        super().__init__(reasons)
+        self.exit_code = exit_code
+
+
+def not_judged(reason: str, *, follows: bool = False) -> Any:
+    """There is no verdict: raised in an item's set-up, so that pytest counts an error and not a failure.
+
+    follows: something else was an error before, and is the cause
+    """
+    error: Any = pytest.fail.Exception(reason, pytrace=False)
+    error.follows = follows
+    return error
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -120,6 +135,8 @@ class RunVerdict:
 
     verdict: VerdictKind
     findings: tuple[Finding, ...]
+    #: the exit code where the verdict fails its item
+    code: ExitCode
     #: a test of a workload's audit failed, which is a failure with any options
     failed: bool = False
 
@@ -138,32 +155,71 @@ class RunItem(pytest.Item):
         """Whether a verdict that is no failure by itself fails the item."""
         return _flag(self.config, "strict_verdict") or _flag(self.config, "strict")
 
-    def note(self, verdict: object, folder: Path) -> None:
+    def note(self, verdict: object, folder: Path | None) -> None:
         """Adds the verdict and the run directory to the item's properties, for JUnit."""
         self.user_properties += [("verdict", str(verdict)), ("run_directory", str(folder))]
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """A refusal or a verdict is shown by its message, without a traceback."""
-        if isinstance(excinfo.value, (DataError, VerdictError)):
+        """A verdict is shown by its message, without a traceback."""
+        if isinstance(excinfo.value, VerdictError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
+
+    def setup(self) -> None:
+        """Analyses the run, once in a session; without a verdict it is an error of the item, which is said once."""
+        stash = self.config.stash
+        if reason := getattr(self.config.pluginmanager.get_plugin(MEASUREMENT), "cut_short", ""):
+            stash[_TEXT] = (
+                f"no verdict, since the run is not complete; what is complete in it:\n  {_programs()}python -m "
+                f"analysis summary --partial {_near(self.folder) if self.folder else ''}"
+            )
+            raise not_judged(reason, follows=True)
+        if _REFUSED in stash:
+            raise not_judged("the run could not be judged", follows=True)
+        try:
+            self.judge()
+        except DataError as error:
+            kept = f"\nwhat was measured is kept in {_near(self.folder)}" if self.folder else ""
+            raise not_judged(f"{error}{kept}") from None
+        finally:
+            if not self.judged:
+                stash[_REFUSED] = True
+
+    @abstractmethod
+    def judge(self) -> None:
+        """Analyses the run. Raises DataError where that is not possible."""
+
+    @property
+    @abstractmethod
+    def judged(self) -> bool:
+        """Whether there is a result."""
 
     def reportinfo(self) -> tuple[Path, None, str]:
         return self.path, None, self.name
 
 
 class VerdictItem(RunItem):
-    """Analyses the run directory of this session; fails where it cannot be read, where the audit of a workload failed,
-    and with --strict on its verdict."""
+    """Analyses the run directory of this session; fails where the audit of a workload failed, and with --strict on its
+    verdict."""
+
+    _found: RunVerdict | None = None
+
+    @property
+    def judged(self) -> bool:
+        return self._found is not None
+
+    def judge(self) -> None:
+        if self.folder is None:
+            pytest.skip("nothing was measured")
+        self._found = _judged(self.folder, self.config.stash)
 
     def runtest(self) -> None:
-        folder = self.folder
-        if folder is None:
-            pytest.skip("nothing was measured")
-        judged = _judged(folder, self.config.stash)
-        self.note(judged.verdict, folder)
-        if judged.failed or (self.strict and judged.verdict != VerdictKind.VALID):
-            raise VerdictError(_reasons(judged, folder))
+        if self._found is None or self.folder is None:
+            raise TypeError("the item was not set up")
+        found = self._found
+        self.note(found.verdict, self.folder)
+        if found.failed or (self.strict and found.verdict != VerdictKind.VALID):
+            raise VerdictError(_reasons(found, self.folder), found.code)
 
 
 class GateItem(RunItem):
@@ -172,19 +228,24 @@ class GateItem(RunItem):
     The first of these items analyses the run.
     """
 
+    @property
+    def judged(self) -> bool:
+        return _GATE in self.config.stash
+
+    def judge(self) -> None:
+        if self.folder is None:
+            raise DataError("no pair of lives was measured: a gate that measured nothing has not passed")
+        if not self.judged:
+            _gate(self.folder, self.config)
+
     def runtest(self) -> None:
-        folder = self.folder
-        if folder is None:
-            raise VerdictError("no pair of lives was measured: a gate that measured nothing has not passed")
-        if _GATE not in self.config.stash:
-            _gate(folder, self.config)
         result = self.config.stash[_GATE]
-        self.note(result.verdict, folder)
-        from analysis.gate import items  # noqa: PLC0415 - imported with the analysis
+        self.note(result.verdict, self.folder)
+        from analysis.gate import items, verdict  # noqa: PLC0415 - imported with the analysis
 
         family = self.name.removeprefix("gate[").removesuffix("]")
         if why := items.failure(result, family, strict=self.strict):
-            raise VerdictError(why)
+            raise VerdictError(why, verdict.EXIT_CODES[result.verdict])
 
 
 def _flag(config: pytest.Config, name: str) -> bool:
@@ -222,13 +283,13 @@ def _written(write: Callable[[], Path | tuple[Path, ...]]) -> tuple[str, ...]:
 
 
 def _gate(folder: Path, config: pytest.Config) -> None:
-    """Judges a gate: puts the result and its text into the stash, its Markdown where the CI system asks for it.
+    """Judges a gate: puts the result and its text into the stash, and what a CI system asks for into its files.
 
     The result comes first, so that a file that cannot be written fails one item, and nothing is judged twice.
     """
     with _library_warnings():
         from analysis import spark  # noqa: PLC0415
-        from analysis.gate import answers, calibration, console, history  # noqa: PLC0415
+        from analysis.gate import answers, calibration, ci_files, console, history  # noqa: PLC0415
         from analysis.report import gate_page  # noqa: PLC0415
         from analysis.run_description import manifests  # noqa: PLC0415
 
@@ -241,11 +302,18 @@ def _gate(folder: Path, config: pytest.Config) -> None:
         if result.rules.calibrate and not result.overriding:
             calibration.calibrated(result, manifest, folder.parent)
         past = history.read(file) if file is not None else ()
-        (report,) = _written(lambda: gate_page.write(result, manifest, past))
+        pages: list[Path] = []
+
+        def page() -> Path:
+            pages.append(gate_page.write(result, manifest, past))
+            return pages[0]
+
+        (report,) = _written(page)
         config.stash[_TEXT] += f"\nreport: {report}\nrun directory: {_near(folder)}"
-        if summary := os.environ.get(STEP_SUMMARY):
-            with Path(summary).open("a", encoding="utf-8") as page:
-                page.write(console.markdown([result]) + "\n")
+        try:
+            ci_files.write(result, pages[0] if pages else None)
+        except OSError as error:
+            config.stash[_TEXT] += f"\nfor the CI system: not written: {error}"
 
 
 def _throughput(folder: Path, stash: pytest.Stash) -> RunVerdict:
@@ -261,7 +329,8 @@ def _throughput(folder: Path, stash: pytest.Stash) -> RunVerdict:
     stash[_TEXT] = screen(report=None)
     (page,) = _written(lambda: throughput_page.write([result]))
     stash[_TEXT] = screen(report=page)
-    return RunVerdict(result.verdict, tuple(result.every_finding))
+    code = code_of(result.verdict, audit_failed=result.audit_failed)
+    return RunVerdict(result.verdict, tuple(result.every_finding), code)
 
 
 def _workload(folder: Path, stash: pytest.Stash) -> RunVerdict:
@@ -275,9 +344,8 @@ def _workload(folder: Path, stash: pytest.Stash) -> RunVerdict:
     for name, write in pages.items():
         stash[_TEXT] += "".join(f"\n{name}: {page}" for page in _written(write))
     findings = tuple(finding for result in results for finding in result.findings)
-    return RunVerdict(
-        worst(result.verdict for result in results), findings, failed=any(not result.passes for result in results)
-    )
+    found, failed = worst(result.verdict for result in results), any(result.audit_failed for result in results)
+    return RunVerdict(found, findings, code_of(found, audit_failed=failed), failed=failed)
 
 
 def _unsaid(_line: str) -> None:

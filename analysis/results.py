@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from workloads.exit_codes import ExitCode
 from workloads.manifest import StudyManifest
 from workloads.schema import Window
 from workloads.status import CellStatus, ClaimVerdict, VerdictKind
@@ -73,6 +74,13 @@ def worst(kinds: Iterable[VerdictKind]) -> VerdictKind:
 
 def verdict(findings: Iterable[Finding]) -> VerdictKind:
     return worst(finding.consequence for finding in findings)
+
+
+def code_of(verdict: VerdictKind, *, audit_failed: bool) -> ExitCode:
+    """The exit code where only a valid result is accepted: a doubt is no accusation, a failed audit is."""
+    if verdict == VerdictKind.VALID:
+        return ExitCode.OK
+    return ExitCode.SHOWN if audit_failed else ExitCode.CONTAMINATED
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -198,6 +206,11 @@ class AuditResult:
     @property
     def verdict(self) -> VerdictKind:
         return verdict(self.findings)
+
+    @property
+    def audit_failed(self) -> bool:
+        """Whether copies were lost, duplicated, reordered or misdelivered."""
+        return not self.copies.exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -604,6 +617,11 @@ class RunResult:
     @property
     def verdict(self) -> VerdictKind:
         return verdict(self.every_finding)
+
+    @property
+    def audit_failed(self) -> bool:
+        """Whether copies were lost, duplicated, reordered or misdelivered."""
+        return self.audit.audit_failed
 
     @property
     def every_finding(self) -> tuple[Finding, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
@@ -16,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from analysis import cluster
 from analysis.errors import DataError
+from workloads.jvm_variables import JVM_VARIABLES
 
 DEFAULT_MASTER = "local[*]"
 
@@ -38,6 +40,9 @@ logger.gateway.level = error
 
 #: A line that the JVM prints since Spark asks it for a module that is not final; it says nothing to a user.
 REMARK = b"WARNING: Using incubator modules"
+
+#: Of a JVM that does not start: how many lines of it are quoted, and how long they are awaited.
+MOST_LINES, LAST_WORDS_S = 10, 1.0
 
 #: A record that is not larger takes less CPU uncompiled, as most of it went into compiling what runs once or twice:
 #: half with 3 MB (a quick study), 70 % with 16 MB (1 million deliveries), 90 % with 49 MB.
@@ -116,25 +121,39 @@ def session(master: str = DEFAULT_MASTER, files: Iterable[Path] = ()) -> Iterato
 
 
 @contextmanager
-def _without_remark() -> Iterator[None]:
-    """A JVM that is started meanwhile writes its standard error here without REMARK, as long as it lives."""
+def _jvm_started() -> Iterator[Callable[[], str]]:
+    """A JVM that is started meanwhile takes no options from the environment, and writes its standard error here without
+    REMARK, as long as it lives.
+
+    Yields a function that returns what it has said; of one that has ended, all of it, up to MOST_LINES.
+    """
     reader, writer = os.pipe()
     own = os.dup(2)
-    Thread(target=_copied, args=(reader, own), daemon=True).start()
+    said: deque[str] = deque(maxlen=MOST_LINES)
+    copying = Thread(target=_copied, args=(reader, own, said), daemon=True)
+    copying.start()
+
+    def words() -> str:
+        copying.join(LAST_WORDS_S)
+        return "; ".join(said)
+
+    kept = {name: os.environ.pop(name) for name in JVM_VARIABLES if name in os.environ}
     os.dup2(writer, 2)
     os.close(writer)
     try:
-        yield
+        yield words
     finally:
         os.dup2(own, 2)
+        os.environ.update(kept)
 
 
-def _copied(reader: int, writer: int) -> None:
+def _copied(reader: int, writer: int, said: deque[str]) -> None:
     """Copies lines until the other end is closed."""
     with open(reader, "rb") as lines, open(writer, "wb", buffering=0) as copy:
         for line in lines:
             if not line.startswith(REMARK):
                 copy.write(line)
+                said.append(line.decode(errors="replace").strip())
 
 
 def _start(master: str, folder: Path, files: Iterable[Path]) -> SparkSession:
@@ -146,12 +165,16 @@ def _start(master: str, folder: Path, files: Iterable[Path]) -> SparkSession:
     builder = SparkSession.builder.appName("analysis").master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
+    words: Callable[[], str] = str
     try:
-        with _without_remark():
+        with _jvm_started() as words:
             return builder.getOrCreate()
-    except Py4JError as error:  # of the JVM, which therefore runs: a master that it cannot use
+    except Py4JError as error:  # of the JVM, which therefore runs
+        if not cluster.is_cluster(master):
+            raise DataError(f"Spark does not start on {master}: {cluster.innermost(str(error))}") from error
         raise DataError(cluster.no_answer(master, folder, str(error))) from error
     except (PySparkException, OSError) as error:
+        why = f"its JVM says: {said}" if (said := words()) else f"{error}"
         raise DataError(
-            f"Spark does not start on {master}: {error} It needs Java 17 or newer, see `java -version` and JAVA_HOME"
+            f"Spark does not start on {master}: {why}. It needs Java 17 or newer, see `java -version` and JAVA_HOME"
         ) from error

@@ -20,6 +20,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from fixtures.load.group.job import Client
+from fixtures.session import measuring_marks
 from tests.support.oracles import expected_pairs
 from workloads.schema import TABLES
 from workloads.throughput.lanes import LaneAudit, audit_lane, audit_shared_lane
@@ -73,6 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """In tests a warning is an error, unlike in a user's session. Sessions that tests interrupt must not inherit that
     SIGINT is ignored, as a shell's background jobs do."""
     config.addinivalue_line("filterwarnings", "error")
+    measuring_marks.FOLDER = "/dev/null/none"  # tests run side by side, on the same CPUs
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -30,15 +30,18 @@ KEYS = (
     "slice_seconds",
     "broker_cpus",
 )
+#: A further key: runners of one CI system differ, and a cache may bring the calibration of another. Entries from before
+#: it was one are of a model that is not known.
+CPU_MODEL = "cpu_model"
 
 
-def key_of(options: Mapping[str, Any], cells: Iterable[str]) -> dict[str, Any]:
-    """What identifies a calibration: the KEYS with their values.
+def key_of(options: Mapping[str, Any], cells: Iterable[str], cpu_model: str | None) -> dict[str, Any]:
+    """What identifies a calibration: the KEYS with their values, and the model of the CPU.
 
     options: those of the run, as in its manifest
     cells: measured cells, each with its experiment, as in "replication f0000-r001"
     """
-    return {key: sorted(cells) if key == "cells" else options[key] for key in KEYS}
+    return {key: sorted(cells) if key == "cells" else options[key] for key in KEYS} | {CPU_MODEL: cpu_model}
 
 
 def calibrations_in(results: Path) -> list[dict[str, Any]]:
@@ -49,23 +52,35 @@ def calibrations_in(results: Path) -> list[dict[str, Any]]:
     path = results / CALIBRATIONS
     try:
         entries = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-        return [entry | {key: entry[key] for key in (*KEYS, "run", "smallest_margin")} for entry in entries]
+        needed = (*KEYS, "run", "smallest_margin")
+        return [{CPU_MODEL: None} | entry | {key: entry[key] for key in needed} for entry in entries]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WorkloadError(f"{path}: cannot be read ({error}); delete it, and calibrate again") from error
 
 
-def smallest_margins(
-    calibrations: Sequence[Mapping[str, Any]], options: Mapping[str, Any], cells: set[str]
-) -> dict[str, float]:
-    """The smallest margin by family from the last calibration of the same baseline, cells, load and CPUs, if any.
+def smallest_margins(calibrations: Sequence[Mapping[str, Any]], wanted: Mapping[str, Any]) -> dict[str, float]:
+    """The smallest margin by family from the last calibration with this key, if any.
 
-    calibrations: of this machine
-    options: those of the run, for its manifest
-    cells: selected cells, each with its experiment
+    calibrations: those that there are
+    wanted: what identifies one of the gate that begins
     """
-    wanted = key_of(options, cells)
     found = [entry["smallest_margin"] for entry in calibrations if wanted.items() <= entry.items()]
     return dict(found[-1]) if found else {}
+
+
+def of_another_model(calibrations: Sequence[Mapping[str, Any]], wanted: Mapping[str, Any]) -> str:
+    """A remark on calibrations that would count, but for the model of the CPU; empty without any, or if one counts.
+
+    calibrations, wanted: as of `smallest_margins`
+    """
+    but_for = {key: value for key, value in wanted.items() if key != CPU_MODEL}
+    models = [entry[CPU_MODEL] for entry in calibrations if but_for.items() <= entry.items()]
+    if not models or wanted[CPU_MODEL] in models:
+        return ""
+    return (
+        f"no calibration counts: that of this baseline is of {models[-1] or 'a CPU model that is not known'}, "
+        f"and this is {wanted[CPU_MODEL] or 'one that is not known'}"
+    )
 
 
 def require_margin(margin: float, smallest: Mapping[str, float], deciding: set[str]) -> None:

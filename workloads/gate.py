@@ -26,6 +26,8 @@ class Policy(StrEnum):
     BLAME = "blame"
     #: Only a candidate that was shown not to be slower passes the gate.
     NON_INFERIORITY = "non-inferiority"
+    #: As `blame`, but no verdict changes the exit code.
+    REPORT = "report"
 
 
 #: Name of the item of a gate for the audit and the conditions; the others are named after their families.
@@ -84,6 +86,8 @@ class GateRules:
     calibrate: bool = False
     #: Smallest margin by family that a calibration on this machine found.
     calibrated: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    #: Remark on a calibration that does not count here; empty without one.
+    uncalibrated: str = ""
 
     def margin_of(self, family: str) -> float:
         """The margin of a family: costs that do not decide have at least the calibrated one."""

@@ -220,6 +220,8 @@ class Manifest:
     looks: tuple[LookRecord, ...] = ()
     #: The hosts of the load, of each layout or cell in turn; none where it is a single host.
     load_hosts: tuple[LoadHostRecord, ...] = ()
+    #: CPUs of the run on which another session measured as well.
+    shared_cpus: tuple[int, ...] = ()
     ended_utc: str | None = None
     #: By table.
     rows: Mapping[str, int] | None = None

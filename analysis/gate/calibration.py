@@ -29,7 +29,7 @@ def calibrated(result: GateResult, manifest: Manifest, results: Path) -> None:
         raise DataError(str(error)) from error
     entries.append(
         {
-            **key_of(manifest.options, (cell.cell for cell in result.cells)),
+            **key_of(manifest.options, (cell.cell for cell in result.cells), manifest.host.cpu_model),
             "run": result.run,
             "pairs": result.pairs,
             "slice_scatter": result.slice_scatter,

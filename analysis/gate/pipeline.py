@@ -19,6 +19,7 @@ from analysis.intervals import mapped, mean_interval
 from analysis.results import CellKey, CellSummary, Finding, Interval
 from analysis.run_description import LATEST, kind_of, manifests
 from analysis.run_directory import broker_findings, files_of
+from analysis.shared_cpus import shared_cpus
 from analysis.spark import session
 from analysis.throughput import aggregate, audit
 from analysis.throughput.reader import ThroughputRecord, counted, open_runs
@@ -77,11 +78,13 @@ def of_slices(
         *_contaminated(ratios),
         *_unsuitable(summaries),
         *_trimmed(pairs, ratios),
+        *shared_cpus(run.manifest),
         *(_changed(judgement) if asked.calibrate else ()),
     )
     brokers = run.manifest.brokers
     remarks = (
         *incomplete(judgement, len(pairs)),
+        *_uncalibrated(asked),
         *aggregate.unknown_cpu(summaries),
         *_unknown_idle(pairs),
         *broker_findings(brokers),
@@ -223,6 +226,16 @@ def _unknown_idle(pairs: Sequence[PairWindows]) -> Iterator[Finding]:
                 limit=f"{IDLE_BROKER.limit:.0%} {IDLE_BROKER.unit}",
                 advice="let the suite start it",
             )
+
+
+def _uncalibrated(asked: GateOptions) -> Iterator[Finding]:
+    if asked.uncalibrated:
+        yield Finding(
+            what=asked.uncalibrated,
+            measured="nothing: the noise of this machine is not known",
+            limit="a calibration on the same model",
+            advice="calibrate here (--calibrate), and keep calibrations.json by CPU model",
+        )
 
 
 def _stolen_share(of_role: Mapping[Key, Sequence[Window]]) -> float | None:

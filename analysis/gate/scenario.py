@@ -16,6 +16,7 @@ from analysis.gate.verdict import GateVerdict, MetricRow, judge
 from analysis.results import Finding
 from analysis.scenario import pipeline
 from analysis.scenario.results import HandlerResult, PeriodResult, WorkloadResult
+from analysis.shared_cpus import shared_cpus
 from workloads.command_line import analysing
 from workloads.gate import SCENARIO_FAMILIES, GateRole, GateRules
 from workloads.scenario.periods import Period
@@ -46,8 +47,8 @@ def of_results(results: Sequence[WorkloadResult], path: Path, rules: GateRules, 
     ]
     judgement = judge(rows, rules)
     check_complete(judgement, len(pairs), path, partial=partial)
-    failed = tuple(_failed(results))
     manifest = results[0].manifest
+    failed, unmet = tuple(_failed(results)), tuple(shared_cpus(manifest))
     titles = {GateRole(result.key.broker): result.broker_title for result in results}
     return GateResult(
         run=results[0].run,
@@ -64,9 +65,9 @@ def of_results(results: Sequence[WorkloadResult], path: Path, rules: GateRules, 
             for (cell, family), values in by_cell.items()
             if len(logs := [value for value in values if value is not None]) == len(values)
         ),
-        findings=(*failed, *incomplete(judgement, len(pairs))),
+        findings=(*failed, *unmet, *incomplete(judgement, len(pairs))),
         judged=judgement.verdict,
-        overriding=GateVerdict.FAILED if failed else None,
+        overriding=GateVerdict.FAILED if failed else GateVerdict.CONTAMINATED if unmet else None,
         of_processes=any(manifest.brokers[role].provider == BY_URL for role in GateRole),
     )
 

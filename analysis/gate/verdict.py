@@ -25,6 +25,7 @@ import numpy as np
 from analysis import student
 from analysis.intervals import mapped, mean_interval
 from analysis.results import Interval
+from workloads.exit_codes import ExitCode
 from workloads.gate import LOOKS, GateRules, deciding
 
 #: Probability of a false change, over all looks and families.
@@ -50,6 +51,16 @@ class GateVerdict(StrEnum):
     #: Messages were lost, duplicated, reordered or misdelivered.
     FAILED = "failed"
 
+
+#: The exit code where only a candidate that passes is accepted.
+EXIT_CODES: Mapping[GateVerdict, ExitCode] = {
+    GateVerdict.PASS: ExitCode.OK,
+    GateVerdict.FASTER: ExitCode.OK,
+    GateVerdict.REGRESSED: ExitCode.SHOWN,
+    GateVerdict.INCONCLUSIVE: ExitCode.CONTAMINATED,
+    GateVerdict.CONTAMINATED: ExitCode.CONTAMINATED,
+    GateVerdict.FAILED: ExitCode.SHOWN,
+}
 
 #: The worst of several verdicts comes first.
 _ORDER = (

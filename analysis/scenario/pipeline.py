@@ -37,6 +37,7 @@ from analysis.scenario.results import (
     StepResult,
     WorkloadResult,
 )
+from analysis.shared_cpus import shared_cpus
 from analysis.spark import session
 from workloads.scenario.execution import Execution
 from workloads.scenario.model import PlannedHandler
@@ -167,6 +168,7 @@ def _result(
     backlog = {cell.plan.addresses[address].label: number for address, number in in_flight.items()}
     findings: list[Finding] = [
         *cell.run.findings,
+        *shared_cpus(cell.run.manifest),
         *broker_findings(cell.run.manifest.brokers),
         *deviations.findings(material, rows, measured, backlog, killed),
         *remarks,

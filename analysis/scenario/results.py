@@ -524,6 +524,11 @@ class WorkloadResult:
         return not self.failed
 
     @property
+    def audit_failed(self) -> bool:
+        """Whether a test failed."""
+        return not self.passes
+
+    @property
     def first_failure(self) -> str | None:
         """The first failed test and its place, in the order of the rules."""
         return f"{self.failed[0].rule.name}, {self.failed[0].scope}" if self.failed else None

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import fdtrc
 
 from analysis.results import CellKey, Finding, HostUse, RoundLevel
+from analysis.shared_cpus import shared_cpus
 from analysis.throughput.reader import Life, ThroughputRecord, counted
 from analysis.throughput.rotation import RoundKey, StartEstimate
 from workloads.limits import (
@@ -80,6 +81,7 @@ def findings(
         stolen = {(level.start, level.layout, level.block): level.stolen_share for level in of_broker}
         yield from stolen_time(broker, stolen.values())
     yield from scheduled_apart(run.manifest.brokers)
+    yield from shared_cpus(run.manifest)
     yield from _swap(host)
 
 

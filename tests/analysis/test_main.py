@@ -21,7 +21,7 @@ from tests.conftest import ROOT
         ("audit invalid --strict", 1),
         ("fit invalid --json", 0),
         ("summary killed", 2),
-        ("summary killed --partial --strict", 1),
+        ("summary killed --partial --strict", 10),
         ("audit killed --partial --json", 0),
         ("fit nowhere --json", 2),
         ("audit nowhere --strict", 2),
@@ -32,7 +32,7 @@ from tests.conftest import ROOT
     ],
 )
 def test_exit_codes(runs, monkeypatch, capsys, arguments, code):
-    """0 where it could compute, 1 with --strict and a verdict other than valid, 2 where it refuses; JSON or not."""
+    """0 where it could compute; with --strict 1 after a failed audit, 10 with another doubt; 2 where it refuses."""
     monkeypatch.chdir(runs)
 
     assert main(arguments.split()) == code

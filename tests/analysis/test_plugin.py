@@ -11,6 +11,7 @@ from analysis import plugin
 from analysis.report import plot_svg
 from tests.conftest import ROOT
 from tests.support.judging import MEASUREMENT, SUITE, judged_session
+from workloads.exit_codes import ExitCode
 from workloads.schema import RunKind
 
 pytest_plugins = ["pytester"]
@@ -143,11 +144,12 @@ def test_an_invalid_run_fails_only_where_that_was_asked_for(session, once, monke
         assert "raise VerdictError" not in result.stdout.str()
 
 
-def test_a_run_that_is_refused_fails_always(session):
-    """A directory that cannot support a verdict is a failure, also without --strict, with what to do."""
+def test_a_run_that_is_refused_is_always_an_error(session):
+    """A directory that cannot support a verdict is an error, also without --strict, with what to do."""
     result = session("killed")
 
-    result.assert_outcomes(passed=3, failed=1)
+    result.assert_outcomes(passed=3, errors=1)
+    assert result.ret == ExitCode.UNMEASURED
     result.stdout.fnmatch_lines(["*has no outcome: it is still running, or was killed*--partial*"])
 
 
@@ -212,7 +214,7 @@ def test_collecting_and_measuring_import_no_spark(pytester, monkeypatch):
     """Spark and statsmodels come with the item, not with the plugin: checked in a process of its own."""
     pytester.makeini("[pytest]\nfilterwarnings = error\n")
     pytester.makeconftest(
-        MEASUREMENT.format(folder="None", families=())
+        MEASUREMENT.format(folder="None", families=(), reports_only=False, cut_short="")
         + """
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish():

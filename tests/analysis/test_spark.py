@@ -1,14 +1,70 @@
 """The Spark session of an analysis: what it shows, and its end; and a command from its words to its exit code."""
 
 import json
+import os
 import subprocess
 import sys
 
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis import spark
+from analysis import cluster, spark
 from tests.conftest import ROOT
+from workloads.jvm_variables import JVM_VARIABLES
+
+#: A JVM that ends at once, as one does that is told what it does not know.
+REFUSING = """#!/bin/sh
+echo "Error: Could not create the Java Virtual Machine." >&2
+echo "seen: $_JAVA_OPTIONS$JDK_JAVA_OPTIONS$JAVA_TOOL_OPTIONS." >&2
+exit 1
+"""
+
+#: An analysis by such a JVM, with the user's settings for others.
+STARTING = """
+import os
+from analysis import spark
+from analysis.errors import DataError
+try:
+    with spark.session("local[1]"):
+        pass
+except DataError as error:
+    print(error)
+print(os.environ["_JAVA_OPTIONS"])
+"""
+
+
+def test_a_jvm_that_does_not_start_is_quoted(tmp_path):
+    """With its own words; it gets none of the options that the environment has for every JVM, which stay there."""
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(REFUSING)
+    java.chmod(0o755)
+    options = dict.fromkeys(JVM_VARIABLES, "-Xmx200m")
+    done = subprocess.run(
+        [sys.executable, "-c", STARTING],
+        cwd=ROOT,
+        env={**os.environ, "JAVA_HOME": str(tmp_path), **options},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+    said, kept = done.stdout.splitlines()
+    assert (
+        "Spark does not start on local[1]: its JVM says: Error: Could not create the Java Virtual Machine.; seen: ."
+        in (said)
+    )
+    assert kept == "-Xmx200m"
+
+
+def test_what_spark_refuses_is_its_innermost_reason():
+    """A JVM that runs and is too small: Py4J puts its own line before the reason."""
+    text = (
+        "An error occurred while calling None.JavaSparkContext.\n: org.Illegal: [INVALID_DRIVER_MEMORY] 200 MB\n\tat x"
+    )
+
+    assert "INVALID_DRIVER_MEMORY" in cluster.innermost(text.replace("org.Illegal", "org.IllegalException"))
 
 
 class Gone:

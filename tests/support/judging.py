@@ -24,6 +24,9 @@ MEASUREMENT = """
     class Measurement:
         run_directory = {folder}
         families = {families}
+        measures = True
+        reports_only = {reports_only}
+        cut_short = {cut_short!r}
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(items):
@@ -42,11 +45,14 @@ def judged_session(pytester, runs: Path, families: tuple[str, ...] = ()) -> Call
     families: those of a gate
     """
 
-    def run(name, *arguments):
+    def run(name, *arguments, reports_only=False, cut_short=""):
         pytester.makeini("[pytest]\naddopts = --strict-markers --strict-config\nfilterwarnings = error\n")
         folder = "None" if name is None else f"pathlib.Path({str(runs / name)!r})"
-        pytester.makeconftest(MEASUREMENT.format(folder=folder, families=families))
+        pytester.makeconftest(
+            MEASUREMENT.format(folder=folder, families=families, reports_only=reports_only, cut_short=cut_short)
+        )
         pytester.makepyfile(test_suite=SUITE)
-        return pytester.runpytest_inprocess("-p", "analysis.plugin", "-p", "no:xdist", "-v", *arguments)
+        plugins = ("-p", "fixtures.session.failures_plugin", "-p", "analysis.plugin", "-p", "no:xdist")
+        return pytester.runpytest_inprocess(*plugins, "-v", *arguments)
 
     return run

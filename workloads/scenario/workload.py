@@ -180,7 +180,7 @@ class Text:
     def read(cls, path: Path, named: str) -> Self:
         """The text of a file, which the user named so. Raises WorkloadError if it cannot be read."""
         try:
-            return cls(path.name, path.read_text(encoding="utf-8"))
+            return cls(path.name, path.read_text(encoding="utf-8-sig"))
         except (OSError, UnicodeDecodeError) as error:
             raise WorkloadError(f"{named}: cannot be read: {error}") from None
 

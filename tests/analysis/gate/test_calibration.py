@@ -16,7 +16,14 @@ from fixtures.session.options import ThroughputOptions
 from tests.support.gates import family, result
 from tests.support.run_directories import study_manifest
 from tests.support.sessions import Config
-from workloads.calibrations import CALIBRATIONS, calibrations_in, require_margin, smallest_margins
+from workloads.calibrations import (
+    CALIBRATIONS,
+    calibrations_in,
+    key_of,
+    of_another_model,
+    require_margin,
+    smallest_margins,
+)
 from workloads.errors import WorkloadError
 from workloads.gate import ALL_CELLS
 
@@ -27,6 +34,7 @@ CALIBRATE = {"baseline": "reference", "calibrate": True}
 GATE = {"baseline": "reference", "broker": ["reference:t_tx=1us"]}
 
 CELLS = {"a c1", "b c1"}
+MODEL = "this model"
 
 NOISY = family("t_tx", GateVerdict.PASS)
 UNKNOWN = family("t_rcv", GateVerdict.INCONCLUSIVE, None)
@@ -48,16 +56,38 @@ def store(folder, run="first", scatter=NOISY.scatter_of_pairs, given=CALIBRATE):
         cells=tuple(replace(cell, cell=name) for cell in result(GateVerdict.PASS).cells for name in ("b c1", "a c1")),
         slice_scatter=0.07,
     )
-    calibrated(done, replace(study_manifest(), options=options(given)), folder)
+    manifest = study_manifest()
+    host = replace(manifest.host, cpu_model=MODEL)
+    calibrated(done, replace(manifest, options=options(given), host=host), folder)
+
+
+def margins(folder, given, cells=CELLS, model=MODEL):
+    """What a gate finds."""
+    return smallest_margins(calibrations_in(folder), key_of(options(given), cells, model))
+
+
+def test_a_calibration_of_another_model_does_not_count(tmp_path):
+    """Nor does one from before models were noted; the remark has both. Without any there is nothing to remark on."""
+    store(tmp_path)
+    entries = calibrations_in(tmp_path)
+    here, there = (key_of(options(GATE), CELLS, model) for model in (MODEL, "another model"))
+    old = [{key: value for key, value in entries[0].items() if key != "cpu_model"}]
+
+    assert smallest_margins(entries, there) == {}
+    assert of_another_model(entries, there) == (
+        f"no calibration counts: that of this baseline is of {MODEL}, and this is another model"
+    )
+    assert of_another_model(entries, here) == of_another_model([], here) == ""
+    (tmp_path / CALIBRATIONS).write_text(json.dumps(old))
+    assert margins(tmp_path, GATE) == {}
+    assert "a CPU model that is not known" in of_another_model(calibrations_in(tmp_path), here)
 
 
 def test_a_gate_reads_what_a_calibration_wrote(tmp_path):
     """The smallest margin of every family with a ratio, for the same baseline, cells, rounds and CPUs."""
     store(tmp_path)
 
-    assert smallest_margins(calibrations_in(tmp_path), options(GATE), CELLS) == {
-        "t_tx": smallest_margin(NOISY.scatter_of_pairs)
-    }
+    assert margins(tmp_path, GATE, CELLS) == {"t_tx": smallest_margin(NOISY.scatter_of_pairs)}
     (entry,) = calibrations_in(tmp_path)
     assert (entry["run"], entry["pairs"], entry["slice_scatter"]) == ("first", 8, 0.07)
     assert entry["scatter"] == {"t_tx": NOISY.scatter_of_pairs, "t_rcv": None}
@@ -83,7 +113,7 @@ def test_a_calibration_of_something_else_does_not_count(tmp_path, given, cells):
     """Another baseline, other cells, load, layouts, rounds, slices or CPUs have a noise of their own."""
     store(tmp_path)
 
-    assert smallest_margins(calibrations_in(tmp_path), options(given), cells) == {}
+    assert margins(tmp_path, given, cells) == {}
 
 
 def test_a_loop_closed_by_receipts_does_not_count_for_one_closed_by_deliveries(tmp_path):
@@ -91,8 +121,8 @@ def test_a_loop_closed_by_receipts_does_not_count_for_one_closed_by_deliveries(t
     paper = {"profile": "paper"}
     store(tmp_path, given={**CALIBRATE, **paper})
 
-    assert smallest_margins(calibrations_in(tmp_path), options({**GATE, **paper}), CELLS)
-    assert smallest_margins(calibrations_in(tmp_path), options({**GATE, **paper, "loop": "receipt"}), CELLS) == {}
+    assert margins(tmp_path, {**GATE, **paper}, CELLS)
+    assert margins(tmp_path, {**GATE, **paper, "loop": "receipt"}, CELLS) == {}
 
 
 def test_the_last_calibration_counts(tmp_path):
@@ -102,7 +132,7 @@ def test_the_last_calibration_counts(tmp_path):
     store(tmp_path, "second", 0.03)
 
     assert [entry["run"] for entry in calibrations_in(tmp_path)] == ["first", "second"]
-    assert smallest_margins(calibrations_in(tmp_path), options(GATE), CELLS) == {"t_tx": smallest_margin(0.03)}
+    assert margins(tmp_path, GATE, CELLS) == {"t_tx": smallest_margin(0.03)}
     assert list(tmp_path.iterdir()) == [tmp_path / CALIBRATIONS]
 
 

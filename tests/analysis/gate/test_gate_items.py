@@ -12,6 +12,7 @@ import pytest
 from analysis.errors import DataError
 from analysis.gate import history, pipeline
 from analysis.gate.asked import options_of
+from analysis.gate.ci_files import STEP_OUTPUT, STEP_SUMMARY
 from analysis.gate.items import failure
 from analysis.gate.verdict import GateVerdict
 from analysis.results import CellKey
@@ -20,6 +21,7 @@ from tests.support import run_directories as rd
 from tests.support.gates import NAMES, gate_directory
 from tests.support.judging import judged_session
 from workloads.calibrations import CALIBRATIONS
+from workloads.exit_codes import ExitCode
 from workloads.gate import ALL_CELLS, CORRECTNESS, GateRole
 from workloads.limits import IDLE_BROKER, LEFT_OUT
 from workloads.schema import BY_URL
@@ -113,6 +115,13 @@ def _busy():
     return run
 
 
+def _shared():
+    """Another session measured on one of the CPUs."""
+    run = gate_directory(steady)
+    run.manifest["shared_cpus"] = [1]
+    return run
+
+
 #: Runs that have a verdict: what makes them, the verdict, and the families that regressed.
 JUDGED = {
     "passing": (lambda: gate_directory(steady), "pass", ()),
@@ -126,6 +135,7 @@ JUDGED = {
     "unknown": (_unknown, "pass", ()),
     "lossy": (_lossy, "failed", ()),
     "busy": (_busy, "contaminated", ()),
+    "shared": (_shared, "contaminated", ()),
 }
 
 #: The one that is read by Spark; of the others the slices are those that were made.
@@ -241,6 +251,7 @@ def test_who_lost_a_message_is_named(results):
             "replication f0000-r001 on the candidate is not-saturated: broker CPU 0.",
         ),
         ("trimmed", "the ratio of the means is not the robust ratio", "it differs by +8.3%"),
+        ("shared", "another session measured on CPU 1", "both at the same time"),
     ],
 )
 def test_a_comparison_that_does_not_hold_is_explained(results, name, what, measured):
@@ -293,7 +304,8 @@ def judged_already(results, monkeypatch):
         return (results[path.name],)
 
     monkeypatch.setattr(pipeline, "judged", judged)
-    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    for name in (STEP_SUMMARY, STEP_OUTPUT):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -305,7 +317,8 @@ def session(pytester, gates, judged_already):
 def ended(result):
     """Names of the items of the gate by how they ended."""
     lines = [line for line in result.outlines if line.startswith("gate[") and line.rstrip().endswith("%]")]
-    return {how: [line.rpartition(f" {how}")[0] for line in lines if f" {how}" in line] for how in ("PASSED", "FAILED")}
+    hows = ("PASSED", "FAILED", "ERROR")
+    return {how: [line.rpartition(f" {how}")[0] for line in lines if f" {how}" in line] for how in hows}
 
 
 @pytest.mark.parametrize(
@@ -329,26 +342,66 @@ def test_which_items_fail(results, name, failed, strict):
     assert [item for item in items if failure(results[name], item, strict=True)] == strict
 
 
+OPEN = ["gate[t_tx]", "gate[all cells]"]
+
+
 @pytest.mark.parametrize(
-    ("name", "arguments", "failed"),
+    ("name", "arguments", "failed", "code"),
     [
-        ("passing", ["--strict"], []),
-        ("inconclusive", [], []),
-        ("inconclusive", ["--strict"], ["gate[t_tx]", "gate[all cells]"]),
-        ("inconclusive", ["--strict-verdict"], ["gate[t_tx]", "gate[all cells]"]),
-        ("candidate lacks a cell", [], ITEMS),
-        (None, [], ITEMS),
+        ("passing", ["--strict"], [], ExitCode.OK),
+        ("inconclusive", [], [], ExitCode.OK),
+        ("inconclusive", ["--strict"], OPEN, ExitCode.CONTAMINATED),
+        ("inconclusive", ["--strict-verdict"], OPEN, ExitCode.CONTAMINATED),
+        ("regressed", [], OPEN, ExitCode.SHOWN),
+        ("lossy", [], ["gate[correctness]"], ExitCode.SHOWN),
+        ("busy", [], ["gate[correctness]"], ExitCode.CONTAMINATED),
     ],
 )
-def test_the_exit_code(session, name, arguments, failed):
-    """1 where an item fails; a run that cannot be judged, or that measured nothing, fails them all."""
+def test_the_exit_code(session, name, arguments, failed, code):
+    """That of the verdict where an item fails: what was shown is no retry, and the other way round."""
     result = session(name, *arguments)
 
-    assert result.ret == (pytest.ExitCode.TESTS_FAILED if failed else pytest.ExitCode.OK)
+    assert result.ret == code
     found = ended(result)
     assert found["FAILED"] == list(failed)
     assert found["PASSED"] == [item for item in ITEMS if item not in failed]
     assert "Traceback" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("name", ["candidate lacks a cell", None])
+def test_a_gate_that_cannot_be_judged(session, name):
+    """Every item is an error, the reason is said once, and the exit code is that of no measurement, also where no
+    verdict counts."""
+    for reports_only in (False, True):
+        result = session(name, reports_only=reports_only)
+
+        assert result.ret == ExitCode.UNMEASURED
+        assert ended(result)["ERROR"] == ITEMS
+        result.assert_outcomes(passed=3, errors=len(ITEMS))
+        assert result.stdout.str().count("ERROR at setup of") == 1
+        assert "Traceback" not in result.stdout.str()
+
+
+def test_a_gate_that_was_cut_short(session):
+    """It is not judged, and says how to read what is complete; the cause was an error before."""
+    result = session("passing", cut_short="2 cells were not measured")
+
+    assert result.ret == ExitCode.UNMEASURED
+    assert ended(result)["ERROR"] == ITEMS
+    assert "ERROR at setup of" not in result.stdout.str()
+    result.stdout.fnmatch_lines(
+        ["no verdict, since the run is not complete*", "*python -m analysis summary --partial *"]
+    )
+
+
+@pytest.mark.parametrize("name", ["regressed", "lossy", "busy"])
+def test_a_policy_that_only_reports(session, name):
+    """The items fail as ever, for whoever reads reports, and the exit code is 0."""
+    result = session(name, reports_only=True)
+
+    assert ended(result)["FAILED"]
+    assert result.ret == ExitCode.OK
+    result.stdout.fnmatch_lines(["verdict: *", "report: *"])
 
 
 def test_the_screen_and_the_reports(session, pytester, gates):
@@ -389,26 +442,34 @@ def test_a_calibration_is_stored(session, gates, results):
     assert set(entry["smallest_margin"]) == set(FAMILIES)
 
 
-def test_history_and_summary(session, pytester, monkeypatch):
-    """Each gate adds a line to the file of --history, and its Markdown to the page that the CI system names."""
-    page, file = pytester.path / "summary.md", pytester.path / "gates.jsonl"
+def test_history_summary_and_outputs(session, pytester, gates, monkeypatch):
+    """Each gate adds a line to the file of --history, its Markdown to the page that the CI system names, and to the
+    outputs of the step its verdict, and where Markdown and report are."""
+    page, file, outputs = (pytester.path / name for name in ("summary.md", "gates.jsonl", "outputs"))
     page.write_text("before\n")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
+    monkeypatch.setenv(STEP_SUMMARY, str(page))
+    monkeypatch.setenv(STEP_OUTPUT, str(outputs))
     for name in ("passing", "regressed"):
         session(name, "--history", str(file))
 
     assert [entry["run"] for entry in history.read(file)] == ["passing", "regressed"]
     assert page.read_text().startswith("before\n### Gate: activemq:6.1.7 against")
     assert page.read_text().count("### Gate: ") == 2
+    assert outputs.read_text().splitlines()[3:] == [
+        "verdict=regressed",
+        f"summary={gates / 'regressed' / 'summary.md'}",
+        f"report={gates / 'regressed' / 'report.html'}",
+    ]
+    assert (gates / "regressed" / "summary.md").read_text() in page.read_text()
 
 
-def test_a_history_that_cannot_be_read_fails_one_item(session, pytester):
+def test_a_history_that_cannot_be_read_is_an_error_of_one_item(session, pytester):
     """The gate is judged and appended once; the other items have their verdicts, and the screen is shown."""
     file = pytester.path / "gates.jsonl"
     file.write_text("something else\n")
     result = session("passing", "--history", str(file))
 
-    assert ended(result)["FAILED"] == ["gate[correctness]"]
+    assert ended(result)["ERROR"] == ["gate[correctness]"]
     assert len(file.read_text().splitlines()) == 2
     result.stdout.fnmatch_lines(["*gates.jsonl, line 1: not a line of a gate's history*", "verdict: pass*"])
 
@@ -426,10 +487,14 @@ def test_the_verb(gates, capsys):
     """`python -m analysis gate`: text, JSON and Markdown of the same; --strict has the exit code."""
     path = str(gates / "regressed")
 
-    assert main(["gate", path, "--json", "--strict"]) == 1
+    assert main(["gate", path, "--json", "--strict"]) == ExitCode.SHOWN
     assert json.loads(capsys.readouterr().out)["verdict"] == "regressed"
     assert main(["gate", path, "--markdown"]) == 0
     assert capsys.readouterr().out.startswith("### Gate: ")
+    for name in ("busy", "inconclusive"):
+        assert main(["gate", str(gates / name), "--strict"]) == ExitCode.CONTAMINATED
+        assert main(["gate", str(gates / name)]) == ExitCode.OK
+    capsys.readouterr()
     assert main(["gate", str(gates / "no gate")]) == 2
     assert "not a regression gate" in capsys.readouterr().err
     with pytest.raises(SystemExit) as ended:

@@ -243,6 +243,11 @@ REMARKS = {
         "activemq batch, other normal",
         VerdictKind.VALID,
     ),
+    "another session": (
+        lambda run: run.manifest.update(shared_cpus=[0, 1]),
+        "both at the same time",
+        VerdictKind.UNVERIFIED,
+    ),
     "brokers scheduled alike": (lambda run: scheduled(run, "batch"), "", None),
     "a broker of unknown policy": (lambda run: scheduled(run, None), "", None),
 }

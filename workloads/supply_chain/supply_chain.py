@@ -37,9 +37,12 @@ from workloads.supply_chain.topology_record import TopologyRecord
 
 @dataclass(frozen=True)
 class SupplyChain(BusinessModel):
-    """A topology as a `workloads.scenario.workload.Model`."""
+    """A topology as a `workloads.scenario.workload.Model`. Raises WorkloadError if it needs too many connections."""
 
     topology: Topology
+
+    def __post_init__(self) -> None:
+        self.require_connections(self.name)
 
     @cached_property
     def business(self) -> Business:

@@ -44,11 +44,13 @@ from workloads.scenario.population import Population, PopulationSubscription
 #: Numbers of the populations.
 TRACKING, SESSIONS = range(2)
 
-#: The subscriptions of a shipment, by the message types that each hears; keys of places are those of a vehicle and of a
-#: zone, which need a subscription each where a key is a topic.
-_TRACKED = {
-    Addressing.SELECTOR: ((SCAN,), (PROOF,), (POSITION,), (OF_VEHICLES, OF_HUBS)),
-    Addressing.TOPIC: ((SCAN,), (PROOF,), (POSITION,), (OF_VEHICLES, OF_HUBS), (OF_VEHICLES, OF_HUBS)),
+_PLACE = (OF_VEHICLES, OF_HUBS)
+
+#: The subscriptions of a shipment and of a session, by the message types that each hears; keys of places are those of a
+#: vehicle and of a zone, which need a subscription each where a key is a topic.
+HEARD = {
+    Addressing.SELECTOR: {TRACKING: ((SCAN,), (PROOF,), (POSITION,), _PLACE), SESSIONS: ((CONFIRMATION,),)},
+    Addressing.TOPIC: {TRACKING: ((SCAN,), (PROOF,), (POSITION,), _PLACE, _PLACE), SESSIONS: ((CONFIRMATION,),)},
 }
 
 
@@ -167,14 +169,14 @@ class LogisticsModel(BusinessModel):
 
     def _populations(self) -> tuple[Population, ...]:
         size, customers = self.size, Customers(self.shipments)
-        tracked = tuple(map(self._tracking, _TRACKED[size.addressing]))
-        confirmed, ordered = self._tracking((CONFIRMATION,)), self._messages[MESSAGES[ORDER].name]
+        tracked, confirmed = (tuple(map(self._heard, each)) for each in HEARD[size.addressing].values())
+        ordered = self._messages[MESSAGES[ORDER].name]
         return (
             Population("shipments", tracked, size.connections, TrackingLaw(customers)),
-            Population("sessions", (confirmed,), sessions_at_once(size), SessionLaw(customers), ordered),
+            Population("sessions", confirmed, sessions_at_once(size), SessionLaw(customers), ordered),
         )
 
-    def _tracking(self, steps: tuple[int, ...]) -> PopulationSubscription:
+    def _heard(self, steps: tuple[int, ...]) -> PopulationSubscription:
         message = self.business.messages[steps[0]]
         if message.key is None:
             raise AssertionError("members hear messages with keys only")

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from workloads.errors import WorkloadError
 from workloads.logistics.dimensions import Addressing, LogisticsSize
-from workloads.logistics.profiles import Entity
+from workloads.logistics.profiles import ENTITY_TITLES, Entity
 from workloads.messaging import MOST_BODY_BYTES, DestinationKind
 from workloads.scenario.business import Business, BusinessInteraction, BusinessMessage, BusinessRole, Party, in_turn
 from workloads.scenario.message import KeySpace, MessageKey
@@ -155,13 +155,16 @@ _BOTH = f"{Entity.HQ} and {Entity.C}"
 
 def business_of(size: LogisticsSize) -> Business:
     """The business at a size: who takes part, and who sends which message to whom, how often."""
-    roles = {
-        Entity.HQ: BusinessRole(Entity.HQ, 1, named="{name}"),
-        Entity.LH: BusinessRole(Entity.LH, size.base),
-        Entity.V: BusinessRole(Entity.V, size.vehicles, named="V{index:05d}"),
-        Entity.C: BusinessRole(Entity.C, 1, handlers=0, named="C{index:05d}"),
+    roles: dict[str, BusinessRole] = {
+        entity: BusinessRole(entity, places, handlers, named, ENTITY_TITLES[entity])
+        for entity, places, handlers, named in (
+            (Entity.HQ, 1, 1, "{name}"),
+            (Entity.LH, size.base, 1, "{name}{number}"),
+            (Entity.V, size.vehicles, 1, "{name}{index:05d}"),
+            (Entity.C, 1, 0, "{name}{index:05d}"),
+        )
     }
-    parties = {
+    parties: dict[str, Party] = {
         Entity.HQ: Party.one(roles[Entity.HQ]),
         Entity.LH: Party.one(roles[Entity.LH], in_turn),
         Entity.V: Party.one(roles[Entity.V]),
@@ -195,7 +198,7 @@ def _message(size: LogisticsSize, number: int, after: int | None) -> BusinessMes
         (body_bytes(size, number),),
         row.kind,
         row.persistent,
-        durable=row.kind is DestinationKind.TOPIC,
+        durable=row.kind is DestinationKind.TOPIC and row.handled_by is not None,
         after=None if after is None else MESSAGES[after].name,
         key=row.key and MessageKey(row.key.field, header, key_space(size, row.key)),
         members=size.at(hearing) if hearing else Fraction(),

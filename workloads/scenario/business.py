@@ -36,6 +36,8 @@ class BusinessRole:
     handlers: int = 1
     #: Format string of the names of its places; uses `name`, `index` from 0, and `number` from 1.
     named: str = "{name}{number}"
+    #: What one of its places is called where there is room; empty: as the role.
+    title: str = ""
 
     def place(self, index: int) -> str:
         """The name of a place, for display."""

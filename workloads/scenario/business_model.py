@@ -136,6 +136,12 @@ class BusinessModel(DerivedModel):
                 found += [PartyFlow(step, *pair, share * times) for pair, times in sorted(pairs.items())]
         return tuple(found)
 
+    def copies(self, message: BusinessMessage) -> Fraction:
+        """Average number of copies of a message."""
+        step = self.business.numbers[message.name]
+        rates = {key: rate for key, rate in self._rates_per_s.items() if key.step == step}
+        return sum((rate * self._copies(key) for key, rate in rates.items()), Fraction()) / sum(rates.values())
+
     def sent_by_place(self) -> Mapping[tuple[int, int], Fraction]:
         """Messages sent per second, by message type and place of the sender's role."""
         return self._by_place((flow, place, 1) for flow in self.flows for place in self._sending(flow))

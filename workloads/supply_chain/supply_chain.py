@@ -30,7 +30,7 @@ from workloads.scenario.business import (
     in_turn,
 )
 from workloads.scenario.business_model import BusinessModel
-from workloads.supply_chain.interactions import INTERACTIONS, Participant, Role
+from workloads.supply_chain.interactions import INTERACTIONS, TITLES, Participant, Role
 from workloads.supply_chain.topology import CONTROLLED, Interaction, Topology
 from workloads.supply_chain.topology_record import TopologyRecord
 
@@ -84,7 +84,8 @@ class SupplyChain(BusinessModel):
 
 
 def _roles(topology: Topology) -> Mapping[str, BusinessRole]:
-    return {role: BusinessRole(role, topology.locations[role], topology.handlers_per_queue) for role in Role}
+    handlers = topology.handlers_per_queue
+    return {role: BusinessRole(role, topology.locations[role], handlers, title=TITLES[role]) for role in Role}
 
 
 def _parties(topology: Topology) -> Mapping[str, Party]:

@@ -63,9 +63,6 @@ MESSAGES_PER_SHIPMENT: Mapping[str, int] = {
     "EnvironmentData": 1440,
 }
 
-#: Drivers: a number of them contradicts the text's "five components", but agrees with Tables 2 and 3.
-DRIVERS = tuple(MESSAGES_PER_SHIPMENT)
-
 
 class Growth(StrEnum):
     """What a quantity is proportional to; s is the number of vehicles per hub divided by 53."""

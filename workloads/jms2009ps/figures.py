@@ -75,7 +75,7 @@ class Figures:
 
 def count(model: ConfiguredSupplyChain) -> Figures:
     """The counts of a configuration at a BASE. Raises WorkloadError for a selector that is too long."""
-    scenario = model.scenario
+    scenario = model.unchecked
     consumers = _consumers(scenario)
     sent_per_s = [Fraction() for _ in scenario.destinations]
     filters = FilterLoad()
@@ -154,7 +154,7 @@ def figures_json(configuration: Configuration, base: int) -> dict[str, Any]:
     Names of destinations lack the prefix that they have on a broker, which is given apart.
     """
     model = ConfiguredSupplyChain.configured(configuration, base)
-    topology, scenario, found = model.topology, model.scenario, count(model)
+    topology, scenario, found = model.topology, model.unchecked, count(model)
     queues, topics = found.of_kind(DestinationKind.QUEUE), found.of_kind(DestinationKind.TOPIC)
     sent_per_s, filters = found.sent_per_s, found.filters
     busiest = max(topics, key=lambda row: row.sent_per_s)

@@ -39,6 +39,10 @@ class BusinessRole:
     #: What one of its places is called where there is room; empty: as the role.
     title: str = ""
 
+    def handlers_for(self, kind: DestinationKind) -> int:
+        """Event handlers for a message at each place; several compete for a queue, each hears a topic alone."""
+        return self.handlers if kind is DestinationKind.QUEUE else min(self.handlers, 1)
+
     def place(self, index: int) -> str:
         """The name of a place, for display."""
         return self.named.format(name=self.name, index=index, number=index + 1)

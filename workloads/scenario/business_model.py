@@ -49,6 +49,25 @@ class PartyFlow(NamedTuple):
     per_s: Fraction
 
 
+def connections(receiving: Iterable[tuple[BusinessRole, DestinationKind]], starting: Iterable[BusinessRole]) -> int:
+    """One connection per event handler and driver, so that neither transactions nor slow readers share one.
+
+    receiving: of each message, who receives it, and over what
+    starting: of each interaction, who starts it
+    """
+    return _handlers(receiving) + sum(role.places for role in starting)
+
+
+def check_connections(named: str, number: int) -> None:
+    """Raises WorkloadError if these are more connections than a process has; `named` is what needs them."""
+    if number > MOST_CONNECTIONS:
+        raise WorkloadError(f"{named}: {number} connections; expected at most {MOST_CONNECTIONS}: choose a lower BASE")
+
+
+def _handlers(receiving: Iterable[tuple[BusinessRole, DestinationKind]]) -> int:
+    return sum(role.places * role.handlers_for(kind) for role, kind in receiving)
+
+
 class BusinessModel(DerivedModel):
     """What follows from the tables of a business; the part of `workloads.scenario.workload.Model` that is derived."""
 
@@ -67,22 +86,17 @@ class BusinessModel(DerivedModel):
 
     @property
     def handlers(self) -> int:
-        return sum(
-            self._receiving_role(message).places * self._competing(message) for message in self.business.messages
-        )
+        return _handlers(self._receiving)
 
     @property
     def connections(self) -> int:
-        """One connection per event handler and driver, so that neither transactions nor slow readers share one."""
         starters = (self.business.started_by(number) for number in self.business.interactions)
-        return self.handlers + sum(map(self.business.places, starters))
+        return connections(self._receiving, (self.business.roles[starter.role] for starter in starters))
 
-    def require_connections(self, named: str) -> None:
-        """Raises WorkloadError if it needs more connections than a process has; `named` is what it is called."""
-        if self.connections > MOST_CONNECTIONS:
-            raise WorkloadError(
-                f"{named}: {self.connections} connections; expected at most {MOST_CONNECTIONS}: choose a lower BASE"
-            )
+    @property
+    def _receiving(self) -> Iterator[tuple[BusinessRole, DestinationKind]]:
+        """Of each message, who receives it, and over what."""
+        return ((self._receiving_role(message), message.kind) for message in self.business.messages)
 
     def origin(self, execution: Execution) -> str:
         starter = self.business.started_by(execution.interaction)
@@ -227,9 +241,8 @@ class BusinessModel(DerivedModel):
         return self.business.roles[self.business.parties[message.receiver].role]
 
     def _competing(self, message: BusinessMessage) -> int:
-        """Number of event handlers for a message at each place that receives it; several compete for a queue."""
-        handlers = self._receiving_role(message).handlers
-        return handlers if message.kind is DestinationKind.QUEUE else min(handlers, 1)
+        """Number of event handlers for a message at each place that receives it."""
+        return self._receiving_role(message).handlers_for(message.kind)
 
     def _copies(self, address: AddressKey) -> Fraction:
         """Copies of a message, to places and to members of populations."""

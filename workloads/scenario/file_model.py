@@ -7,7 +7,7 @@ from functools import cached_property
 
 from workloads.scenario.business import Business
 from workloads.scenario.business_file import read_business
-from workloads.scenario.business_model import BusinessModel
+from workloads.scenario.business_model import BusinessModel, check_connections
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,5 +46,5 @@ def file_model(record: FileRecord) -> FileModel:
     Raises WorkloadError with line, table and key of an invalid value, or if it needs too many connections.
     """
     model = FileModel(record)
-    model.require_connections(f"{record.source}, BASE {record.base}")
+    check_connections(f"{record.source}, BASE {record.base}", model.connections)
     return model

@@ -29,7 +29,7 @@ from workloads.scenario.business import (
     Party,
     in_turn,
 )
-from workloads.scenario.business_model import BusinessModel
+from workloads.scenario.business_model import BusinessModel, check_connections, connections
 from workloads.supply_chain.interactions import INTERACTIONS, TITLES, Participant, Role
 from workloads.supply_chain.topology import CONTROLLED, Interaction, Topology
 from workloads.supply_chain.topology_record import TopologyRecord
@@ -42,7 +42,10 @@ class SupplyChain(BusinessModel):
     topology: Topology
 
     def __post_init__(self) -> None:
-        self.require_connections(self.name)
+        roles, steps = _roles(self.topology), self.topology.steps
+        starting = (roles[each.starter.role] for each in self.topology.interactions.values())
+        number = connections(((roles[step.receiver.role], step.kind) for step in steps), starting)
+        check_connections(self.topology.name, number)
 
     @cached_property
     def business(self) -> Business:

@@ -32,13 +32,13 @@ durable = true
 from = "{other}"
 to = "{role}"
 after = "{message}-1"
-after_from = "{role}"
 every = 10
 bytes = 3
 [messages.{message}-3]
 from = "{role}"
 to = "{role}"
 after = "{message}-2"
+after_from = "{other}"
 bytes = 3
 """.format(role="r" * 40, other="another-role-of-a-very-long-name-as-well", message="m" * 38)
 

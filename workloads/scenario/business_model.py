@@ -86,15 +86,15 @@ class BusinessModel(DerivedModel):
 
     @property
     def handlers(self) -> int:
-        return _handlers(self._receiving)
+        return _handlers(self._received)
 
     @property
     def connections(self) -> int:
         starters = (self.business.started_by(number) for number in self.business.interactions)
-        return connections(self._receiving, (self.business.roles[starter.role] for starter in starters))
+        return connections(self._received, (self.business.roles[starter.role] for starter in starters))
 
     @property
-    def _receiving(self) -> Iterator[tuple[BusinessRole, DestinationKind]]:
+    def _received(self) -> Iterator[tuple[BusinessRole, DestinationKind]]:
         """Of each message, who receives it, and over what."""
         return ((self._receiving_role(message), message.kind) for message in self.business.messages)
 

@@ -37,7 +37,7 @@ class _Column:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _MessageRow:
     """A message with the texts beside it."""
 
     message: BusinessMessage
@@ -55,7 +55,7 @@ def flow(model: BusinessModel, number: int) -> str:
     columns = {name: _column(business, business.parties[name]) for name in business.parties}
     drawn = dict.fromkeys(columns[party] for each in interaction.messages for party in (each.sender, each.receiver))
     centers = {column: _LEFT + _spacing(len(drawn)) * (index + 0.5) for index, column in enumerate(drawn)}
-    rows = [_Row(each, _trigger(model, number, each), _delivery(model, each)) for each in interaction.messages]
+    rows = [_MessageRow(each, _trigger(model, number, each), _delivery(model, each)) for each in interaction.messages]
     top = _head(list(drawn))
     bottom = top + sum(row.height for row in rows)
     elements = [
@@ -117,7 +117,7 @@ def _drawn_column(column: _Column, x: float, top: float, bottom: float, spacing:
     yield lines(x, y, _wrapped(column.which, width - 8, _SMALL), size=_SMALL, anchor=Anchor.MIDDLE, tone=Tone.SOFT)
 
 
-def _drawn_row(row: _Row, number: int, top: float, begin: float, end: float) -> Iterator[str]:
+def _drawn_row(row: _MessageRow, number: int, top: float, begin: float, end: float) -> Iterator[str]:
     message, y = row.message, top + row.height / 2
     tone = Tone.FIRST if message.persistent else Tone.SECOND
     yield line([(0, top + row.height), (WIDTH, top + row.height)], Tone.RULE, width=0.6)

@@ -62,8 +62,8 @@ def rates(result: WorkloadResult) -> Picture | None:
     return Picture(
         "rates",
         "Achieved and planned rates",
-        "Starts of every interaction, and messages sent and received, divided by what the topology and the model "
-        f"predict. Dotted: the limits of the rules, {INPUT_RATE.limit:.0%} to either side.",
+        "Starts of every interaction, and messages sent and received, divided by what the model predicts. "
+        f"Dotted: the limits of the rules, {INPUT_RATE.limit:.0%} to either side.",
         "Dot plot of achieved to planned rates of every interaction; the table below has the numbers.",
         panels,
         missing=nothing,
@@ -195,7 +195,7 @@ def capacity(results: Sequence[WorkloadResult]) -> Picture | None:
     )
     return Picture(
         "capacity",
-        f"Against BASE, {shown[0].topology} topology",
+        f"Against BASE, {shown[0].topology}",
         "CPU of the broker, and the 90th percentile of delivery time of the slowest event handler, in the measurement "
         "period. Hollow: the audit failed.",
         "Utilisation and delivery time over BASE; the table has the numbers.",

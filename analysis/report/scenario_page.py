@@ -28,13 +28,13 @@ from analysis.scenario.results import Recovery, WorkloadResult, disclaimers
 from analysis.table import Table, TableColumn, grouped
 from analysis.text import alike, counted_verdicts
 from workloads.messaging import DestinationKind
+from workloads.scenario.business_model import BusinessModel
 from workloads.scenario.workload import Model
-from workloads.supply_chain.supply_chain import SupplyChain
 
 _LIMITS = Markup("""
 <li>{provenance}</li>
-<li>Results of different topologies, of strict and relaxed consumption, or of other benchmarks are not comparable and
-never share a page.</li>
+<li>Results of different workloads or topologies, of strict and relaxed consumption, or of other benchmarks are not
+comparable and never share a page.</li>
 <li>A rate is valid for this broker on {place}.</li>
 <li>Delivery time counts from sending to receipt, as the rules require; the delay of the starts is reported
 separately.</li>
@@ -194,7 +194,7 @@ def _sections(anchor: str, result: WorkloadResult, drawings: Drawings) -> Iterat
         result.manifest,
         {result.key.broker: result.broker},  # the run's other brokers have separate chapters
         diagram=(deployment,),
-        further=(Section("", "Topology", (Facts(tuple(_topology(result, model))),)),),
+        further=(Section("", "Workload", (Facts(tuple(_topology(result, model))),)),),
     )
 
 
@@ -223,13 +223,13 @@ def _interaction(
 ) -> Iterator[Part]:
     """Who sends what to whom, then the delivery times over time, by address and in numbers; `own` is its anchor."""
     messages = [step.message for step in model.steps if step.interaction == number]
-    if isinstance(model, SupplyChain):
+    if isinstance(model, BusinessModel):
         yield drawn(
             f"{own}-flow",
             f"Flow of interaction {number}",
             "From top to bottom: the trigger of each message, its sender, its receiver and its kind of delivery. Solid "
             "line: transacted; two heads: to every subscriber of a topic.",
-            flow(model.topology, number),
+            flow(model, number),
         )
     pictures = (draw(result, number, messages) for draw in (scenario_figures.delivery, scenario_figures.addresses))
     yield from drawings.figures(anchor, *pictures)
@@ -249,7 +249,7 @@ def _title(result: WorkloadResult) -> Iterator[str]:
     arrivals = result.plan.arrivals
     yield f"{result.key.cell}, start {result.key.start}, on {result.broker_title}"
     yield (
-        f"{result.topology} topology, BASE {result.base}; {result.consumption} consumption, transactions: "
+        f"{result.topology}, BASE {result.base}; {result.consumption} consumption, transactions: "
         f"{result.transactions}, {arrivals} arrivals"
     )
     yield from manifest_facts.title_lines(result.manifest)

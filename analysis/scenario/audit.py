@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import floor
+from math import ceil, floor
 from typing import Any
 
 from pyspark.sql import Row
@@ -193,13 +193,13 @@ def _count(
     edges = 2 if rule is not limits.INPUT_RATE and len(_steps(material.cell, entry.number)) > 1 else 1
     edges *= material.cell.model.interactions[entry.number].together
     if edges > rule.limit * entry.expected_started:
-        rate = float(material.cell.model.interactions[entry.number].started_per_s)
+        least_s = ceil(edges / rule.limit / float(material.cell.model.interactions[entry.number].started_per_s))
         why = (
             f"too short: {entry.expected_started:.1f} executions are expected, and the {edges} that the edges of the "
-            f"period may cut are more than {rule.limit:.0%}; judged from {edges / rule.limit / rate:.0f} s on"
+            f"period may cut are more than {rule.limit:.0%}; judged from {least_s} s on"
         )
         off = deviation(observed, expected)
-        return unjudged(rule, scope, why, observed=off, expected=expected, period=period)
+        return unjudged(rule, scope, why, observed=off, expected=expected, period=period, suffices_s=least_s)
     return near(rule, scope, observed, expected, f"{observed}, where the model has {expected:.1f}", period)
 
 
@@ -332,7 +332,7 @@ _ZERO_CHECKS: tuple[tuple[Rule, Callable[[AuditInput], dict[Any, str]], Callable
     (limits.CONTENT, _interactions, _of_executions("wrong", "{}")),
     (limits.STARTS, _starters, _not_started),
     (limits.CHAINS, _interactions, _of_executions("cut", "{} was not sent")),
-    (limits.SURPLUS, _interactions, _of_executions("surplus", "more messages than the tables have")),
+    (limits.SURPLUS, _interactions, _of_executions("surplus", "more messages than the model has")),
 )
 
 
@@ -364,20 +364,21 @@ def _steady(material: AuditInput, period: Period) -> Iterator[AuditRow]:
 
 
 def _level(material: AuditInput, received_per_s: float, period: Period) -> AuditRow:
+    copies = {
+        number: (float(entry.started_per_s), float(entry.received))
+        for number, entry in material.cell.model.interactions.items()
+    }
+    suffices_s = steady.warm_up_s(copies, poisson=material.poisson)
     if Period.WARM_UP not in material.periods:
-        return unjudged(limits.LEVEL, "run", "there was no warm-up", period=period)
+        return unjudged(limits.LEVEL, "run", "there was no warm-up", period=period, suffices_s=suffices_s)
     warm_s = material.elapsed_s(Period.WARM_UP)
     last = [
         second.received
         for second in material.seconds
         if warm_s * (1 - limits.WARM_UP_SHARE) <= second.second <= warm_s - 1
     ]
-    copies = {
-        number: (float(entry.started_per_s), float(entry.received))
-        for number, entry in material.cell.model.interactions.items()
-    }
     chance_per_s = steady.granularity(copies, len(last), poisson=material.poisson)
-    return steady.level(last, received_per_s, chance_per_s, period)
+    return steady.level(last, received_per_s, chance_per_s, period, suffices_s)
 
 
 def _within(material: AuditInput, period: Period) -> list[Second]:

@@ -39,9 +39,10 @@ def unjudged(
     observed: float | None = None,
     expected: float | None = None,
     period: Period | None = None,
+    suffices_s: int | None = None,
 ) -> AuditRow:
     """A row that neither passes nor fails."""
-    return AuditRow(rule, scope, observed, AuditVerdict.NOT_JUDGED, expected, why, period)
+    return AuditRow(rule, scope, observed, AuditVerdict.NOT_JUDGED, expected, why, period, suffices_s)
 
 
 def deviation(observed: float, expected: float) -> float | None:

@@ -10,7 +10,7 @@ from analysis.scenario.audit import AuditInput
 from analysis.scenario.one_host import on_one_host
 from analysis.scenario.results import AuditRow, AuditVerdict, PeriodResult, Recovery
 from workloads.command_line import analysing
-from workloads.limits import LATENESS, LATENESS_FLOOR, LOAD_CPU
+from workloads.limits import LATENESS, LATENESS_FLOOR, LOAD_CPU, Rule
 from workloads.scenario import limits
 from workloads.scenario.deviations import Conduct
 from workloads.scenario.periods import Period
@@ -28,14 +28,10 @@ _NO_RESULT = (
     "broker's log"
 )
 
-#: What a verdict of a test means for the result: the words, the advice, the consequence.
+#: What a verdict of a test means for the result: the words, and the consequence.
 _CONSEQUENCES = {
-    AuditVerdict.FAIL: ("fails", _NO_RESULT, VerdictKind.INVALID),
-    AuditVerdict.NOT_JUDGED: (
-        "was not judged",
-        "measure longer (--length official), or at a higher BASE",
-        VerdictKind.UNVERIFIED,
-    ),
+    AuditVerdict.FAIL: ("fails", VerdictKind.INVALID),
+    AuditVerdict.NOT_JUDGED: ("was not judged", VerdictKind.UNVERIFIED),
 }
 
 
@@ -85,14 +81,14 @@ def findings(
     """Failed tests, tests that were not judged, and further remarks."""
     broker = material.cell.key.broker
     for rule in dict.fromkeys(row.rule for row in rows):
-        for verdict, (words, advice, consequence) in _CONSEQUENCES.items():
+        for verdict, (words, consequence) in _CONSEQUENCES.items():
             if found := [row for row in rows if row.rule == rule and row.verdict is verdict]:
                 more = "" if len(found) == 1 else f" and {len(found) - 1} more"
                 yield Finding(
                     f"{rule.name} {words}",
                     f"{found[0].scope}: {found[0].why or found[0].observed}{more}",
                     f"{rule.limit:g} {rule.unit}; {rule.source}",
-                    advice,
+                    _NO_RESULT if verdict is AuditVerdict.FAIL else _longer(rule, found),
                     consequence,
                     broker,
                 )
@@ -117,6 +113,14 @@ def findings(
             f"each time is rounded by 1/{1 << ROUNDED_BITS} of it at most",
             "no action needed; a p90 of 100 ms is between 99.9 and 100.1 ms",
         )
+
+
+def _longer(rule: Rule, rows: Sequence[AuditRow]) -> str:
+    """What suffices for tests to be judged."""
+    option, what = ("--warmup-seconds", "warm up") if rule is limits.LEVEL else ("--measurement-seconds", "measure")
+    known = [row.suffices_s for row in rows if row.suffices_s is not None]
+    longer = f"{what} longer ({option}{f' {max(known)} suffices' if len(known) == len(rows) else ''})"
+    return longer if rule is limits.BACKLOG else f"{longer}, or at a higher BASE"
 
 
 def _in_doubt(material: AuditInput, recovery: Recovery | None) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
 from analysis.errors import DataError
@@ -125,8 +125,7 @@ def _ledger(
         received = received.where("subscription is null")
     copies = keep(_copies(spark, received, written, cells))
     killed = [cell for cell in cells if cell.plan.killed]
-    unanswered = [cell.number for cell in killed if cell.plan.transactions is not Transactions.FULL]
-    heard = keep(_heard(copies, [cell.number for cell in killed], unanswered))
+    heard = keep(_heard(copies, [cell.number for cell in killed], _unanswered(killed)))
     counted, unsettled = (written, None) if settled else _counted(written, heard, members, keep)
     starts = counted.where("is_driver")
     apart = keep(
@@ -295,7 +294,17 @@ def _copies(spark: SparkSession, received: DataFrame, written: DataFrame, cells:
     return found.join(audience, ["cell_id", "address", "handler"], "left")
 
 
-def _heard(copies: DataFrame, killed: Sequence[int], unanswered: Sequence[int]) -> DataFrame:
+def _unanswered(killed: Sequence[CaseRecord]) -> Column:
+    """Whether a copy was acknowledged without a receipt, in a cell whose broker was killed."""
+    alone = F.lit(False)
+    for cell in killed:
+        full = cell.plan.transactions is Transactions.FULL
+        steps = [number for number, step in enumerate(cell.steps) if not (full and step.transacted)]
+        alone |= (F.col("cell_id") == cell.number) & F.col("step").isin(*steps)
+    return alone
+
+
+def _heard(copies: DataFrame, killed: Sequence[int], unanswered: Column) -> DataFrame:
     """One row for each (message, handler) where the handler hears the address, over all its subscriptions.
 
     The instants are those of the first delivery. A message that was not settled may be delivered again with the
@@ -303,17 +312,19 @@ def _heard(copies: DataFrame, killed: Sequence[int], unanswered: Sequence[int]) 
     receipt, a killed broker may not have read one that was sent, and then delivers a settled message again, flagged.
 
     killed: numbers of the cells whose broker was killed
-    unanswered: those of them whose acknowledgements have no receipt
+    unanswered: whether the acknowledgement of a copy has no receipt, in one of those
 
     Columns:
         heard: 1 in the row that represents the audience, otherwise 0.
         again: in that row, the number of excess deliveries to the audience; otherwise 0.
+        excused: likewise, of deliveries that were answered once more, and are no fault.
     """
     audience = Window.partitionBy(*MESSAGE, "audience")
-    once_more = F.when(F.col("cell_id").isin(*unanswered), F.col("settled_again")).otherwise(F.lit(0))
+    once_more = F.when(unanswered, F.col("settled_again")).otherwise(F.lit(0))
     first_time, again = F.sum(F.col("settled") - once_more), F.sum(once_more)
     too_often = F.greatest(first_time.over(audience), again.over(audience)) - 1
     unmarked = F.when(F.col("cell_id").isin(*killed), F.lit(0)).otherwise(F.sum("unmarked").over(audience) - 1)
+    excused = F.when(unanswered, F.sum("deliveries").over(audience) - 1).otherwise(F.lit(0))
     first = F.row_number().over(audience.orderBy("received_ns", "handler")) == 1
     return (
         copies.where(F.col("audience").isNotNull())
@@ -331,6 +342,7 @@ def _heard(copies: DataFrame, killed: Sequence[int], unanswered: Sequence[int]) 
         )
         .withColumn("heard", first.cast("int"))
         .withColumn("again", F.col("heard") * F.greatest(too_often, unmarked, F.lit(0)))
+        .withColumn("excused", F.col("heard") * excused)
     )
 
 
@@ -373,10 +385,10 @@ def _executions(expected: DataFrame, counted: DataFrame, copies: DataFrame, hear
         lost: copies not received of the messages that were sent.
         first_missing: the first step without its message.
         wrong_size: messages whose body size differs from the model.
-        faults: excess and misdelivered copies.
+        faults: excess, excused and misdelivered copies.
     """
     sent = counted.select(*ENTRY, F.lit(1).alias("sent"), "body_bytes", "sent_ns")
-    got = heard.select(*ENTRY, "heard", F.col("again").alias("faults"), "received_ns")
+    got = heard.select(*ENTRY, "heard", (F.col("again") + F.col("excused")).alias("faults"), "received_ns")
     nowhere = F.lit(STRANGER)
     strays = copies.where(F.col("audience").isNull()).select(
         *EXECUTION, "step", nowhere.alias("sender"), nowhere.alias("address"), F.lit(1).alias("faults")

@@ -50,6 +50,9 @@ class AuditRow:
     why: str = ""
     #: None if the test covers the whole run.
     period: Period | None = None
+    #: If it was not judged, the length in s with which it would be: of the warm-up for the rule of steady throughput,
+    #: otherwise of the measurement. None if that is not known.
+    suffices_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

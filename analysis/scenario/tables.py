@@ -192,7 +192,7 @@ def interactions(period: PeriodResult) -> Iterator[Table]:
     if not period.interactions:
         return
     yield Table.of(
-        f"Interactions, {period.period}: starts and messages, compared with what topology and model predict",
+        f"Interactions, {period.period}: starts and messages, compared with what the model predicts",
         period.interactions,
         TableColumn("interaction", lambda of: f"{of.number} {of.title}", number=False),
         TableColumn("planned", lambda of: number(of.planned_per_s), "starts/s"),
@@ -416,7 +416,7 @@ def backlog(result: WorkloadResult) -> Table | None:
 def several(results: Sequence[WorkloadResult]) -> Table:
     """The overview at the top of a page with several results, all of one topology."""
     return Table.of(
-        f"Results of the {results[0].topology} topology",
+        f"Results of {results[0].topology}",
         list(enumerate(results, 1)),
         TableColumn("#", lambda of: str(of[0])),
         TableColumn("cell", lambda of: f"{of[1].key.cell}, start {of[1].key.start}", number=False),

@@ -54,6 +54,12 @@ class ConfiguredSupplyChain(SupplyChain):
         Raises WorkloadError if it exceeds the limits of a scenario, or if selectors do not pass each message to its
         receivers alone.
         """
+        check_selectors(self.unchecked)
+        return self.unchecked
+
+    @cached_property
+    def unchecked(self) -> Scenario:
+        """The same, without the check of the selectors, which takes long."""
         plain, topology = self.rows, self.topology
         numbers: dict[Destination, int] = {}
         found = [target for step in topology.steps for target in targets(self.settings, topology, step)]
@@ -65,7 +71,7 @@ class ConfiguredSupplyChain(SupplyChain):
             )
             for address, target in zip(plain.addresses, found, strict=True)
         )
-        compiled = replace(
+        return replace(
             plain,
             name=f"{self.settings.name}, {plain.name}",
             destinations=tuple(numbers),
@@ -74,8 +80,6 @@ class ConfiguredSupplyChain(SupplyChain):
                 replace(handler, subscriptions=self._subscriptions(handler, numbers)) for handler in plain.handlers
             ),
         )
-        check_selectors(compiled)
-        return compiled
 
     @property
     def published(self) -> bool:

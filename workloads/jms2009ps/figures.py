@@ -1,8 +1,7 @@
 """What a configuration amounts to: destinations, subscriptions, and how often a broker has to evaluate filters.
 
-Everything is counted, in exact fractions: the targets of all addresses and the subscriptions of all consumers are laid
-side by side, and each selector is evaluated on the properties of each message on its destination. An *address* is a
-message and the index of its receiving party. Filters are selectors of subscriptions to topics.
+Everything is counted in the rows of the scenario, in exact fractions: each selector is evaluated on the properties of
+each address on its destination. Filters are selectors of subscriptions to topics.
 
 *Terms* are comparisons until the verdict, from left to right; a list (IN) is one. Brokers may evaluate differently.
 *Unmatched* are filters of durable subscriptions that reject a persistent message, for which a broker may have to write
@@ -12,27 +11,24 @@ down that this subscriber is done with it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from workloads.jms2009ps.compiled import ConfiguredSupplyChain
 from workloads.jms2009ps.parameters import PARAMETER_COUNTS, Configuration
-from workloads.jms2009ps.targets import FilteredSubscription, Target, bare_name, subscriptions, targets
+from workloads.jms2009ps.targets import bare_name
 from workloads.json_value import json_value
 from workloads.messaging import Destination, DestinationKind
-from workloads.scenario.model import DESTINATION_PREFIX
-from workloads.scenario.workload import AddressKey
-from workloads.selectors import And, Or, Selector
+from workloads.scenario.model import DESTINATION_PREFIX, Scenario
+from workloads.selectors import And, Or, Selector, parse
 from workloads.supply_chain.characterization import (
     by_group,
     by_interaction,
     percent,
     total,
 )
-from workloads.supply_chain.interactions import MessageType
-from workloads.supply_chain.supply_chain import SupplyChain
-from workloads.supply_chain.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,29 +73,26 @@ class Figures:
         return tuple(row for row in self.destinations if row.destination.kind is kind)
 
 
-def count(configuration: Configuration, topology: Topology) -> Figures:
-    """The counts, for a topology of this configuration. Raises WorkloadError for a selector that is too long."""
-    placed = {step.message: targets(configuration, topology, step) for step in topology.steps}
-    consumers = consumers_of(configuration, topology)
-    model = SupplyChain(topology)
-    rates_per_s = dict(zip(model.addresses, model.address_rates_per_s, strict=True))
-    sent_per_s: dict[Destination, Fraction] = {}
+def count(model: ConfiguredSupplyChain) -> Figures:
+    """The counts of a configuration at a BASE. Raises WorkloadError for a selector that is too long."""
+    scenario = model.unchecked
+    consumers = _consumers(scenario)
+    sent_per_s = [Fraction() for _ in scenario.destinations]
     filters = FilterLoad()
-    for number, step in enumerate(topology.steps):
-        for index, target in enumerate(placed[step.message]):
-            rate_per_s = rates_per_s[AddressKey(number, index)]
-            sent_per_s[target.destination] = sent_per_s.get(target.destination, Fraction()) + rate_per_s
-            filters += _filter_load(step, target, consumers[target.destination], rate_per_s)
-    volume = total(by_interaction(topology))
+    for key, address, rate_per_s in zip(model.addresses, scenario.addresses, model.address_rates_per_s, strict=True):
+        sent_per_s[address.destination] += rate_per_s
+        persistent = model.steps[key.step].persistent
+        filters += _filter_load(dict(address.properties), persistent, consumers[address.destination], rate_per_s)
+    volume = total(by_interaction(model.topology))
     return Figures(
         tuple(
             DestinationLoad(
                 destination,
-                consumers[destination].total(),
-                sum(number for (selector, _), number in consumers[destination].items() if selector is not None),
-                rate_per_s,
+                consumers[number].total(),
+                sum(of for (selector, _), of in consumers[number].items() if selector is not None),
+                sent_per_s[number],
             )
-            for destination, rate_per_s in sent_per_s.items()
+            for number, destination in enumerate(scenario.destinations)
         ),
         filters,
         volume.sent_per_s,
@@ -111,20 +104,24 @@ def count(configuration: Configuration, topology: Topology) -> Figures:
 Consumer = tuple[Selector | None, bool]
 
 
-def consumers_of(configuration: Configuration, topology: Topology) -> dict[Destination, Counter[Consumer]]:
+def _consumers(scenario: Scenario) -> list[Counter[Consumer]]:
     """The numbers of equal subscriptions by destination; several consumers that compete for a queue have one each."""
-    found: dict[Destination, Counter[Consumer]] = {}
-    for step in topology.steps:
-        for location in topology.at(step.receiver.role):
-            for subscription in subscriptions(configuration, topology, step, location):
-                consumers = found.setdefault(subscription.destination, Counter())
-                consumers[subscription.selector, step.mode.durable] += topology.handlers_of(step)
-    return found
+    texts: list[Counter[tuple[str | None, bool]]] = [Counter() for _ in scenario.destinations]
+    for handler in scenario.handlers:
+        for each in handler.subscriptions:
+            texts[each.destination][each.selector, handler.durable] += 1
+    return [
+        Counter(
+            {(None if text is None else parse(text), durable): number for (text, durable), number in of_one.items()}
+        )
+        for of_one in texts
+    ]
 
 
-def _filter_load(step: MessageType, target: Target, consumers: Counter[Consumer], rate_per_s: Fraction) -> FilterLoad:
+def _filter_load(
+    properties: Mapping[str, str], persistent: bool, consumers: Counter[Consumer], rate_per_s: Fraction
+) -> FilterLoad:
     """Of the messages to one address."""
-    properties = dict(target.properties)
     evaluated = rejected = terms = unmatched = 0
     for (selector, durable), number_of in consumers.items():
         if selector is None:
@@ -133,7 +130,7 @@ def _filter_load(step: MessageType, target: Target, consumers: Counter[Consumer]
         evaluated += number_of
         terms += number_of * compared
         rejected += number_of * (not matches)
-        unmatched += number_of * (not matches and durable and step.mode.persistent)
+        unmatched += number_of * (not matches and durable and persistent)
     return FilterLoad(*(rate_per_s * number for number in (evaluated, rejected, terms, unmatched)))
 
 
@@ -156,8 +153,8 @@ def figures_json(configuration: Configuration, base: int) -> dict[str, Any]:
 
     Names of destinations lack the prefix that they have on a broker, which is given apart.
     """
-    topology = configuration.at(base)
-    found = count(configuration, topology)
+    model = ConfiguredSupplyChain.configured(configuration, base)
+    topology, scenario, found = model.topology, model.unchecked, count(model)
     queues, topics = found.of_kind(DestinationKind.QUEUE), found.of_kind(DestinationKind.TOPIC)
     sent_per_s, filters = found.sent_per_s, found.filters
     busiest = max(topics, key=lambda row: row.sent_per_s)
@@ -189,9 +186,9 @@ def figures_json(configuration: Configuration, base: int) -> dict[str, Any]:
             "name": bare_name(busiest.destination),
             "messages_percent": float(100 * busiest.sent_per_s / sent_per_s),
         },
-        "event_handlers": topology.handlers,
-        "drivers": topology.drivers,
-        "connections": topology.connections,
+        "event_handlers": model.handlers,
+        "drivers": len(scenario.drivers),
+        "connections": model.connections,
         "destination_prefix": f"{DESTINATION_PREFIX}.",
         "destinations": [
             {
@@ -203,20 +200,18 @@ def figures_json(configuration: Configuration, base: int) -> dict[str, Any]:
             }
             for row in found.destinations
         ],
-        "messages": {step.message: _message_json(configuration, topology, step) for step in topology.steps},
+        "messages": {message: _message_json(scenario, number) for number, message in enumerate(scenario.steps)},
     }
 
 
-def _message_json(configuration: Configuration, topology: Topology, step: MessageType) -> dict[str, Any]:
-    """Where a message goes, and the selectors of the first location that consumes it, one for each subscription."""
-    placed = targets(configuration, topology, step)
-    consumer = topology.at(step.receiver.role)[0]
+def _message_json(scenario: Scenario, number: int) -> dict[str, Any]:
+    """Where a message goes, and the selectors of the first handler that consumes it, one for each subscription."""
+    placed = [scenario.addresses[address] for address in scenario.messages[number].addresses]
+    consumer = next(handler for handler in scenario.handlers if handler.step == number)
     return {
-        "destinations": list(dict.fromkeys(bare_name(target.destination) for target in placed)),
+        "destinations": list(
+            dict.fromkeys(bare_name(scenario.destinations[address.destination]) for address in placed)
+        ),
         "properties": [name for name, _ in placed[0].properties],
-        "selectors": list(_selectors(subscriptions(configuration, topology, step, consumer))),
+        "selectors": [each.selector for each in consumer.subscriptions if each.selector is not None],
     }
-
-
-def _selectors(found: tuple[FilteredSubscription, ...]) -> Iterator[str]:
-    return (str(subscription.selector) for subscription in found if subscription.selector is not None)

@@ -1,7 +1,7 @@
 """Where a message goes, with which properties, and what its consumers subscribe to.
 
 Source: Sachs, Appel, Kounev, Buchmann 2010, section 3: target destinations and their selectors, subscription types.
-A message is addressed to a receiving party by its index, as in `Topology.receivers`. Its *location* is that of the
+A message is addressed to a receiving party by its index, as in `Topology.names_of`. Its *location* is that of the
 receiver or, where several locations receive it, the headquarters. The options of the target destination differ in
 which messages share a topic; the properties that a producer sets, and the terms of a consumer's selector, are those
 that tell messages on that topic apart. Terms stand in the order location type, location, message type, product family.
@@ -86,10 +86,10 @@ class FilteredSubscription:
 
 
 def targets(configuration: Configuration, topology: Topology, step: MessageType) -> tuple[Target, ...]:
-    """The target of a message by the index of its receiving party, as in `topology.receivers(step)`."""
+    """The target of a message by the index of its receiving party, as in `topology.names_of`."""
     parameters = configuration.parameters[step.message]
     if step.receiver is Participant.SUPPLIERS:
-        families = topology.receivers(step)
+        families = topology.names_of(step.receiver)
         if parameters.subscription_type is SubscriptionType.TOPIC:
             return tuple(Target(_destination(step, parameters, family)) for family in families)
         base = _target(step, parameters, LOGICAL_HEADQUARTERS)
@@ -111,7 +111,7 @@ def subscriptions(
         base = _target(step, parameters, LOGICAL_HEADQUARTERS if step.receiver.plural else location)
         terms = _terms(base)
         return (FilteredSubscription(base.destination, all_of(*terms) if terms else None),)
-    names = topology.receivers(step)
+    names = topology.names_of(step.receiver)
     families = tuple(names[index] for index in topology.families_of[location.index])
     if parameters.subscription_type is SubscriptionType.TOPIC:
         return tuple(FilteredSubscription(_destination(step, parameters, family)) for family in families)

@@ -1,16 +1,14 @@
-"""The model of a size in the form that engine and audit need: destinations, handlers, drivers, populations.
+"""The model of a size: its business in the language of `workloads.scenario`, and the laws of travel.
 
 Handlers are the headquarters' three and one at each hub; what changes are the populations: shipments, tracked by their
 customers, and the sessions of customers. Every message type to customers has a single address: which of them get a copy
-follows from its key. The drivers of equal entities start staggered; those of scans and proofs of delivery follow the
-law of the shipments that they report on.
+follows from its key. The drivers of scans and proofs of delivery follow the law of the shipments that they report on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from math import ceil
 from typing import Any
@@ -28,41 +26,36 @@ from workloads.logistics.traffic import (
     OF_HUBS,
     OF_VEHICLES,
     ORDER,
-    PICKUP,
     POSITION,
     PROOF,
     SCAN,
     ChainField,
-    KeyUse,
-    body_bytes,
-    key_space,
+    business_of,
 )
-from workloads.messaging import Destination, DestinationKind
-from workloads.scenario.derived_model import DerivedModel, StartedExecution
+from workloads.messaging import Destination
+from workloads.scenario.business import Business, BusinessMessage
+from workloads.scenario.business_model import BusinessModel
+from workloads.scenario.derived_model import StartedExecution
 from workloads.scenario.execution import Execution
-from workloads.scenario.message import KEY_PLACE, MessageKey, MessageSpec
-from workloads.scenario.model import DESTINATION_PREFIX, Address, Driver, Handler, HandlerSubscription, Reply, Scenario
+from workloads.scenario.message import KEY_PLACE
+from workloads.scenario.model import DESTINATION_PREFIX, Driver, Scenario
 from workloads.scenario.population import Population, PopulationSubscription
-from workloads.scenario.workload import InteractionModel
-
-#: A word in the name of the topic that all keys of a message type share.
-_ALL = "all"
-#: In the name of a subscription: any one word.
-_ANY = "*"
 
 #: Numbers of the populations.
 TRACKING, SESSIONS = range(2)
 
-#: The subscriptions of a shipment, by the message types that each hears; keys of places are those of a vehicle and of a
-#: zone, which need a subscription each where a key is a topic.
-_TRACKED = {
-    Addressing.SELECTOR: ((SCAN,), (PROOF,), (POSITION,), (OF_VEHICLES, OF_HUBS)),
-    Addressing.TOPIC: ((SCAN,), (PROOF,), (POSITION,), (OF_VEHICLES, OF_HUBS), (OF_VEHICLES, OF_HUBS)),
+_PLACE = (OF_VEHICLES, OF_HUBS)
+
+#: The subscriptions of a shipment and of a session, by the message types that each hears; keys of places are those of a
+#: vehicle and of a zone, which need a subscription each where a key is a topic.
+HEARD = {
+    Addressing.SELECTOR: {TRACKING: ((SCAN,), (PROOF,), (POSITION,), _PLACE), SESSIONS: ((CONFIRMATION,),)},
+    Addressing.TOPIC: {TRACKING: ((SCAN,), (PROOF,), (POSITION,), _PLACE, _PLACE), SESSIONS: ((CONFIRMATION,),)},
 }
 
 
 @dataclass(frozen=True)
-class LogisticsModel(DerivedModel):
+class LogisticsModel(BusinessModel):
     """A size as a `workloads.scenario.workload.Model`."""
 
     size: LogisticsSize
@@ -71,31 +64,18 @@ class LogisticsModel(DerivedModel):
     def record(self) -> SizeRecord:
         return SizeRecord.of(self.size)
 
-    @property
-    def name(self) -> str:
-        size = self.size
-        return (
-            f"{size.profile.name}, BASE_L {size.base}, {size.scale_text} vehicles, by {size.addressing}, "
-            f"{size.customers_per_connection} customers per connection"
-        )
-
-    @property
-    def base(self) -> int:
-        return self.size.base
+    @cached_property
+    def business(self) -> Business:
+        return business_of(self.size)
 
     @cached_property
     def shipments(self) -> Shipments:
         return Shipments(self.size)
 
     @cached_property
-    def scenario(self) -> Scenario:
-        """The scenario. Raises WorkloadError if there are more keys than a message can have."""
+    def rows(self) -> Scenario:
         self.size.require_runnable()
-        return _Compiler(self.shipments).scenario(self.name)
-
-    @property
-    def handlers(self) -> int:
-        return len(_HANDLED_BY_HQ) + self.size.base
+        return super().rows
 
     @property
     def connections(self) -> int:
@@ -103,26 +83,6 @@ class LogisticsModel(DerivedModel):
         scans = sum(self.shipments.scans(hub, stage) is not None for hub in range(size.base) for stage in range(STAGES))
         drivers = scans + 3 * size.vehicles + size.base  # vehicles: deliveries, positions, environment
         return self.handlers + drivers + size.connections + sessions_at_once(size)
-
-    @cached_property
-    def interactions(self) -> Mapping[int, InteractionModel]:
-        """The interactions. The copies that they receive include those of members of populations."""
-        return {
-            number: InteractionModel(
-                row.title,
-                self._rate_per_s(row.starts),
-                Fraction(1 + len(row.answers)),
-                sum((self._receivers(message) for message in (row.starts, *row.answers)), Fraction()),
-                self.size.base if row.starts == ORDER else 1,
-                (),
-                ceil(self.size.profile.orders_per_session) if row.starts == ORDER else 1,
-            )
-            for number, row in INTERACTIONS.items()
-        }
-
-    @cached_property
-    def address_rates_per_s(self) -> tuple[Fraction, ...]:
-        return tuple(self._rate_per_s(step) / _parties(self.size, step) for step, _ in self.addresses)
 
     def started(self, execution: Execution) -> StartedExecution:
         """As the drivers say; an order has its shipment's number, and its customer is its origin."""
@@ -132,16 +92,10 @@ class LogisticsModel(DerivedModel):
         return StartedExecution(self.rows.messages[ORDER], chain, execution.origin)
 
     def origin(self, execution: Execution) -> str:
-        row = INTERACTIONS[execution.interaction]
-        match MESSAGES[row.starts].sender:
-            case Entity.C:
-                return f"C{execution.origin:05d}"
-            case Entity.V:
-                return f"V{execution.origin:05d}"
-        if row.starts == SCAN:
-            hub, stage = divmod(execution.origin, STAGES)
-            return f"{hub_name(hub)}, stage {stage + 1}"
-        return hub_name(execution.origin)
+        if INTERACTIONS[execution.interaction].starts != SCAN:
+            return super().origin(execution)
+        hub, stage = divmod(execution.origin, STAGES)
+        return f"{self.business.roles[Entity.LH].place(hub)}, stage {stage + 1}"
 
     @property
     def without_figure(self) -> str:
@@ -171,17 +125,63 @@ class LogisticsModel(DerivedModel):
             ("sizes", ", ".join(f"{row.message} {row.body_bytes[0]}" for row in self.steps) + " bytes, a choice"),
         )
 
-    def _rate_per_s(self, message: int) -> Fraction:
-        row = MESSAGES[message]
-        published = self.size.profile.drivers[row.driver].published[row.sender]
-        return self.size.at(published) / self.size.minute_s
+    @property
+    def _title(self) -> str:
+        return self.name
 
-    def _receivers(self, message: int) -> Fraction:
-        row = MESSAGES[message]
-        factors = self.size.profile.drivers[row.driver].factors
-        return sum(
-            (self.size.at(factor) for (sender, _), factor in factors.items() if sender is row.sender), Fraction()
+    def _receiving_field(self, message: BusinessMessage) -> int:
+        return ChainField.HUB if message.receiver == Entity.LH else ChainField.ALL
+
+    def _destination(self, message: BusinessMessage, label: str) -> Destination:
+        place = label if message.key is None else KEY_PLACE if message.key.header is None else "all"
+        word = MESSAGES[self.business.numbers[message.name]].word
+        return Destination(message.kind, f"{DESTINATION_PREFIX}.logistics.{place}.{word}")
+
+    def _drivers_of_all(self) -> Iterator[Driver]:
+        size, shipments = self.size, self.shipments
+        for hub in range(size.base):
+            for stage in range(STAGES):
+                if (scanned := shipments.scans(hub, stage)) is not None:
+                    yield self._following(SCAN, hub, STAGES * hub + stage, scanned)
+        for vehicle in range(size.vehicles):
+            yield self._following(PROOF, vehicle, vehicle, shipments.deliveries(vehicle))
+        for message in (POSITION, OF_VEHICLES):
+            for vehicle in range(size.vehicles):
+                yield self._reporting(message, vehicle, (vehicle,))
+        for hub in range(size.base):
+            yield self._reporting(OF_HUBS, hub, shipments.zones_of(hub))
+
+    def _following(self, message: int, place: int, sender: int, found: Progression) -> Driver:
+        """A driver with a start for each shipment of a progression."""
+        number, starts = INTERACTION_OF[message], range(self.size.slots // found.step)
+        slots = (self.shipments.slot(found.first + found.step * start) for start in starts)
+        return replace(
+            self._driver(number, place, tuple(fields(shipment=slot) for slot in slots)),
+            sender=sender,
+            rate_per_s=float(self.size.shipments_per_s / found.step),
+            offset=float(found.offset),
+            first_execution=Execution(number, sender, 0).id,
         )
+
+    def _reporting(self, message: int, place: int, sources: tuple[int, ...]) -> Driver:
+        """A driver that reports of its sources in turn."""
+        return self._driver(INTERACTION_OF[message], place, tuple(fields(source=source) for source in sources))
+
+    def _populations(self) -> tuple[Population, ...]:
+        size, customers = self.size, Customers(self.shipments)
+        tracked, confirmed = (tuple(map(self._heard, each)) for each in HEARD[size.addressing].values())
+        ordered = self._messages[MESSAGES[ORDER].name]
+        return (
+            Population("shipments", tracked, size.connections, TrackingLaw(customers)),
+            Population("sessions", confirmed, sessions_at_once(size), SessionLaw(customers), ordered),
+        )
+
+    def _heard(self, steps: tuple[int, ...]) -> PopulationSubscription:
+        message = self.business.messages[steps[0]]
+        if message.key is None:
+            raise AssertionError("members hear messages with keys only")
+        to = self._numbers[self._destination(message, "")]
+        return PopulationSubscription(steps, to, message.key.header, message.key.space)
 
 
 def ramp_s(model: Any) -> float:
@@ -213,169 +213,6 @@ def quantities(model: Any) -> Mapping[str, str]:
     }
 
 
-#: Numbers of the message types that the headquarters handle, in the order of their handlers.
-_HANDLED_BY_HQ = tuple(number for number, row in enumerate(MESSAGES) if row.handled_by is Entity.HQ)
-
-
 def sessions_at_once(size: LogisticsSize) -> int:
     """About how many sessions of customers are open at once."""
     return ceil(size.at(Quantity(size.profile.sessions_alive, Growth.FLEET)))
-
-
-def hub_name(hub: int) -> str:
-    return f"LH{hub + 1}"
-
-
-def _handled(size: LogisticsSize) -> tuple[tuple[int, int | None], ...]:
-    """Message type and hub of every handler, by its number; None for the headquarters."""
-    return (*((number, None) for number in _HANDLED_BY_HQ), *((PICKUP, hub) for hub in range(size.base)))
-
-
-def _parties(size: LogisticsSize, message: int) -> int:
-    return size.base if message == PICKUP else 1
-
-
-def _party(message: int, party: int) -> str:
-    row = MESSAGES[message]
-    if row.handled_by is Entity.LH:
-        return hub_name(party)
-    found = [] if row.handled_by is None else [row.handled_by.value]
-    return " and ".join((*found, *([Entity.C.value] if row.key else [])))
-
-
-class _Compiler:
-    """Builds the parts of a scenario."""
-
-    def __init__(self, shipments: Shipments) -> None:
-        self._shipments, self._size = shipments, shipments.size
-        self._numbers: dict[Destination, int] = {}
-        self._addresses: list[Address] = []
-        self._messages = tuple(map(self._message, range(len(MESSAGES))))
-
-    def scenario(self, name: str) -> Scenario:
-        handlers = tuple(map(self._handler, range(len(_handled(self._size)))))
-        drivers = tuple(replace(each, number=number) for number, each in enumerate(self._drivers(), len(handlers)))
-        populations = self._populations()
-        return Scenario(
-            name,
-            tuple(row.name for row in MESSAGES),
-            tuple(self._numbers),
-            tuple(self._addresses),
-            handlers,
-            drivers,
-            populations,
-        )
-
-    def _destination(self, message: int, place: str) -> int:
-        """The number of the destination whose name has this word for a place or a key."""
-        row = MESSAGES[message]
-        name = f"{DESTINATION_PREFIX}.logistics.{place}.{row.word}"
-        return self._numbers.setdefault(Destination(row.kind, name), len(self._numbers))
-
-    def _topic(self, message: int) -> int:
-        """The number of the topic that a message type is sent to."""
-        return self._destination(message, _ALL if self._size.addressing is Addressing.SELECTOR else KEY_PLACE)
-
-    def _header(self, use: KeyUse) -> str | None:
-        return use.header if self._size.addressing is Addressing.SELECTOR else None
-
-    def _message(self, number: int) -> MessageSpec:
-        row = MESSAGES[number]
-        first = len(self._addresses)
-        for party in range(_parties(self._size, number)):
-            label = _party(number, party)
-            to = self._topic(number) if row.key else self._destination(number, label)
-            self._addresses.append(Address(f"{label} {row.name}", to))
-        key = row.key and MessageKey(row.key.field, self._header(row.key), key_space(self._size, row.key))
-        return MessageSpec(
-            number,
-            ChainField.HUB if number == PICKUP else ChainField.ALL,
-            tuple(range(first, len(self._addresses))),
-            (body_bytes(self._size, number),),
-            row.persistent,
-            transacted=False,
-            key=key,
-            receipt=key is not None,  # the audit needs the instant from which the broker must deliver it
-        )
-
-    def _handler(self, number: int) -> Handler:
-        message, hub = _handled(self._size)[number]
-        row, spec = MESSAGES[message], self._messages[message]
-        addresses = spec.addresses if hub is None else spec.addresses[hub : hub + 1]
-        to = self._addresses[addresses[0]].destination
-        if row.key and self._size.addressing is Addressing.TOPIC:
-            to = self._destination(message, _ANY)
-        answers = INTERACTIONS[INTERACTION_OF[message]].answers if message == ORDER else ()
-        return Handler(
-            number,
-            Entity.HQ.value if hub is None else hub_name(hub),
-            hub or 0,
-            message,
-            addresses,
-            (HandlerSubscription(to),),
-            transacted=False,
-            durable=row.kind is DestinationKind.TOPIC,
-            answers=tuple(Reply(self._messages[answer]) for answer in answers),
-        )
-
-    def _drivers(self) -> Iterator[Driver]:
-        """The drivers, not yet numbered."""
-        size, shipments = self._size, self._shipments
-        for hub in range(size.base):
-            for stage in range(STAGES):
-                if (scanned := shipments.scans(hub, stage)) is not None:
-                    yield self._following(hub_name(hub), STAGES * hub + stage, SCAN, scanned)
-        for vehicle in range(size.vehicles):
-            yield self._following(f"V{vehicle:05d}", vehicle, PROOF, shipments.deliveries(vehicle))
-        for message in (POSITION, OF_VEHICLES):
-            for vehicle in range(size.vehicles):
-                yield self._reporting(f"V{vehicle:05d}", vehicle, message, size.vehicles, (vehicle,))
-        for hub in range(size.base):
-            yield self._reporting(hub_name(hub), hub, OF_HUBS, size.base, shipments.zones_of(hub))
-
-    def _following(self, place: str, sender: int, message: int, found: Progression) -> Driver:
-        """A driver with a start for each shipment of a progression."""
-        starts = range(self._size.slots // found.step)
-        slots = (self._shipments.slot(found.first + found.step * start) for start in starts)
-        rows = (fields(shipment=slot) for slot in slots)
-        return self._driver(place, sender, message, self._size.shipments_per_s / found.step, found.offset, rows)
-
-    def _reporting(self, place: str, sender: int, message: int, equal: int, sources: tuple[int, ...]) -> Driver:
-        """A driver that reports of its sources in turn; `equal` drivers share the published rate."""
-        size, row = self._size, MESSAGES[message]
-        rate_per_s = size.at(size.profile.drivers[row.driver].published[row.sender]) / size.minute_s / equal
-        rows = (fields(source=source) for source in sources)
-        return self._driver(place, sender, message, rate_per_s, Fraction(2 * sender + 1, 2 * equal), rows)
-
-    def _driver(
-        self,
-        place: str,
-        sender: int,
-        message: int,
-        rate_per_s: Fraction,
-        offset: Fraction,
-        rows: Iterable[tuple[int, ...]],
-    ) -> Driver:
-        first = Execution(INTERACTION_OF[message], sender, 0).id
-        spec = self._messages[message]
-        return Driver(0, place, sender, spec, float(rate_per_s), float(offset), first, tuple(rows), ())
-
-    def _populations(self) -> tuple[Population, ...]:
-        size, customers = self._size, Customers(self._shipments)
-        tracked = tuple(map(self._subscription, _TRACKED[size.addressing]))
-        return (
-            Population("shipments", tracked, size.connections, TrackingLaw(customers)),
-            Population(
-                "sessions",
-                (self._subscription((CONFIRMATION,)),),
-                sessions_at_once(size),
-                SessionLaw(customers),
-                self._messages[ORDER],
-            ),
-        )
-
-    def _subscription(self, steps: tuple[int, ...]) -> PopulationSubscription:
-        use = MESSAGES[steps[0]].key
-        if use is None:
-            raise AssertionError("members hear messages with keys only")
-        return PopulationSubscription(steps, self._topic(steps[0]), self._header(use), key_space(self._size, use))

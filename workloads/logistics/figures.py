@@ -13,7 +13,7 @@ from typing import Any
 
 from workloads.json_value import json_value
 from workloads.logistics.choices import CHOICES
-from workloads.logistics.compiled import SESSIONS, TRACKING, LogisticsModel
+from workloads.logistics.compiled import HEARD, LogisticsModel
 from workloads.logistics.dimensions import Addressing, LogisticsSize
 from workloads.logistics.profiles import (
     CUSTOMERS_PER_DAY,
@@ -28,16 +28,7 @@ from workloads.logistics.profiles import (
     Quantity,
 )
 from workloads.logistics.size_record import SizeRecord
-from workloads.logistics.traffic import (
-    CONFIRMATION,
-    MESSAGES,
-    OF_HUBS,
-    OF_VEHICLES,
-    POSITION,
-    PROOF,
-    SCAN,
-    body_bytes,
-)
+from workloads.logistics.traffic import MESSAGES, body_bytes
 from workloads.messaging import DestinationKind
 from workloads.scenario.published_views import ModelFigure, PublishedFlow, PublishedFlows
 
@@ -395,10 +386,7 @@ def flows(model: Any) -> PublishedFlows:
 
 
 def _hearing(size: LogisticsSize, step: int) -> tuple[int, tuple[int, ...]] | None:
-    places = {SCAN: (0,), PROOF: (1,), POSITION: (2,)}
-    environment = (3,) if size.addressing is Addressing.SELECTOR else (3, 4)
-    if step in {OF_VEHICLES, OF_HUBS}:
-        return TRACKING, environment
-    if step == CONFIRMATION:
-        return SESSIONS, (0,)
-    return (TRACKING, places[step]) if step in places else None
+    for population, subscriptions in HEARD[size.addressing].items():
+        if places := tuple(place for place, steps in enumerate(subscriptions) if step in steps):
+            return population, places
+    return None

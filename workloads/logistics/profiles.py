@@ -32,9 +32,9 @@ class Entity(StrEnum):
 #: What they are called where there is room.
 ENTITY_TITLES: Mapping[Entity, str] = {
     Entity.HQ: "headquarters",
-    Entity.LH: "logistics hubs",
-    Entity.V: "vehicles",
-    Entity.C: "customers",
+    Entity.LH: "logistics hub",
+    Entity.V: "vehicle",
+    Entity.C: "customer",
 }
 
 #: Vehicles per hub, customers and shipments per hub and day (section 4.2).
@@ -62,9 +62,6 @@ MESSAGES_PER_SHIPMENT: Mapping[str, int] = {
     "PositionData": 720,
     "EnvironmentData": 1440,
 }
-
-#: Drivers: a number of them contradicts the text's "five components", but agrees with Tables 2 and 3.
-DRIVERS = tuple(MESSAGES_PER_SHIPMENT)
 
 
 class Growth(StrEnum):

@@ -15,13 +15,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from fractions import Fraction
+from math import ceil
 from typing import NamedTuple
 
 from workloads.errors import WorkloadError
-from workloads.logistics.dimensions import LogisticsSize
-from workloads.logistics.profiles import Entity
+from workloads.logistics.dimensions import Addressing, LogisticsSize
+from workloads.logistics.profiles import ENTITY_TITLES, Entity
 from workloads.messaging import MOST_BODY_BYTES, DestinationKind
-from workloads.scenario.message import KeySpace
+from workloads.scenario.business import Business, BusinessInteraction, BusinessMessage, BusinessRole, Party, in_turn
+from workloads.scenario.message import KeySpace, MessageKey
 
 
 class ChainField(IntEnum):
@@ -144,3 +147,64 @@ def key_space(size: LogisticsSize, use: KeyUse) -> KeySpace:
     if use is PLACE_KEY:
         ranges.append((size.vehicles, "Z"))
     return KeySpace(tuple(ranges))
+
+
+#: The party that a message goes to, where the headquarters hear all of them and customers those with their keys.
+_BOTH = f"{Entity.HQ} and {Entity.C}"
+
+
+def business_of(size: LogisticsSize) -> Business:
+    """The business at a size: who takes part, and who sends which message to whom, how often."""
+    roles: dict[str, BusinessRole] = {
+        entity: BusinessRole(entity, places, handlers, named, ENTITY_TITLES[entity])
+        for entity, places, handlers, named in (
+            (Entity.HQ, 1, 1, "{name}"),
+            (Entity.LH, size.base, 1, "{name}{number}"),
+            (Entity.V, size.vehicles, 1, "{name}{index:05d}"),
+            (Entity.C, 1, 0, "{name}{index:05d}"),
+        )
+    }
+    parties: dict[str, Party] = {
+        Entity.HQ: Party.one(roles[Entity.HQ]),
+        Entity.LH: Party.one(roles[Entity.LH], in_turn),
+        Entity.V: Party.one(roles[Entity.V]),
+        Entity.C: Party.only(roles[Entity.C], Entity.C),
+        _BOTH: Party.only(roles[Entity.HQ], _BOTH),
+    }
+    interactions = {
+        number: BusinessInteraction(
+            row.title,
+            (_message(size, row.starts, None), *(_message(size, answer, row.starts) for answer in row.answers)),
+            _rate_per_s(size, row.starts),
+            together=ceil(size.profile.orders_per_session) if row.starts == ORDER else 1,
+        )
+        for number, row in INTERACTIONS.items()
+    }
+    name = (
+        f"{size.profile.name}, BASE_L {size.base}, {size.scale_text} vehicles, by {size.addressing}, "
+        f"{size.customers_per_connection} customers per connection"
+    )
+    return Business(name, size.base, roles, parties, interactions)
+
+
+def _message(size: LogisticsSize, number: int, after: int | None) -> BusinessMessage:
+    row = MESSAGES[number]
+    header = row.key and (row.key.header if size.addressing is Addressing.SELECTOR else None)
+    hearing = size.profile.drivers[row.driver].factors.get((row.sender, Entity.C)) if row.key else None
+    return BusinessMessage(
+        row.name,
+        row.sender,
+        Entity.C if row.handled_by is None else _BOTH if row.key else row.handled_by,
+        (body_bytes(size, number),),
+        row.kind,
+        row.persistent,
+        durable=row.kind is DestinationKind.TOPIC and row.handled_by is not None,
+        after=None if after is None else MESSAGES[after].name,
+        key=row.key and MessageKey(row.key.field, header, key_space(size, row.key)),
+        members=size.at(hearing) if hearing else Fraction(),
+    )
+
+
+def _rate_per_s(size: LogisticsSize, number: int) -> Fraction:
+    row = MESSAGES[number]
+    return size.at(size.profile.drivers[row.driver].published[row.sender]) / size.minute_s

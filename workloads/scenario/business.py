@@ -3,7 +3,8 @@
 From its rows everything else follows: destinations, handlers, drivers, expected messages, rates
 (`workloads.scenario.business_model`). The words:
 
-* A *role* is a kind of place, for example a shop; its *places* are numbered from 0, and named from 1 on (shop1).
+* A *role* is a kind of place, for example a shop; its *places* are numbered from 0, and named from 1 on (shop1). Places
+  without event handlers stand for subscribers that come and go, whose laws a workload states itself.
 * An *interaction* begins with a message that a driver at each place of a role sends at a rate. Its other messages are
   answers: each is sent by whoever receives the message that it is `after`. One run through it is an *execution*.
 * A *party* is what takes part in an execution: a place of a role, or several. The party's *value* says which; the
@@ -21,6 +22,7 @@ from math import gcd, lcm
 
 from workloads.errors import WorkloadError
 from workloads.messaging import DestinationKind
+from workloads.scenario.message import MessageKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +32,20 @@ class BusinessRole:
     name: str
     #: Number of its places.
     places: int
-    #: Event handlers at a place that compete for the messages of a queue.
+    #: Event handlers at a place that compete for the messages of a queue; 0 of places that come and go.
     handlers: int = 1
+    #: Format string of the names of its places; uses `name`, `index` from 0, and `number` from 1.
+    named: str = "{name}{number}"
+    #: What one of its places is called where there is room; empty: as the role.
+    title: str = ""
+
+    def handlers_for(self, kind: DestinationKind) -> int:
+        """Event handlers for a message at each place; several compete for a queue, each hears a topic alone."""
+        return self.handlers if kind is DestinationKind.QUEUE else min(self.handlers, 1)
 
     def place(self, index: int) -> str:
         """The name of a place, for display."""
-        return f"{self.name}{index + 1}"
+        return self.named.format(name=self.name, index=index, number=index + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +99,11 @@ class Party:
         return {place: tuple(values) for place, values in found.items()}
 
     @classmethod
+    def only(cls, role: BusinessRole, name: str) -> Party:
+        """The one place of a role, under a name."""
+        return cls(name, role.name, ((0,),), (name,), own(1))
+
+    @classmethod
     def one(cls, role: BusinessRole, law: Callable[[int], AssignmentLaw] = own) -> Party:
         """A place of the role."""
         places = range(role.places)
@@ -135,6 +150,10 @@ class BusinessMessage:
     #: Name of a header by whose value the receivers select theirs on one topic; None: each value of the receiving party
     #: has a destination of its own.
     selected_by: str | None = None
+    #: How members of populations tell its messages apart; None if they do not hear it.
+    key: MessageKey | None = None
+    #: Average number of members that get a copy.
+    members: Fraction = Fraction()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +166,8 @@ class BusinessInteraction:
     started_per_s: Fraction
     #: See `workloads.scenario.model.Driver.size_class_bounds`.
     size_class_bounds: tuple[int, ...] = ()
+    #: See `workloads.scenario.workload.InteractionModel.together`.
+    together: int = 1
 
 
 @dataclass(frozen=True)

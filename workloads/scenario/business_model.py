@@ -17,12 +17,23 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
+from workloads.errors import WorkloadError
 from workloads.messaging import Destination, DestinationKind
 from workloads.scenario.business import Business, BusinessMessage, BusinessRole
 from workloads.scenario.derived_model import DerivedModel
 from workloads.scenario.execution import Execution
-from workloads.scenario.message import MOST_FIELD, MessageSpec
-from workloads.scenario.model import DESTINATION_PREFIX, Address, Driver, Handler, HandlerSubscription, Reply, Scenario
+from workloads.scenario.message import KEY_PLACE, MOST_FIELD, MessageSpec
+from workloads.scenario.model import (
+    DESTINATION_PREFIX,
+    MOST_CONNECTIONS,
+    Address,
+    Driver,
+    Handler,
+    HandlerSubscription,
+    Reply,
+    Scenario,
+)
+from workloads.scenario.population import Population
 from workloads.scenario.workload import AddressKey, InteractionModel
 from workloads.selectors import Equals
 
@@ -36,6 +47,25 @@ class PartyFlow(NamedTuple):
     receiver: int
     #: Messages per second that each place of the sending party sends.
     per_s: Fraction
+
+
+def connections(receiving: Iterable[tuple[BusinessRole, DestinationKind]], starting: Iterable[BusinessRole]) -> int:
+    """One connection per event handler and driver, so that neither transactions nor slow readers share one.
+
+    receiving: of each message, who receives it, and over what
+    starting: of each interaction, who starts it
+    """
+    return _handlers(receiving) + sum(role.places for role in starting)
+
+
+def check_connections(named: str, number: int) -> None:
+    """Raises WorkloadError if these are more connections than a process has; `named` is what needs them."""
+    if number > MOST_CONNECTIONS:
+        raise WorkloadError(f"{named}: {number} connections; expected at most {MOST_CONNECTIONS}: choose a lower BASE")
+
+
+def _handlers(receiving: Iterable[tuple[BusinessRole, DestinationKind]]) -> int:
+    return sum(role.places * role.handlers_for(kind) for role, kind in receiving)
 
 
 class BusinessModel(DerivedModel):
@@ -56,15 +86,17 @@ class BusinessModel(DerivedModel):
 
     @property
     def handlers(self) -> int:
-        return sum(
-            self._receiving_role(message).places * self._competing(message) for message in self.business.messages
-        )
+        return _handlers(self._received)
 
     @property
     def connections(self) -> int:
-        """One connection per event handler and driver, so that neither transactions nor slow readers share one."""
         starters = (self.business.started_by(number) for number in self.business.interactions)
-        return self.handlers + sum(map(self.business.places, starters))
+        return connections(self._received, (self.business.roles[starter.role] for starter in starters))
+
+    @property
+    def _received(self) -> Iterator[tuple[BusinessRole, DestinationKind]]:
+        """Of each message, who receives it, and over what."""
+        return ((self._receiving_role(message), message.kind) for message in self.business.messages)
 
     def origin(self, execution: Execution) -> str:
         starter = self.business.started_by(execution.interaction)
@@ -83,6 +115,7 @@ class BusinessModel(DerivedModel):
                 copies_per_s / interaction.started_per_s,
                 self.business.period(number),
                 interaction.size_class_bounds,
+                interaction.together,
             )
         return found
 
@@ -116,6 +149,12 @@ class BusinessModel(DerivedModel):
                 step = business.numbers[message.name]
                 found += [PartyFlow(step, *pair, share * times) for pair, times in sorted(pairs.items())]
         return tuple(found)
+
+    def copies(self, message: BusinessMessage) -> Fraction:
+        """Average number of copies of a message."""
+        step = self.business.numbers[message.name]
+        rates = {key: rate for key, rate in self._rates_per_s.items() if key.step == step}
+        return sum((rate * self._copies(key) for key, rate in rates.items()), Fraction()) / sum(rates.values())
 
     def sent_by_place(self) -> Mapping[tuple[int, int], Fraction]:
         """Messages sent per second, by message type and place of the sender's role."""
@@ -152,41 +191,67 @@ class BusinessModel(DerivedModel):
         Raises WorkloadError if the business exceeds the limits of a scenario.
         """
         business = self.business
-        numbers: dict[Destination, int] = {}
-        addresses = tuple(
-            Address(
-                f"{label} {message.name}",
-                numbers.setdefault(self._destination(message, label), len(numbers)),
-                () if message.selected_by is None else ((message.selected_by, label),),
-            )
-            for message in business.messages
-            for label in business.parties[message.receiver].labels
-        )
-        places = [(role, place) for role in business.roles.values() for place in range(role.places)]
-        handlers = [handler for role, place in places for handler in self._handlers(addresses, role, place)]
-        drivers = [driver for role, place in places for driver in self._drivers_of(role, place)]
+        handlers = [
+            handler
+            for role in business.roles.values()
+            for place in range(role.places)
+            for handler in self._handlers(role, place)
+        ]
         return Scenario(
-            f"{self.name}, BASE {self.base}",
+            self._title,
             tuple(message.name for message in business.messages),
-            tuple(numbers),
-            addresses,
+            tuple(self._numbers),
+            tuple(
+                Address(f"{label} {message.name}", self._numbers[destination], _properties(message, label))
+                for message, label, destination in self._destinations
+            ),
             tuple(replace(handler, number=number) for number, handler in enumerate(handlers)),
-            tuple(replace(driver, number=number) for number, driver in enumerate(drivers, len(handlers))),
+            tuple(
+                replace(driver, number=number) for number, driver in enumerate(self._drivers_of_all(), len(handlers))
+            ),
+            self._populations(),
         )
+
+    @property
+    def _title(self) -> str:
+        """The name of the scenario."""
+        return f"{self.name}, BASE {self.base}"
+
+    def _populations(self) -> tuple[Population, ...]:
+        """The subscribers that come and go, by the workload's own laws."""
+        return ()
+
+    @cached_property
+    def _destinations(self) -> tuple[tuple[BusinessMessage, str, Destination], ...]:
+        """By address: the message, the label of its receiving party's value, and where it is sent."""
+        return tuple(
+            (message, label, self._destination(message, label))
+            for message in self.business.messages
+            for label in self.business.parties[message.receiver].labels
+        )
+
+    @cached_property
+    def _numbers(self) -> Mapping[Destination, int]:
+        """The number of each destination: of all addresses, then of what handlers subscribe to beside them."""
+        sent_to = [destination for _, _, destination in self._destinations]
+        heard = [_any_key(destination) for message, _, destination in self._destinations if self._competing(message)]
+        return {destination: number for number, destination in enumerate(dict.fromkeys([*sent_to, *heard]))}
 
     def _receiving_role(self, message: BusinessMessage) -> BusinessRole:
         return self.business.roles[self.business.parties[message.receiver].role]
 
     def _competing(self, message: BusinessMessage) -> int:
-        """Number of event handlers for a message at each place that receives it; several compete for a queue."""
-        return self._receiving_role(message).handlers if message.kind is DestinationKind.QUEUE else 1
+        """Number of event handlers for a message at each place that receives it."""
+        return self._receiving_role(message).handlers_for(message.kind)
 
-    def _copies(self, address: AddressKey) -> int:
+    def _copies(self, address: AddressKey) -> Fraction:
+        """Copies of a message, to places and to members of populations."""
         message = self.business.messages[address.step]
-        return len(self.business.parties[message.receiver].places[address.party])
+        places = self.business.parties[message.receiver].places[address.party]
+        return message.members + (len(places) if self._receiving_role(message).handlers else 0)
 
-    @staticmethod
-    def _destination(message: BusinessMessage, label: str) -> Destination:
+    def _destination(self, message: BusinessMessage, label: str) -> Destination:
+        """Where a message goes to the value with this label of its receiving party."""
         word = message.receiver if message.selected_by else label
         return Destination(message.kind, f"{DESTINATION_PREFIX}.{word}.{message.name}")
 
@@ -199,11 +264,13 @@ class BusinessModel(DerivedModel):
             end = begin + len(self.business.parties[message.receiver].places)
             found[message.name] = MessageSpec(
                 number,
-                self._party_fields[message.receiver],
+                self._receiving_field(message),
                 tuple(range(begin, end)),
                 message.body_bytes,
                 message.persistent,
                 message.transacted,
+                message.key,
+                receipt=message.key is not None,  # the audit needs the instant from which the broker must deliver it
             )
             begin = end
         return found
@@ -219,13 +286,18 @@ class BusinessModel(DerivedModel):
             return len(self.business.parties) + self._conditional.index(message)
         return None if message.after_from is None else self._party_fields[message.after_from]
 
-    def _handlers(self, addresses: tuple[Address, ...], role: BusinessRole, place: int) -> Iterator[Handler]:
+    def _receiving_field(self, message: BusinessMessage) -> int:
+        """The field of a chain that has the value of the receiving party."""
+        return self._party_fields[message.receiver]
+
+    def _handlers(self, role: BusinessRole, place: int) -> Iterator[Handler]:
+        """The handlers at a place, not yet numbered."""
         for message in self.business.messages:
             party = self.business.parties[message.receiver]
-            if party.role != role.name:
+            if party.role != role.name or not role.handlers:
                 continue
             spec = self._messages[message.name]
-            heard = tuple(spec.addresses[value] for value in party.values_of(place))
+            values = party.values_of(place)
             answers = tuple(
                 Reply(self._messages[answer.name], self._condition(answer))
                 for answer in self.business.messages
@@ -236,28 +308,43 @@ class BusinessModel(DerivedModel):
                 role.place(place),
                 place,
                 spec.step,
-                heard,
-                tuple(_subscription(addresses[number]) for number in heard),
+                tuple(spec.addresses[value] for value in values),
+                tuple(self._subscription(message, party.labels[value]) for value in values),
                 message.transacted,
                 message.durable,
                 answers,
             )
             yield from [handler] * self._competing(message)
 
-    def _drivers_of(self, role: BusinessRole, place: int) -> Iterator[Driver]:
-        for number, interaction in self.business.interactions.items():
-            if self.business.started_by(number).role == role.name:
-                yield Driver(
-                    0,
-                    role.place(place),
-                    place,
-                    self._messages[interaction.messages[0].name],
-                    float(interaction.started_per_s / role.places),
-                    float(Fraction(2 * place + 1, 2 * role.places)),
-                    Execution(number, place, 0).id,
-                    self._fields[number, place],
-                    interaction.size_class_bounds,
-                )
+    def _subscription(self, message: BusinessMessage, label: str) -> HandlerSubscription:
+        selector = next((str(Equals(header, value)) for header, value in _properties(message, label)), None)
+        return HandlerSubscription(self._numbers[_any_key(self._destination(message, label))], selector)
+
+    def _drivers_of_all(self) -> Iterator[Driver]:
+        """The drivers of all places, not yet numbered."""
+        for role in self.business.roles.values():
+            for place in range(role.places):
+                for number in self.business.interactions:
+                    if self.business.started_by(number).role == role.name:
+                        yield self._driver(number, place, self._fields[number, place])
+
+    def _driver(self, number: int, place: int, fields: tuple[tuple[int, ...], ...]) -> Driver:
+        """The driver of an interaction at a place, staggered with those of the other places."""
+        interaction, role = (
+            self.business.interactions[number],
+            self.business.roles[self.business.started_by(number).role],
+        )
+        return Driver(
+            0,
+            role.place(place),
+            place,
+            self._messages[interaction.messages[0].name],
+            float(interaction.started_per_s / role.places),
+            float(Fraction(2 * place + 1, 2 * role.places)),
+            Execution(number, place, 0).id,
+            fields,
+            interaction.size_class_bounds,
+        )
 
     @cached_property
     def _fields(self) -> Mapping[tuple[int, int], tuple[tuple[int, ...], ...]]:
@@ -294,6 +381,16 @@ class BusinessModel(DerivedModel):
         return {name: index for index, name in enumerate(self.business.parties)}
 
 
+def _properties(message: BusinessMessage, label: str) -> tuple[tuple[str, str], ...]:
+    """The headers of the messages to the value with this label of the receiving party."""
+    return () if message.selected_by is None else ((message.selected_by, label),)
+
+
+def _any_key(destination: Destination) -> Destination:
+    """What a handler subscribes to: where a key is a word in the name, any word."""
+    return replace(destination, name=destination.name.replace(KEY_PLACE, "*"))
+
+
 def _origin(origin: int, _execution: int) -> int:
     return origin
 
@@ -309,8 +406,3 @@ def _condition_met(answered: tuple[int, int] | None, row: tuple[int, ...], execu
     """
     every, field = answered or (0, 0)
     return row[field] if every and execution % every == 0 else int(MOST_FIELD)
-
-
-def _subscription(address: Address) -> HandlerSubscription:
-    selector = next((str(Equals(header, value)) for header, value in address.properties), None)
-    return HandlerSubscription(address.destination, selector)

@@ -1,7 +1,7 @@
 """What of a model follows from its scenario: message types, addresses, audiences, and the messages of an execution.
 
 An execution is walked by the rows that the load engine runs: from the message that starts it over the answers of the
-handlers that hear it. A workload states its rows, the rates, and how often messages repeat.
+handlers that hear it. `business_model` states the rows, the rates, and how often messages repeat.
 """
 
 from __future__ import annotations

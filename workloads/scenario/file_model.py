@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from workloads.errors import WorkloadError
 from workloads.scenario.business import Business
 from workloads.scenario.business_file import read_business
-from workloads.scenario.business_model import BusinessModel
-from workloads.scenario.model import MOST_CONNECTIONS
+from workloads.scenario.business_model import BusinessModel, check_connections
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +46,5 @@ def file_model(record: FileRecord) -> FileModel:
     Raises WorkloadError with line, table and key of an invalid value, or if it needs too many connections.
     """
     model = FileModel(record)
-    if model.connections > MOST_CONNECTIONS:
-        raise WorkloadError(
-            f"{record.source}: {model.connections} connections at BASE {record.base}; expected at most "
-            f"{MOST_CONNECTIONS}: choose a lower BASE"
-        )
+    check_connections(f"{record.source}, BASE {record.base}", model.connections)
     return model

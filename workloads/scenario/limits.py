@@ -18,7 +18,7 @@ def section(number: str, more: str = "") -> str:
 
 
 # The five tests of the published audit (section 3.6), in its order; the count test is split into sent and received.
-INPUT_RATE = Rule("input rate", 0.05, "relative deviation from the topology's rate, at most", section("3.6.1"))
+INPUT_RATE = Rule("input rate", 0.05, "relative deviation from the model's rate, at most", section("3.6.1"))
 SENT = Rule("messages sent", 0.05, "relative deviation from the model, at most", section("3.6"))
 RECEIVED = Rule("messages received", 0.05, "relative deviation from the model, at most", section("3.6"))
 PACING = Rule(
@@ -39,7 +39,7 @@ LOCATION = Rule("no misdelivery", 0, "copies at a handler that does not hear the
 CONTENT = Rule(
     "content",
     0,
-    "messages that differ from the tables or from what was sent, at most",
+    "messages that differ from the model or from what was sent, at most",
     "the model's sizes, and section 4.2",
 )
 STARTS = Rule(
@@ -52,13 +52,13 @@ CHAINS = Rule(
     "executions complete",
     0,
     "executions with a message that was never sent, though none was lost, at most",
-    "the audit's own: the tables of section 2.3 of Sachs et al. 2009, execution by execution",
+    "the audit's own: the messages of the model, execution by execution",
 )
 SURPLUS = Rule(
     "no unexpected messages",
     0,
-    "executions with more messages than the tables have, though none was duplicated, at most",
-    "the audit's own: the tables of section 2.3 of Sachs et al. 2009, execution by execution",
+    "executions with more messages than the model has, though none was duplicated, at most",
+    "the audit's own: the messages of the model, execution by execution",
 )
 CLOCK = Rule("clocks", 100, "ms between two nodes, at most", section("3.2"))
 

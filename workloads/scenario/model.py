@@ -27,7 +27,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -309,6 +309,27 @@ class Scenario:
         """Whether anything is consumed or sent in a transaction."""
         sent = self.messages.values()
         return any(handler.transacted for handler in self.handlers) or any(message.transacted for message in sent)
+
+
+def with_receipts(scenario: Scenario) -> Scenario:
+    """The same scenario, in which the broker confirms each persistent message that is sent outside a transaction.
+
+    Only so is it known of each which ones a broker that is killed had promised to keep.
+    """
+
+    def confirmed(message: MessageSpec) -> MessageSpec:
+        return replace(message, receipt=message.receipt or (message.persistent and not message.transacted))
+
+    return replace(
+        scenario,
+        handlers=tuple(
+            replace(
+                handler, answers=tuple(replace(each, outgoing=confirmed(each.outgoing)) for each in handler.answers)
+            )
+            for handler in scenario.handlers
+        ),
+        drivers=tuple(replace(driver, outgoing=confirmed(driver.outgoing)) for driver in scenario.drivers),
+    )
 
 
 def size_class(bounds: tuple[int, ...], execution: int) -> int:

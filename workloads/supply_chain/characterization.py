@@ -9,6 +9,7 @@ Table 5 counts messages *received*; a message on a topic is received once by eac
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -118,15 +119,13 @@ def percent(parts: Mapping[Key, Fraction]) -> dict[Key, float]:
 
 def characterization(topology: Topology) -> dict[str, Any]:
     """All computed values of a topology, as plain JSON."""
+    model = SupplyChain(topology)
     traffic = by_interaction(topology)
     groups = by_group(traffic)
     of_interaction = sums(traffic, lambda row: (row.step.interaction, row.step.group))
     locations = by_location(topology)
     of_location = sums(locations, lambda row: (row.location, row.step.group))
-    queues, topics = (
-        [step for step in topology.steps if step.kind is kind]
-        for kind in (DestinationKind.QUEUE, DestinationKind.TOPIC)
-    )
+    kinds = Counter(destination.kind for destination in model.rows.destinations)
     whole = _volume_json(total(traffic))
     return {
         "topology": topology.name,
@@ -134,14 +133,16 @@ def characterization(topology: Topology) -> dict[str, Any]:
         "locations": {role.value: number for role, number in topology.locations.items()},
         "delta": float(topology.delta) if topology.locations[Role.DC] else None,
         "product_families": _families_json(topology),
-        "queues": sum(len(topology.destinations(step)) for step in queues),
-        "topics": sum(len(topology.destinations(step)) for step in topics),
+        "queues": kinds[DestinationKind.QUEUE],
+        "topics": kinds[DestinationKind.TOPIC],
         "topic_subscriptions": sum(
-            len(topology.consumed(step, location)) for step in topics for location in topology.at(step.receiver.role)
+            len(handler.subscriptions)
+            for handler in model.rows.handlers
+            if model.steps[handler.step].kind is DestinationKind.TOPIC
         ),
-        "event_handlers": topology.handlers,
-        "drivers": topology.drivers,
-        "connections": topology.connections,
+        "event_handlers": model.handlers,
+        "drivers": len(model.rows.drivers),
+        "connections": model.connections,
         **whole,
         "message_mix_percent": percent({group.value: volume.received_per_s for group, volume in groups.items()}),
         "bandwidth_percent": percent({group.value: volume.received_bytes_per_s for group, volume in groups.items()}),
@@ -228,7 +229,7 @@ def _message_json(topology: Topology, row: Traffic) -> dict[str, Any]:
         "durable": step.mode.durable,
         "body": step.body,
         "sent_after": step.after,
-        "destinations": len(topology.destinations(step)),
+        "destinations": len(topology.names_of(step.receiver)),
         "body_bytes": list(size_distribution.body_bytes(step.message)),
         "mean_body_bytes": float(size_distribution.mean_bytes(step.message)),
         **_volume_json(row.volume),

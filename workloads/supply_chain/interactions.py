@@ -37,6 +37,15 @@ class Role(StrEnum):
     HQ = "HQ"
 
 
+#: What a location is called where there is room.
+TITLES: Mapping[Role, str] = {
+    Role.SM: "supermarket",
+    Role.SP: "supplier",
+    Role.DC: "distribution centre",
+    Role.HQ: "headquarters",
+}
+
+
 class Participant(StrEnum):
     """A party in an execution of an interaction: one location, or all locations that subscribe to a topic."""
 

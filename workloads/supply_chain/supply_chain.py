@@ -29,17 +29,23 @@ from workloads.scenario.business import (
     Party,
     in_turn,
 )
-from workloads.scenario.business_model import BusinessModel
-from workloads.supply_chain.interactions import INTERACTIONS, Participant, Role
+from workloads.scenario.business_model import BusinessModel, check_connections, connections
+from workloads.supply_chain.interactions import INTERACTIONS, TITLES, Participant, Role
 from workloads.supply_chain.topology import CONTROLLED, Interaction, Topology
 from workloads.supply_chain.topology_record import TopologyRecord
 
 
 @dataclass(frozen=True)
 class SupplyChain(BusinessModel):
-    """A topology as a `workloads.scenario.workload.Model`."""
+    """A topology as a `workloads.scenario.workload.Model`. Raises WorkloadError if it needs too many connections."""
 
     topology: Topology
+
+    def __post_init__(self) -> None:
+        roles, steps = _roles(self.topology), self.topology.steps
+        starting = (roles[each.starter.role] for each in self.topology.interactions.values())
+        number = connections(((roles[step.receiver.role], step.kind) for step in steps), starting)
+        check_connections(self.topology.name, number)
 
     @cached_property
     def business(self) -> Business:
@@ -81,7 +87,8 @@ class SupplyChain(BusinessModel):
 
 
 def _roles(topology: Topology) -> Mapping[str, BusinessRole]:
-    return {role: BusinessRole(role, topology.locations[role], topology.handlers_per_queue) for role in Role}
+    handlers = topology.handlers_per_queue
+    return {role: BusinessRole(role, topology.locations[role], handlers, title=TITLES[role]) for role in Role}
 
 
 def _parties(topology: Topology) -> Mapping[str, Party]:

@@ -25,8 +25,7 @@ from functools import cached_property
 from math import ceil
 
 from workloads.errors import WorkloadError
-from workloads.messaging import Destination, DestinationKind
-from workloads.scenario.model import DESTINATION_PREFIX, MOST_CONNECTIONS
+from workloads.scenario.model import MOST_CONNECTIONS
 from workloads.supply_chain.interactions import INTERACTIONS, InteractionSpec, MessageType, Participant, Role
 from workloads.supply_chain.sizes import SIZE_DISTRIBUTIONS, SizeDistribution
 
@@ -96,9 +95,9 @@ class Topology:
                         )
         if any(step.receiver is Participant.SUPPLIERS for step in self.steps):
             self._check_families()
-        if self.connections > MOST_CONNECTIONS:
+        if (most := max(self.locations.values())) > MOST_CONNECTIONS:
             raise WorkloadError(
-                f"{self.name}: {self.connections} connections; expected at most {MOST_CONNECTIONS}: choose a lower BASE"
+                f"{self.name}: {most} locations; expected at most {MOST_CONNECTIONS} of each role: choose a lower BASE"
             )
 
     def _check_families(self) -> None:
@@ -170,56 +169,16 @@ class Topology:
         starters = 1 if interaction.starter is Participant.HQ else self.locations[interaction.starter.role]
         return interaction.rate_per_s * starters
 
-    def receivers(self, step: MessageType) -> tuple[str, ...]:
-        """Names of the parties that can receive a message, indexed by the number of the receiving party.
-
-        This is the index of a location for a queue, the index of a product family for a call for offers, and 0 for a
-        message to all supermarkets.
-        """
-        return self.names_of(step.receiver)
-
     def names_of(self, party: Participant) -> tuple[str, ...]:
-        """The names of a party by its value, as `receivers`."""
+        """The names of a party by its value: of locations, of product families, or of all supermarkets together."""
         names: Mapping[Participant, tuple[str, ...]] = {
             Participant.SUPPLIERS: tuple(f"PF{family + 1}" for family in range(self.families)),
             Participant.SUPERMARKETS: (Role.HQ.value,),
         }
         return names[party] if party in names else tuple(map(str, self.at(party.role)))
 
-    def destinations(self, step: MessageType) -> tuple[Destination, ...]:
-        """A destination for each party that can receive a message, with the same index as `receivers`."""
-        return tuple(
-            Destination(step.kind, f"{DESTINATION_PREFIX}.{receiver}.{step.message}")
-            for receiver in self.receivers(step)
-        )
-
     def at(self, role: Role) -> tuple[Location, ...]:
         return tuple(Location(role, index) for index in range(self.locations[role]))
-
-    def consumed(self, step: MessageType, location: Location) -> tuple[int, ...]:
-        """The indices of the message's receiving parties for which a location of the receiving role consumes it."""
-        if step.receiver is Participant.SUPPLIERS:
-            return self.families_of[location.index]
-        return (0,) if step.receiver is Participant.SUPERMARKETS else (location.index,)
-
-    def handlers_of(self, step: MessageType) -> int:
-        """Number of event handlers for a message at each location that receives it; several compete for a queue."""
-        return self.handlers_per_queue if step.kind is DestinationKind.QUEUE else 1
-
-    @property
-    def handlers(self) -> int:
-        """Number of event handlers: one per location and message type received, or several that compete for a queue."""
-        return sum(self.locations[step.receiver.role] * self.handlers_of(step) for step in self.steps)
-
-    @property
-    def drivers(self) -> int:
-        """Number of drivers: one per interaction and starting location; each headquarters instance is a location."""
-        return sum(self.locations[interaction.starter.role] for interaction in self.interactions.values())
-
-    @property
-    def connections(self) -> int:
-        """One connection per event handler and driver, so that neither transactions nor slow readers share one."""
-        return self.handlers + self.drivers
 
 
 def _one_of(numbers: Mapping[int, object]) -> str:

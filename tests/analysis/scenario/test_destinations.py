@@ -15,6 +15,7 @@ from analysis.scenario.planned_destinations import planned_destinations
 from tests.conftest import table_rows
 from tests.support import scenario_results as wr
 from tests.support.pages import Page
+from workloads.jms2009ps.compiled import ConfiguredSupplyChain
 from workloads.jms2009ps.figures import count
 from workloads.jms2009ps.parameters import SubscriptionType, changed
 from workloads.jms2009ps.scenarios import SCENARIOS
@@ -36,7 +37,7 @@ def test_what_a_broker_has_to_do_on_each_destination(settings):
     """Subscriptions, filters, messages, evaluations and rejections are those that the workload's figures count."""
     result = wr.configured(settings, 5)
     found = {row.name: row for row in planned_destinations(result, result.model)}
-    figures = count(settings, settings.at(5))
+    figures = count(ConfiguredSupplyChain.configured(settings, 5))
 
     assert {name: (row.kind, row.subscriptions, row.filters) for name, row in found.items()} == {
         row.destination.name: (row.destination.kind.value, row.subscriptions, row.filters)

@@ -22,7 +22,7 @@ EXPECTED = {
         (limits.ORDER, "SM2 inventoryInfo"): "first message",
         (limits.CONTENT, "HQ1 invoice"): "first message",
         (limits.CHAINS, "interaction 1"): "statInfoOrderDC was not sent",
-        (limits.SURPLUS, "interaction 2"): "more messages than the tables have",
+        (limits.SURPLUS, "interaction 2"): "more messages than the model has",
         (limits.STARTS, "SM1 inventoryInfo"): "executions recorded",
     },
     "late": {

@@ -88,3 +88,17 @@ def test_drawn_arrivals_vary_more_than_paced_ones():
 
     assert steady.granularity(copies, 10, poisson=True) == pytest.approx(np.sqrt(1000) / 10)
     assert steady.granularity(copies, 10, poisson=False) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("poisson", [False, True])
+@pytest.mark.parametrize("copies", [{1: (50.0, 2.0)}, {1: (2.0, 2.0)}, {1: (0.25, 10.0), 2: (30.0, 1.0)}])
+def test_a_warm_up_that_suffices(copies, poisson):
+    """The whole seconds of its last third are judged; half as many are not, or there are none."""
+    received_per_s = sum(rate * each for rate, each in copies.values())
+    seconds = steady.warm_up_s(copies, poisson=poisson) // 3 - 1
+
+    def verdict(number):
+        chance_per_s = steady.granularity(copies, number, poisson=poisson)
+        return steady.level([received_per_s] * number, received_per_s, chance_per_s, MEASURED).verdict
+
+    assert (verdict(seconds), verdict(seconds // 2)) == (AuditVerdict.PASS, AuditVerdict.NOT_JUDGED)

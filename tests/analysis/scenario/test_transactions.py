@@ -1,5 +1,7 @@
 """What a transaction holds together is each broker's own, also where several were run from one plan."""
 
+from dataclasses import replace
+
 import pytest
 
 from analysis.scenario import pipeline
@@ -37,13 +39,32 @@ def test_a_commit_that_promises_less(interaction, capabilities, deviates, tmp_pa
     assert all(text.endswith("(section 4.3)") for text in said)
 
 
-@pytest.mark.brokers  # an analysis for each of two runs
-@pytest.mark.parametrize(("transactions", "fails"), [("send-only", False), ("full", True)])
+def untransacted(topology):
+    """The same messages, as persistent, without transactions."""
+    return replace(
+        topology,
+        interactions={
+            number: replace(each, script=replace(each.script, steps=tuple(map(_untransacted, each.script.steps))))
+            for number, each in topology.interactions.items()
+        },
+    )
+
+
+def _untransacted(step):
+    return replace(step, mode=replace(step.mode, transacted=False))
+
+
+@pytest.mark.brokers  # an analysis for each of three runs
+@pytest.mark.parametrize(
+    ("topology", "transactions", "fails"),
+    [(SMALL, "send-only", False), (SMALL, "full", True), (untransacted(SMALL), "full", False)],
+    ids=["acknowledged alone", "in a transaction", "without transactions"],
+)
 @pytest.mark.usefixtures("spark")
-def test_an_acknowledgement_that_a_killed_broker_did_not_read(tmp_path, transactions, fails):
+def test_an_acknowledgement_that_a_killed_broker_did_not_read(tmp_path, topology, transactions, fails):
     """Outside a transaction it has no receipt: the message comes again, flagged, and is settled a second time. Within
     one the receipt of COMMIT has said that it would not."""
-    run = workload_run(SMALL, lengths=LENGTHS, killed=True, delivery_ms=lambda _at_s: 400.0)
+    run = workload_run(topology, lengths=LENGTHS, killed=True, delivery_ms=lambda _at_s: 400.0)
     run.manifest["brokers"]["activemq"]["capabilities"] |= {"transactions": transactions}
     (killed,) = run.rows("periods", period="killed")
     before = [row for row in run.tables["received"] if row["settled_ns"] and row["settled_ns"] < killed["begin_ns"]]

@@ -47,7 +47,7 @@ def test_what_any_configuration_amounts_to(configuration, base):
     """Destinations, consumers and filters follow from the numbers of locations, by message, and are the scenario's; a
     message is received by what passes it: on a queue once, on a topic by each subscription that does not reject it."""
     model = ConfiguredSupplyChain.configured(configuration, base)
-    scenario, topology, found = model.scenario, model.topology, count(configuration, model.topology)
+    scenario, topology, found = model.scenario, model.topology, count(model)
     queues, topics = found.of_kind(DestinationKind.QUEUE), found.of_kind(DestinationKind.TOPIC)
     places = {step.message: topology.locations[step.receiver.role] for step in MESSAGES.values()}
     on_topic = {message: row for message, row in configuration.parameters.items() if not row.queue}

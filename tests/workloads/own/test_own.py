@@ -48,6 +48,27 @@ def test_an_example_passes_its_audit_on_a_real_broker(example, tmp_path):
     assert f"BASE ({example})" in (ended.run / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.brokers
+def test_a_killed_broker_keeps_what_it_confirmed(tmp_path):
+    """Orders are persistent and outside transactions: a receipt tells those that the broker had promised to keep, and
+    one whose acknowledgement it had not read comes again, and is answered again.
+    """
+    require_broker("activemq")
+    ended = run("shop", "activemq", tmp_path / "results", "-k", "recoverability")
+    audit = read_json(ended.run / "disclosure.json")["audit"]
+
+    assert {"everything received", "no duplicates", "recovery"} <= {row["test"] for row in audit}
+    assert [row for row in audit if row["verdict"] == "fail"] == [], ended.output
+
+
+@pytest.mark.brokers
+def test_the_highest_base_is_searched(tmp_path):
+    """A broker of 90 copies a second keeps up with two shops, which take 80, and not with three."""
+    ended = run("shop", "reference:cap=90", tmp_path / "results", "--find-base", "--drain-seconds", "3")
+
+    assert "BASE (shop) on reference: 2 " in ended.output
+
+
 LOAD = "test_own[activemq-s1-shop-b0005]"
 RECOVERABILITY = "test_recoverability[activemq-s1-shop-recoverability-b0005]"
 

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import ROOT
 from workloads.errors import WorkloadError
 from workloads.messaging import Destination, DestinationKind
+from workloads.scenario.file_model import FileRecord, file_model
 from workloads.scenario.message import MOST_FIELD, MessageSpec
 from workloads.scenario.model import (
     MOST_STEPS,
@@ -20,7 +22,10 @@ from workloads.scenario.model import (
     Reply,
     Scenario,
     splitmix64,
+    with_receipts,
 )
+from workloads.supply_chain.supply_chain import SupplyChain
+from workloads.supply_chain.topology import vertical
 
 REQUEST = MessageSpec(0, 0, (0,), (10, 20, 30), persistent=True, transacted=True)
 NEWS = MessageSpec(1, 1, (1,), (40, 50, 60), persistent=False, transacted=False)
@@ -140,3 +145,14 @@ def test_what_no_message_has_room_for_is_refused(change, words):
     with pytest.raises(WorkloadError, match=words):
         replace(SMALL, **change)
     replace(SMALL, drivers=(replace(DRIVER, sender=MOST_FIELD, fields=((MOST_FIELD, 0),)),))
+
+
+def test_what_a_killed_broker_has_to_confirm():
+    """Each persistent message outside a transaction, by a receipt; a COMMIT says it of the others."""
+    pipeline = ROOT / "workloads" / "own" / "pipeline.toml"
+    own = file_model(FileRecord(1, pipeline.name, pipeline.read_text(encoding="utf-8"))).scenario
+    transacted = SupplyChain(vertical(1)).scenario
+
+    confirmed = {own.steps[number]: message.receipt for number, message in with_receipts(own).messages.items()}
+    assert confirmed == {"received": False, "checked": False, "priced": False, "rejected": True}
+    assert with_receipts(transacted) == transacted

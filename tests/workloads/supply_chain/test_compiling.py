@@ -14,10 +14,10 @@ from hypothesis import given
 from fixtures.load.scenario.loop import instants
 from tests.workloads.supply_chain.topologies import own_topologies
 from workloads.arrivals import ArrivalProcess
-from workloads.messaging import DestinationKind
+from workloads.messaging import Destination, DestinationKind
 from workloads.scenario.execution import Execution
 from workloads.scenario.workload import AddressKey
-from workloads.supply_chain.interactions import DeliveryOptions
+from workloads.supply_chain.interactions import DeliveryOptions, Participant
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Location, Topology, horizontal, vertical
 
@@ -31,7 +31,16 @@ def test_rows_are_those_of_the_tables(topology):
     rows = SupplyChain(topology).scenario
     steps = {step.message: step for step in topology.steps}
 
-    assert rows.destinations == tuple(each for step in topology.steps for each in topology.destinations(step))
+    def destinations(step):
+        names = topology.names_of(step.receiver)
+        return [Destination(step.kind, f"bench.workload.{name}.{step.message}") for name in names]
+
+    def consumed(step, place):
+        if step.receiver is Participant.SUPPLIERS:
+            return topology.families_of[place]
+        return (0,) if step.receiver is Participant.SUPERMARKETS else (place,)
+
+    assert list(rows.destinations) == [each for step in topology.steps for each in destinations(step)]
     assert Counter((each.place, rows.steps[each.step]) for each in rows.handlers) == {
         (str(location), step.message): 1 if step.receiver.plural else topology.handlers_per_queue
         for step in topology.steps
@@ -39,10 +48,10 @@ def test_rows_are_those_of_the_tables(topology):
     }
     for handler in rows.handlers:
         step = steps[rows.steps[handler.step]]
-        location = Location(step.receiver.role, handler.sender)
-        consumed = [topology.destinations(step)[index] for index in topology.consumed(step, location)]
-        assert handler.place == str(location)
-        assert [rows.destinations[each.destination] for each in handler.subscriptions] == consumed
+        assert handler.place == str(Location(step.receiver.role, handler.sender))
+        assert [rows.destinations[each.destination] for each in handler.subscriptions] == [
+            destinations(step)[index] for index in consumed(step, handler.sender)
+        ]
         assert [rows.addresses[number].destination for number in handler.addresses] == [
             each.destination for each in handler.subscriptions
         ]

@@ -66,7 +66,7 @@ def test_a_freeform_text_can_say_what_vertical_is():
     assert said.locations == built.locations
     assert said.steps == built.steps
     assert (said.families, said.families_per_supplier) == (100, 50)
-    assert shared.handlers == 3 * 56 + 5 + 3 * 10
+    assert SupplyChain(shared).handlers == 3 * 56 + 5 + 3 * 10
     for number, interaction in built.interactions.items():
         assert said.interactions[number].size_distribution == interaction.size_distribution
         assert float(said.interactions[number].rate_per_s) == pytest.approx(float(interaction.rate_per_s), rel=1e-13)

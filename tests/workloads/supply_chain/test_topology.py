@@ -105,8 +105,10 @@ def test_destinations_are_as_many_as_computed(topology, queues, topics, subscrip
 
 def test_an_event_handler_stands_for_a_message_at_a_location():
     """Vertical has 6 for each SM, 6 for each DC, 3 for each SP and 4 for the HQ, by the destinations of Table 1."""
-    assert vertical(1).handlers == 91
-    assert vertical(1).drivers == 3 * 10 + 2 + 3 * 1  # I1, I4, I5 at supermarkets, I2 at centres, I3, I6, I7
+    model = SupplyChain(vertical(1))
+
+    assert model.handlers == 91
+    assert len(model.scenario.drivers) == 3 * 10 + 2 + 3 * 1  # I1, I4, I5 at supermarkets, I2 at centres, I3, I6, I7
 
 
 @given(topology=st.sampled_from(CONTROLLED) | topologies())
@@ -160,13 +162,14 @@ def test_an_interaction_alone():
         ({"families_per_supplier": 101}, "families per supplier: expected 1 to 100, got 101"),
         ({"families": 0, "families_per_supplier": 0}, "product families: expected 1 to"),
         ({"families_per_supplier": 19}, "5 suppliers with 19 .* without a supplier; .* >= 100, got 95"),
+        ({"locations": {Role.SM: 10**7, Role.SP: 5, Role.DC: 2, Role.HQ: 1}}, "10000000 locations; expected at most"),
         ({"locations": {Role.SM: 10**6, Role.SP: 5, Role.DC: 2, Role.HQ: 1}}, "9000036 connections; expected at most"),
     ],
 )
 def test_a_topology_that_cannot_run_is_refused(changed, words):
     """Each refusal says what was expected and what was found."""
     with pytest.raises(WorkloadError, match=words):
-        replace(vertical(1), **changed)
+        SupplyChain(replace(vertical(1), **changed))
 
 
 @pytest.mark.parametrize("topology", [horizontal, vertical])

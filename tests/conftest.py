@@ -30,10 +30,11 @@ ROOT = Path(__file__).parents[1]
 #: What a layout of the throughput study is known by.
 LAYOUT = ("broker", "start", "layout", "block")
 
-#: What needs Spark, folders and files: each group has one process, which starts it once.
+#: What needs Spark, folders and files: they have one process, which starts it once.
 ON_SPARK = (
-    ("tests/analysis/scenario/", "tests/analysis/gate/test_gate_items.py"),
-    tuple(f"tests/analysis/throughput/test_{name}.py" for name in ("audit", "brokers_of_a_run", "frames")),
+    "tests/analysis/scenario/",
+    "tests/analysis/gate/test_gate_items.py",
+    *(f"tests/analysis/throughput/test_{name}.py" for name in ("audit", "frames")),
 )
 
 #: Files whose tests take longest, in which order they begin, so that no worker is left with one of them at the end.
@@ -92,7 +93,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With xdist a file stays in one process, and the files of a group do, which starts Spark once for all of them."""
+    """With xdist a file stays in one process, and so does all that needs Spark, which is started once."""
     from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 - users run the tests without it
 
     class ByGroup(LoadScopeScheduling):  # type: ignore[misc]
@@ -103,15 +104,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def group_of(nodeid: str) -> str:
-    """The group that a test belongs to: that of ON_SPARK which has its file, else its file."""
+    """The group that a test belongs to: those ON_SPARK are one, else its file is."""
     file = nodeid.partition("::")[0]
-    return next((group[0] for group in ON_SPARK if file.startswith(group)), file)
+    return ON_SPARK[0] if file.startswith(ON_SPARK) else file
 
 
 def rank_of(nodeid: str) -> int:
     """When a test's file begins: those on Spark first, the LONGEST in their order, then all others."""
     group = group_of(nodeid)
-    if any(group == shared[0] for shared in ON_SPARK):
+    if group == ON_SPARK[0]:
         return -1
     name = group.rpartition("/")[2]
     return LONGEST.index(name) if name in LONGEST else len(LONGEST)

@@ -11,7 +11,7 @@ from analysis.__main__ import main
 from tests.conftest import ROOT
 
 
-@pytest.mark.usefixtures("analysed_once")
+@pytest.mark.usefixtures("analysed_once", "undrawn")
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

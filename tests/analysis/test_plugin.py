@@ -59,7 +59,7 @@ def test_the_verdict_is_the_last_item_and_its_screen_closes_the_run(session, run
     assert "<svg" in (runs / "valid" / "report.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.usefixtures("analysed_once")
+@pytest.mark.usefixtures("analysed_once", "undrawn")
 def test_what_a_session_found_answers_later_questions(session, runs, capsys):
     """Its analysis is stored with the run, and the screen does not speak of it."""
     (runs / "valid" / "analysis.json").unlink(missing_ok=True)
@@ -71,7 +71,7 @@ def test_what_a_session_found_answers_later_questions(session, runs, capsys):
     assert "computed anew" not in result.stdout.str() + result.stderr.str()
 
 
-@pytest.mark.usefixtures("analysed_once")
+@pytest.mark.usefixtures("analysed_once", "undrawn")
 def test_a_report_that_cannot_be_written_does_not_cost_the_verdict(session, runs):
     """What was measured is shown and judged; instead of the report's path the screen has the reason."""
     place = runs / "invalid" / "report.html"

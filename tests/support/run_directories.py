@@ -371,6 +371,25 @@ def measured_run(
     return run
 
 
+def unreadable_run() -> RunDirectory:
+    """Of a broker without a JVM and without a process that can be read."""
+    run = measured_run([(0, 1), (0, 2)])
+    for row in run.tables["windows"]:
+        row.update(dict.fromkeys(("gc_pause_ns", "gc_pauses", "full_gc_pause_ns", "compiler_cpu_ns", "gc_cpu_ns")))
+    for row in run.tables["samples"]:
+        row.update(dict.fromkeys(("broker_context_switches", "broker_disk_written_bytes")))
+    return run
+
+
+def nothing_measured(broker: str, reason: str) -> RunDirectory:
+    """A run of a broker that cannot do the only cell that was asked for."""
+    run = measured_run([(0, 1)])
+    missing = {"broker": broker, "experiment": "and_filters", "cell": "s1-n01", "reason": reason}
+    run.manifest |= {"schedule": [], "brokers": {}, "starts": [], "not_applicable": [missing]}
+    run.tables = {table: [] for table in run.tables}
+    return run
+
+
 def _rounds(run: RunDirectory, layout: int) -> range:
     """The numbers of a layout's rounds: the warm-up's layout has one here."""
     return range(1) if layout == WARM_UP_LAYOUT else range(run.manifest["options"]["rounds"] + 1)

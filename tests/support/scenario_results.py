@@ -184,20 +184,33 @@ def relaxed(of: WorkloadResult) -> WorkloadResult:
     return replace(of, plan=replace(of.plan, consumption=Consumption.RELAXED))
 
 
+#: Results of the configurable workload, by what tells them apart: each is made once.
+_CONFIGURED: dict[tuple[Any, ...], WorkloadResult] = {}
+
+
 def configured(
-    settings: Configuration, base: int = 10, *, cpu_cores: float = 0.5, mean_ms: float = 5.0, **changes: Any
+    settings: Configuration,
+    base: int = 10,
+    *,
+    cpu_cores: float = 0.5,
+    mean_ms: float = 5.0,
+    start: int = 1,
+    broker: str = "activemq",
 ) -> WorkloadResult:
     """A result of the configurable workload, with this use of the broker's CPU and this mean delivery time."""
-    found = result(
-        model=ConfiguredSupplyChain.configured(settings, base),
-        workload=jms2009ps.WORKLOAD.name,
-        cell=f"{settings.name}-b{base:04d}",
-        run=changes.pop("run", "20260101T000000000Z-jms2009ps"),
-        **changes,
-    )
-    (period,) = found.periods
+    key = settings.name, settings.topology, base, start, broker
+    if key not in _CONFIGURED:
+        _CONFIGURED[key] = result(
+            model=ConfiguredSupplyChain.configured(settings, base),
+            workload=jms2009ps.WORKLOAD.name,
+            cell=f"{settings.name}-b{base:04d}",
+            run="20260101T000000000Z-jms2009ps",
+            start=start,
+            broker=broker,
+        )
+    (period,) = _CONFIGURED[key].periods
     delivery = replace(period.delivery, mean_ms=mean_ms)
-    return replace(found, periods=(replace(period, broker_cpu=cpu_cores, delivery=delivery),))
+    return replace(_CONFIGURED[key], periods=(replace(period, broker_cpu=cpu_cores, delivery=delivery),))
 
 
 def undrawn(result: WorkloadResult) -> WorkloadResult:

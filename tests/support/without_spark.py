@@ -101,11 +101,12 @@ def _host(run: ThroughputRecord, broker: str, start: int, rows: Rows) -> HostUse
         load_rss_bytes=max(row["load_rss_bytes"] for row in rows),
         memory_available_bytes=min(row["memory_available_bytes"] for row in rows),
         swap_growth_bytes=last["swap_used_bytes"] - first["swap_used_bytes"],
-        **{
-            name: (last[counter] - first[counter]) / elapsed_ns * 1e9 if elapsed_ns else None
-            for name, counter in _RATES.items()
-        },
+        **{name: _per_s(first[counter], last[counter], elapsed_ns) for name, counter in _RATES.items()},
     )
+
+
+def _per_s(first: int | None, last: int | None, elapsed_ns: int) -> float | None:
+    return None if first is None or last is None or not elapsed_ns else (last - first) / elapsed_ns * 1e9
 
 
 def _rows(run: ThroughputRecord, table: str) -> Rows:

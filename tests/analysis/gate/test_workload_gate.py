@@ -12,12 +12,12 @@ from analysis.gate import answers, scenario
 from analysis.gate.asked import options_of
 from analysis.gate.items import failure
 from analysis.gate.verdict import GateVerdict
+from analysis.run_description import manifests
 from fixtures.session.options import ScenarioOptions
-from tests.analysis.scenario.conftest import LENGTHS, SMALL
+from tests.analysis.scenario.conftest import SMALL
 from tests.support import run_directories as rd
 from tests.support import scenario_results as wr
 from tests.support import scenario_runs as runs
-from tests.support.scenario_runs import Fault, Planted
 from tests.support.sessions import Config
 from workloads.gate import CORRECTNESS, FEWEST_PAIRS, SCENARIO_FAMILIES, GateRole
 from workloads.registry import WORKLOADS
@@ -85,22 +85,18 @@ def results():
     return {name: judged(list(make()), **given) for name, (make, given) in RUNS.items()}
 
 
-@pytest.mark.brokers  # an analysis of ten cells
-@pytest.mark.usefixtures("spark")
-def test_a_gate_is_judged_from_its_run_directory(tmp_path):
-    """An order that the candidate loses in one of its lives fails the gate; all else is the same on both sides."""
+def test_a_gate_is_judged_from_its_run_directory(tmp_path, monkeypatch):
+    """What the analysis says of a workload is judged by the rules of its manifest: the candidate loses an order in one
+    of its lives; all else is the same on both sides."""
     run = runs.empty_run(GateRole.BASELINE)
     run.manifest["options"] |= options()
-    run.manifest["brokers"] = {role.value: rd.broker_facts(options={}) for role in GateRole}
-    at = [(role.value, number) for number in range(1, FEWEST_PAIRS + 1) for role in GateRole]
-    run.manifest["starts"] = [rd.start_facts(*life) for life in at]
-    for broker, number in at:
-        planted = [Planted(Fault.LOSE, "order")] if (broker, number) == at[-1] else []
-        runs.add_cell(run, SMALL, planted=planted, lengths=LENGTHS, broker=broker, start=number)
+    run.manifest["brokers"] = {role.value: rd.broker_facts() for role in GateRole}
+    ((manifest, folder),) = manifests([run.write(tmp_path / "gate")])
+    results = [replace(each, path=folder, manifest=manifest) for each in lossy()]
+    monkeypatch.setattr(scenario.pipeline, "analysed", lambda paths, **_: results if paths == [folder] else [])
+    (found,) = answers.judged([folder], master="local[2]")
 
-    (found,) = answers.judged([run.write(tmp_path / "gate")], master="local[2]")
-
-    assert (found.verdict, found.pairs) == (GateVerdict.FAILED, FEWEST_PAIRS)
+    assert (found.verdict, found.pairs, found.path) == (GateVerdict.FAILED, FEWEST_PAIRS, str(folder))
     assert [finding.what for finding in found.findings] == [
         f"the audit of small-b0001 on the candidate failed in pair {FEWEST_PAIRS}"
     ]

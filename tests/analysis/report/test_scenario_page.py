@@ -150,6 +150,7 @@ def test_never_side_by_side(other, said, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_page_for_each_topology_of_one_run(tmp_path):
     """A run of both topologies gets two pages, each with its own alone, the disclaimer on both."""
     results = [
@@ -164,6 +165,7 @@ def test_a_page_for_each_topology_of_one_run(tmp_path):
         assert other not in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_several_of_one_topology():
     """They share a page: a table with a line each, utilisation and delivery time over BASE, hollow where one failed."""
     results = [wr.result(vertical(base).only(4)) for base in (5, 10, 20)]

@@ -59,9 +59,9 @@ def undurable(topology: Topology) -> Topology:
     )  # fmt: skip
 
 
-def killed(run, name, topology=SMALL):
+def killed(run, name, topology=SMALL, **changes):
     """A broker so slow that some messages are stored, and some transactions open, when it is killed."""
-    wr.add_cell(run, topology, lengths=LENGTHS, cell=name, killed=True, delivery_ms=lambda _at_s: 400.0)
+    wr.add_cell(run, topology, lengths=LENGTHS, cell=name, killed=True, delivery_ms=lambda _at_s: 400.0, **changes)
 
 
 def broken(run, name):
@@ -94,6 +94,28 @@ def torn(run, name, back_ns):
     run.tables["received"].append(stamp | again | {"handler": taker["number"]})
 
 
+def settled_again(run, name, broker="activemq"):
+    """A killed broker had not read the last acknowledgement: its message comes again, flagged, and is settled again."""
+    killed(run, name, broker=broker)
+    (period,) = run.rows("periods", cell=name, period="killed")
+    settled = [row for row in run.rows("received", cell=name) if row["settled_ns"]]
+    last = max((row for row in settled if row["settled_ns"] < period["begin_ns"]), key=lambda row: row["settled_ns"])
+    again = period["end_ns"] + 10**6
+    run.tables["received"].append(
+        last | {"arrival": 10**6, "received_ns": again, "settled_ns": again + 1, "redelivered": 1}
+    )
+
+
+#: A broker beside the usual one: its transactions hold what is sent, and no acknowledgements.
+SEND_ONLY = "artemis"
+
+
+def settled_again_outside(run, name):
+    run.manifest["brokers"][SEND_ONLY] = rd.broker_facts(capabilities=rd.capability_facts(transactions="send-only"))
+    run.manifest["starts"].append(rd.start_facts(SEND_ONLY, 1))
+    settled_again(run, name, SEND_ONLY)
+
+
 def cell(topology=SMALL, **changes):
     return lambda run, name: wr.add_cell(run, topology, **{"lengths": LENGTHS, "cell": name, **changes})
 
@@ -115,7 +137,7 @@ MADE = {
     "several": cell(planted=FAULTS),
     "late": cell(planted=LATE),
     "slow": cell(planted=[Planted(Fault.SLOW, "inventoryInfo")]),
-    "flooded": cell(delivery_ms=lambda at_s: 5 + 150 * max(0.0, at_s - 33)),
+    "flooded": cell(delivery_ms=lambda at_s: 5 + 150 * max(0.0, at_s - LENGTHS.warm_up_s)),
     "repeat": cell(repeat=True),
     "poisson": cell(arrivals=ArrivalProcess.POISSON),
     "shared": cell(replace(SMALL, handlers_per_queue=2)),
@@ -125,6 +147,8 @@ MADE = {
     "killed": killed,
     "undurable": lambda run, name: killed(run, name, undurable(SMALL)),
     "broken": broken,
+    "settled-again": settled_again,
+    "settled-again-outside": settled_again_outside,
 }
 
 

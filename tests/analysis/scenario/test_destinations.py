@@ -1,29 +1,22 @@
-"""Destinations, filters and configurations side by side: by the tables what the workload counts, measured what came."""
+"""Destinations, filters and configurations side by side: by the tables what the workload counts."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from analysis.errors import DataError
 from analysis.report import scenario_page
 from analysis.scenario import console, tables
 from analysis.scenario.planned_destinations import planned_destinations
-from tests.conftest import table_rows
 from tests.support import scenario_results as wr
 from tests.support.pages import Page
 from workloads.jms2009ps.compiled import ConfiguredSupplyChain
 from workloads.jms2009ps.figures import count
 from workloads.jms2009ps.parameters import SubscriptionType, changed
 from workloads.jms2009ps.scenarios import SCENARIOS
-from workloads.scenario.periods import Period
 from workloads.status import VerdictKind
-
-#: Analyses of further workloads, each the first of its kind in a Spark session.
-pytestmark = pytest.mark.brokers
 
 SET = replace(
     SCENARIOS[3],
@@ -62,32 +55,6 @@ def test_the_busiest_destinations_come_first():
     assert total.values[:7] == ("all", "", "336", "0", "71.43", "0", "0")
     text = Page(scenario_page.html([wr.undrawn(result)])).text
     assert "Destinations of the broker: filters are subscriptions with a selector" in text
-
-
-def test_delivery_times_by_destination(results, recording):
-    """Of all that came through a destination in the period, as numpy has them, whichever addresses share it."""
-    result = results["filtered"]
-    rows = {name: table_rows(recording, name, cell="filtered") for name in ("sent", "received", "periods")}
-    (period,) = (row for row in rows["periods"] if row["period"] == Period.MEASUREMENT)
-    address = {(row["producer"], row["position"]): row["address"] for row in rows["sent"]}
-    took_ms = defaultdict(list)
-    for row in rows["received"]:
-        if period["begin_ns"] <= row["received_ns"] < period["end_ns"]:
-            to = result.plan.addresses[address[row["producer"], row["position"]]].destination
-            took_ms[to].append((row["received_ns"] - row["sent_ns"]) / 1e6)
-
-    found = result.measured.destinations
-    assert [one.name for one in found] == [one.name for one in result.plan.destinations]
-    assert {one.destination: one.received for one in found if one.received} == {
-        to: len(of) for to, of in took_ms.items()
-    }
-    assert len(took_ms) < len(set(address.values()))
-    for one in found:
-        if one.received:
-            assert one.delivery.mean_ms == pytest.approx(np.mean(took_ms[one.destination]))
-            assert (one.delivery.p50_ms, one.delivery.p90_ms) == pytest.approx(
-                np.percentile(took_ms[one.destination], [50, 90])
-            )
 
 
 def side_by_side(results):

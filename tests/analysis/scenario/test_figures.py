@@ -135,6 +135,32 @@ def test_json_has_what_scripts_rely_on(results):
     assert {"periods", "tests", "deviations", "backlog_at_end", "recovery"} <= set(summary["cells"][0])
 
 
+def test_delivery_times_by_destination(results, recording):
+    """Of all that came through a destination in the period, as numpy has them, whichever addresses share it."""
+    result = results["filtered"]
+    rows = {name: table_rows(recording, name, cell="filtered") for name in ("sent", "received", "periods")}
+    (period,) = (row for row in rows["periods"] if row["period"] == Period.MEASUREMENT)
+    address = {(row["producer"], row["position"]): row["address"] for row in rows["sent"]}
+    took_ms = defaultdict(list)
+    for row in rows["received"]:
+        if period["begin_ns"] <= row["received_ns"] < period["end_ns"]:
+            to = result.plan.addresses[address[row["producer"], row["position"]]].destination
+            took_ms[to].append((row["received_ns"] - row["sent_ns"]) / 1e6)
+
+    found = result.measured.destinations
+    assert [one.name for one in found] == [one.name for one in result.plan.destinations]
+    assert {one.destination: one.received for one in found if one.received} == {
+        to: len(of) for to, of in took_ms.items()
+    }
+    assert len(took_ms) < len(set(address.values()))
+    for one in found:
+        if one.received:
+            assert one.delivery.mean_ms == pytest.approx(np.mean(took_ms[one.destination]))
+            assert (one.delivery.p50_ms, one.delivery.p90_ms) == pytest.approx(
+                np.percentile(took_ms[one.destination], [50, 90])
+            )
+
+
 def test_the_result_is_of_the_recorded_plan(results, recording):
     """Plan and manifest are carried along as they were written, for the disclosure."""
     result = results["perfect"]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from analysis.errors import DataError
 from analysis.frames import frames
+from analysis.results import AuditResult, CellKey
 from analysis.throughput import audit as audits
 from analysis.throughput.audit import audit
 from analysis.throughput.reader import open_runs
@@ -158,22 +159,57 @@ RUNS = {}
 
 
 def recorded(make):
-    """Puts a run, which the function makes, among them."""
+    """Puts a run of one broker, which the function makes, among them."""
     RUNS[make.__name__] = make
     return make
 
 
+def beside_each_other():
+    """All of RUNS as one: each as a broker of its own, with its name."""
+    whole = rd.RunDirectory(rd.manifest(options={"layouts": 2, "rounds": 1}), [])
+    for name, make in RUNS.items():
+        run = make()
+        whole.manifest["brokers"][name] = rd.broker_facts()
+        whole.plans += [plan for plan in run.plans if plan not in whole.plans]
+        for rows, of_run in (
+            *((whole.manifest[part], run.manifest[part]) for part in ("starts", "schedule")),
+            *((rows, run.tables[table]) for table, rows in whole.tables.items()),
+        ):
+            rows += [row | {"broker": name} for row in of_run]
+    return whole
+
+
+def of_two_brokers():
+    """A loss at one of them, in one of two starts."""
+    run = small_run([(0, 1)], brokers=("artemis", "activemq"), starts=2)
+    run.rows("deliveries", broker="artemis", start=2, experiment="replication")[0]["last_seq"] = 6
+    return run
+
+
 @pytest.fixture(scope="module")
-def results(spark, tmp_path_factory):
-    """What came of each of RUNS, by its name: nothing of one is held against another."""
+def audits_of_runs(spark, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
-    runs = open_runs([make().write(folder / name) for name, make in RUNS.items()])
+    runs = open_runs([beside_each_other().write(folder / "whole"), of_two_brokers().write(folder / "two")])
     parts, number = "spark.sql.shuffle.partitions", spark.conf.get("spark.sql.shuffle.partitions")
     spark.conf.set(parts, "3")  # audiences are spread over several processes
     try:
-        return {result.run: result for result in audit(spark, frames(spark, runs), runs)}
+        return audit(spark, frames(spark, runs), runs)
     finally:
         spark.conf.set(parts, number)
+
+
+@pytest.fixture(scope="module")
+def results(audits_of_runs):
+    """What came of each of RUNS, by its name: nothing of one is held against another."""
+    whole, _ = audits_of_runs
+    return {
+        name: AuditResult(
+            name,
+            tuple(cell for cell in whole.cells if cell.key.broker == name),
+            tuple(finding for finding in whole.findings if finding.broker == name),
+        )
+        for name in RUNS
+    }
 
 
 @recorded
@@ -486,8 +522,8 @@ def test_a_copy_for_somebody_else_is_misdelivered(results):
     copies = next(cell.copies for cell in result.cells if cell.key.cell == "f0003-r001")
     assert (copies.lost, copies.misdelivered, copies.duplicated, copies.reordered) == (1, 1, 0, 0)
     assert [finding.what for finding in result.findings] == [
-        "copies lost by activemq",
-        "copies misdelivered by activemq",
+        "copies lost by for_somebody_else",
+        "copies misdelivered by for_somebody_else",
     ]
 
 
@@ -518,16 +554,9 @@ def test_nothing_sent_shows_nothing(results):
     assert "nothing was sent" in result.findings[0].what
 
 
-@recorded
-def lost_by_one_broker_in_one_start():
-    run = small_run([(0, 1)], brokers=("artemis", "activemq"), starts=2)
-    run.rows("deliveries", broker="artemis", start=2, experiment="replication")[0]["last_seq"] = 6
-    return run
-
-
-def test_faults_of_one_broker_and_start_stay_there(results):
-    """Cells are keyed by broker and start: a loss in one shows in that one only."""
-    result = results["lost_by_one_broker_in_one_start"]
+def test_faults_of_one_broker_and_start_stay_there(audits_of_runs):
+    """Cells are keyed by run, broker and start: a loss in one shows in that one only."""
+    _, result = audits_of_runs
 
     lost = {(cell.key.broker, cell.key.start): cell.copies.lost for cell in result.cells}
     assert {key: count for key, count in lost.items() if count} == {("artemis", 2): 3}
@@ -568,16 +597,16 @@ def test_sends_of_an_unknown_start_are_refused(spark, tmp_path):
         audited(spark, run, tmp_path / "run")
 
 
-@pytest.mark.parametrize("sends", [[(1, 9)], [(0, 5), (5, 9)], [(10, 19)]])
-def test_sent_numbers_must_be_whole(spark, tmp_path, sends):
-    """What came is judged by what was sent: numbers that start late, repeat, or go on from the last layout instead of
-    beginning anew are refused."""
-    run = small_run([(0, 2)])
-    row = run.tables["sends"].pop()
-    run.tables["sends"] += [row | {"first_seq": first, "last_seq": last} for first, last in sends]
+@pytest.mark.parametrize("sends", [[(1, 9)], [(0, 5), (5, 9)], [(10, 19)], [(0, 9), (10, 9)]])
+def test_sent_numbers_must_be_whole(spark, sends):
+    """What came is judged by what was sent: numbers that start late, repeat, go on from the last layout instead of
+    beginning anew, or end before they begin, are refused."""
+    rows = [(0, 1, 0, 0, 0, 9), *((0, 2, 0, 0, *row) for row in sends)]
+    names = ("cell_id", "layout", "block", "lane", "first_seq", "last_seq")
+    table = spark.createDataFrame(pa.table(dict(zip(names, zip(*rows, strict=True), strict=True))))
 
     with pytest.raises(DataError, match=r"without a gap in each layout"):
-        audited(spark, run, tmp_path / "run")
+        audits._sent(table, [CellKey("run", *KEYS.values(), "f0000-r002")])
 
 
 def batch(*rows):

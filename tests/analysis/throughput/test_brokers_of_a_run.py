@@ -9,13 +9,14 @@ import pytest
 from analysis.errors import DataError
 from analysis.report import throughput_page
 from analysis.results import NotApplicable, fit_json, summary_json
-from analysis.throughput import console, pipeline, predict
+from analysis.throughput import console, predict
 from analysis.throughput.claims import claims
 from analysis.throughput.fit import fit, fits
 from analysis.throughput.paper_fit import ols_as_in_paper
 from analysis.throughput.predict import Question
 from tests.support import run_directories as rd
 from tests.support.fit_cells import cell, start_of
+from tests.support.without_spark import analysed
 from workloads.messaging import Destination, DestinationKind
 from workloads.selectors import Equals
 from workloads.status import CellStatus, ClaimVerdict, VerdictKind
@@ -82,22 +83,11 @@ def three_brokers():
     return run
 
 
-def unreadable():
-    """A broker without a JVM and without a process that can be read."""
-    run = rd.measured_run([(0, 1), (0, 2)])
-    for row in run.tables["windows"]:
-        row.update(dict.fromkeys(("gc_pause_ns", "gc_pauses", "full_gc_pause_ns", "compiler_cpu_ns", "gc_cpu_ns")))
-    for row in run.tables["samples"]:
-        row.update(dict.fromkeys(("broker_context_switches", "broker_disk_written_bytes")))
-    return run
-
-
 @pytest.fixture(scope="module")
-def results(spark, tmp_path_factory):
+def results(tmp_path_factory):
     """Of three brokers, and of one that cannot be read."""
     folder = tmp_path_factory.mktemp("run")
-    paths = [three_brokers().write(folder / "three"), unreadable().write(folder / "unknown")]
-    return pipeline.analysed(paths, master="local[2]")
+    return analysed([three_brokers().write(folder / "three"), rd.unreadable_run().write(folder / "unknown")])
 
 
 @pytest.fixture(scope="module")
@@ -168,16 +158,9 @@ def test_claims_that_need_it_say_so(result):
     assert not any("applicable" in claim.reason for claim in result.claims if claim.broker == FIRST)
 
 
-@pytest.mark.usefixtures("spark")
 def test_a_run_of_nothing_else(tmp_path):
     """Where no cell is applicable the run is readable, and its verdict is that nothing was measured."""
-    run = rd.measured_run([(0, 1)])
-    run.manifest |= {"schedule": [], "brokers": {}, "starts": []}
-    run.manifest["not_applicable"] = [
-        {"broker": THIRD, "experiment": "and_filters", "cell": "s1-n01", "reason": NO_FILTERS}
-    ]
-    run.tables = {table: [] for table in run.tables}
-    (result,) = pipeline.analysed([run.write(tmp_path / "nothing")], master="local[2]")
+    (result,) = analysed([rd.nothing_measured(THIRD, NO_FILTERS).write(tmp_path / "nothing")])
 
     assert (result.cells, result.verdict) == ((), VerdictKind.UNVERIFIED)
     assert [finding.what for finding in result.findings] == ["nothing was measured"]
@@ -192,7 +175,7 @@ def test_measured_and_not_applicable_contradict(tmp_path):
     ]
 
     with pytest.raises(DataError, match="not applicable on activemq by the manifest, but it was recorded"):
-        pipeline.analysed([run.write(tmp_path / "both")], master="local[2]")
+        analysed([run.write(tmp_path / "both")])
 
 
 # Resources
@@ -341,8 +324,9 @@ def test_the_title_says_what_measured_what(result):
     )
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_report_of_three_brokers(result):
-    """Sections, anchors of their own, a picture of the ratios, and the brokers in words."""
+    """Sections, anchors of their own, and the brokers in words."""
     html = throughput_page.html([result])
     ids = re.findall(r' id="([^"]*)"', html)
 

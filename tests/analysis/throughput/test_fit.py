@@ -244,7 +244,7 @@ def test_intervals_cover_the_truth(starts, host, runs):
 def test_intervals_of_runs_that_ended_at_a_look_cover_the_truth(host, runs):
     """Over all of them, whichever look ended them: on a simulated host and on one that was recorded. Some of them end
     at the first look, and some go on."""
-    runs = repetitions(30, runs)
+    runs = repetitions(20, runs)
     row = stopped_runs("quick", host, runs)
 
     assert row.calibrated, row
@@ -271,7 +271,7 @@ def test_a_wider_interval_takes_more_looks_and_the_same_estimate():
 
 def test_intervals_of_runs_that_were_often_disturbed_cover_the_truth():
     """With more than a third of its slices in disturbed rounds, up to the limit, a run is as good as any other."""
-    runs = repetitions(50, 150)
+    runs = repetitions(30, 150)
     row = often_disturbed(runs)
 
     assert row.runs > 0.4 * runs

@@ -66,7 +66,7 @@ def test_the_highest_base_is_searched(tmp_path):
     """A broker of 90 copies a second keeps up with two shops, which take 80, and not with three."""
     ended = run("shop", "reference:cap=90", tmp_path / "results", "--find-base", "--drain-seconds", "3")
 
-    assert "BASE (shop) on reference: 2 " in ended.output
+    assert "BASE (shop) on reference:cap=90: 2 " in ended.output
 
 
 LOAD = "test_own[activemq-s1-shop-b0005]"

@@ -13,6 +13,7 @@ from analysis.gate.asked import options_of
 from analysis.gate.items import failure
 from analysis.gate.verdict import GateVerdict
 from analysis.run_description import manifests
+from analysis.scenario import pipeline as workload_pipeline
 from fixtures.session.options import ScenarioOptions
 from tests.analysis.scenario.conftest import SMALL
 from tests.support import run_directories as rd
@@ -93,7 +94,7 @@ def test_a_gate_is_judged_from_its_run_directory(tmp_path, monkeypatch):
     run.manifest["brokers"] = {role.value: rd.broker_facts() for role in GateRole}
     ((manifest, folder),) = manifests([run.write(tmp_path / "gate")])
     results = [replace(each, path=folder, manifest=manifest) for each in lossy()]
-    monkeypatch.setattr("analysis.scenario.pipeline.analysed", lambda paths, **_: results if paths == [folder] else [])
+    monkeypatch.setattr(workload_pipeline, "analysed", lambda paths, **_: results if paths == [folder] else [])
     (found,) = answers.judged([folder], master="local[2]")
 
     assert (found.verdict, found.pairs, found.path) == (GateVerdict.FAILED, FEWEST_PAIRS, str(folder))

@@ -29,12 +29,6 @@ def html(*results):
     )
 
 
-@pytest.fixture(scope="module")
-def whole():
-    """The page of a whole study on one broker."""
-    return html(study_runs.study())
-
-
 def test_an_unknown_experiment_has_its_cells():
     """No picture, no refusal: a table."""
     other = study_runs.cell("own_experiment", "x1", {"x": 1}, 1, 1, 1e-4, windows=())
@@ -47,8 +41,10 @@ def test_an_unknown_experiment_has_its_cells():
     assert "No model was fitted" in parsed.text
 
 
-def test_what_is_left_out_is_greyed_with_its_reason(whole):
+@pytest.mark.usefixtures("undrawn")
+def test_what_is_left_out_is_greyed_with_its_reason():
     """A cell that missed a limit keeps its row and numbers, and is named below the figure."""
+    whole = html(study_runs.study())
     for (further, r), (status, reason) in study_runs.DOUBTFUL.items():
         name = study_runs.name_of(further, r)
         row = re.search(
@@ -156,6 +152,7 @@ def test_rounds_over_time():
     assert [len(picture.panels) for picture in figures.levels(bare)] == [1, 1]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_findings_are_grouped():
     """Those that differ in what was measured only stand under what they have in common."""
     alike = [Finding(f"cell {n}", f"{n}0%", "5%", "measure again") for n in range(4)]
@@ -167,6 +164,7 @@ def test_findings_are_grouped():
     assert "cell 3: 30%" in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_cell_without_a_number_is_named():
     """What cannot be drawn is listed below the picture and has its row."""
     result = study_runs.study()
@@ -183,6 +181,7 @@ def test_a_cell_without_a_number_is_named():
     assert "3 copies lost" in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_runs_stand_side_by_side():
     """Every run has its chapter and its verdict, every model its row and interval, under a warning."""
     first, second = study_runs.study(), study_runs.study(run="other", brokers=("activemq", "artemis"), starts=2, seed=2)
@@ -200,6 +199,15 @@ def test_runs_stand_side_by_side():
     )
     assert len(Page(text).ids) == len(set(Page(text).ids))
     assert figures.coefficients([first]) is None
+
+
+def test_drawings_of_several_runs_share_no_identifier():
+    """The same picture of two runs stands on one page."""
+    first = study_runs.small(rounds=())
+    parsed = Page(html(first, replace(first, run="other")))
+
+    assert sum(tag == "svg" for tag, _ in parsed.tags) > 3
+    assert len(parsed.ids) == len(set(parsed.ids))
 
 
 def test_a_smoke_grid_is_not_drawn():

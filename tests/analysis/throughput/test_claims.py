@@ -92,6 +92,7 @@ WORLD = {
 LAYOUTS, SCATTER = 8, 0.01
 
 
+@cache
 def layout_factors(experiment, cell, start, scatter, layouts):
     """What each layout does to a cell's rate: geometric mean 1, and exactly this standard deviation of logarithms."""
     drawn = np.random.default_rng(crc32(f"{experiment} {cell} {start}".encode())).standard_normal(layouts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -19,8 +19,15 @@ from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, Str
 
 from analysis.errors import DataError
 from analysis.results import CellKey
-from analysis.run_directory import ARROW, KEY_NAMES, LAYOUT_COLUMNS, LAYOUT_NAMES, AnyRun
+from analysis.run_directory import ARROW, KEY_NAMES, LAYOUT_COLUMNS, LAYOUT_NAMES, AnyRun, read_table
 from workloads.schema import KEYS, TABLES_OF, Column, ColumnType, RunKind
+
+#: A record that is not larger takes less CPU uncompiled, as most of it went into compiling what runs once or twice:
+#: half with 3 MB (a quick study), 70 % with 16 MB (1 million deliveries), 90 % with 49 MB.
+SMALL_BYTES = 16 << 20
+
+#: From so many files of a small table on, they are not read by Spark.
+MANY_FILES = 8
 
 #: The `cell_id` of a row that matches no planned cell.
 STRANGER = -1
@@ -40,6 +47,11 @@ class Frames:
     keys: tuple[CellKey, ...]
     #: by name; the column `cell_id` is an index of `keys`, or STRANGER
     tables: Mapping[str, DataFrame]
+
+
+def is_small(files: Iterable[Path]) -> bool:
+    """Whether these files together are no more than a small record."""
+    return sum(file.stat().st_size for file in files) <= SMALL_BYTES
 
 
 def frames(spark: SparkSession, runs: Sequence[AnyRun]) -> Frames:
@@ -64,6 +76,17 @@ def frames(spark: SparkSession, runs: Sequence[AnyRun]) -> Frames:
                 if set(KEYS) <= set(columns)
             },
         )
+
+
+def of_rows(spark: SparkSession, rows: Sequence[Sequence[Any]], schema: pa.Schema) -> DataFrame:
+    """The rows as a data frame.
+
+    Spark gets it as one batch of columns, which its plans contain; rows that are Python objects would be read by a job
+    of their own in every query.
+    """
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=schema))
 
 
 def refuse_strangers(table: DataFrame, name: str) -> None:
@@ -115,14 +138,8 @@ def _known(run: AnyRun) -> tuple[CellKey, ...]:
 
 
 def _small(spark: SparkSession, rows: Sequence[Sequence[Any]], schema: pa.Schema) -> DataFrame:
-    """The rows as a data frame, marked to be sent to every executor where it is joined with another.
-
-    Spark gets it as one batch of columns, which its plans contain; rows that are Python objects would be read by a job
-    of their own in every query.
-    """
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return F.broadcast(spark.createDataFrame(pa.Table.from_arrays(arrays, schema=schema)))
+    """The rows as a data frame, marked to be sent to every executor where it is joined with another."""
+    return F.broadcast(of_rows(spark, rows, schema))
 
 
 def _address(file: Path) -> str:
@@ -130,12 +147,20 @@ def _address(file: Path) -> str:
     return "file://" + re.sub(r"([\\{}\[\]*?])", r"\\\1", str(file))
 
 
+def _rows(spark: SparkSession, files: Sequence[Path], schema: StructType) -> DataFrame:
+    """The rows of these files. Spark takes longer to open a small file than pyarrow to read it."""
+    if not files:
+        return spark.createDataFrame([], schema)
+    if len(files) < MANY_FILES or not is_small(files):
+        return spark.read.schema(schema).parquet(*map(_address, files))
+    return spark.createDataFrame(read_table(files, schema.names), schema)
+
+
 def _table(spark: SparkSession, runs: Sequence[AnyRun], table: str, numbered: DataFrame) -> DataFrame:
     schema = StructType([_field(column) for column in TABLES_OF[runs[0].manifest.kind][table]])
     parts: list[DataFrame] = []
     for run in runs:
-        files = [_address(file) for file in run.files[table]]
-        rows = spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
+        rows = _rows(spark, run.files[table], schema)
         if run.partial and run.laid_out:
             layouts = _small(spark, [layout.key for layout in run.laid_out], pa.schema(_arrow(LAYOUT_COLUMNS)))
             rows = rows.join(layouts, LAYOUT_NAMES, "leftsemi")

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from analysis import cluster
 from analysis.errors import DataError
+from analysis.frames import is_small
 from workloads.jvm_variables import JVM_VARIABLES
 
 DEFAULT_MASTER = "local[*]"
@@ -43,10 +44,6 @@ REMARK = b"WARNING: Using incubator modules"
 
 #: Of a JVM that does not start: how many lines of it are quoted, and how long they are awaited.
 MOST_LINES, LAST_WORDS_S = 10, 1.0
-
-#: A record that is not larger takes less CPU uncompiled, as most of it went into compiling what runs once or twice:
-#: half with 3 MB (a quick study), 70 % with 16 MB (1 million deliveries), 90 % with 49 MB.
-SMALL_BYTES = 16 << 20
 
 #: For a small record: neither does Spark make classes of its queries, nor has the JVM its second compiler and its
 #: threads that collect garbage.
@@ -81,8 +78,7 @@ def local_options(files: Iterable[Path]) -> dict[str, str]:
 
     files: what is to be read
     """
-    small = sum(file.stat().st_size for file in files) <= SMALL_BYTES
-    return (SMALL if small else {}) | {
+    return (SMALL if is_small(files) else {}) | {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2",

@@ -24,7 +24,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
 from analysis.errors import DataError
-from analysis.frames import STRANGER, Frames, reading, refuse_strangers
+from analysis.frames import STRANGER, Frames, of_rows, reading, refuse_strangers
 from analysis.results import AuditResult, CellAudit, CellKey, Finding
 from analysis.throughput.reader import ThroughputRecord, named
 from workloads.command_line import analysing
@@ -47,6 +47,15 @@ RUNS = (
 HEARD = (*AUDIENCE, "subscription", "arrival", "until", "first_seq", "last_seq", "sent")
 _SUBSCRIPTION = HEARD.index("subscription")
 JUDGED = "cell_id int, disordered long, " + ", ".join(f"{name} long" for name in COUNTS)
+
+#: A group of lanes with a range of its receivers; `foremost` is the first of them all.
+LANES = pa.schema(
+    [
+        *((name, pa.int32()) for name in ("cell_id", "first", "step", "count", "from", "to")),
+        ("shared", pa.bool_()),
+        ("foremost", pa.int32()),
+    ]
+)
 
 #: The `arrival` of the row with the number of copies expected by a pair; it sorts before every delivery.
 EXPECTATION = -1
@@ -104,11 +113,10 @@ def _pairs(spark: SparkSession, data: Frames, runs: Sequence[ThroughputRecord]) 
         for group in plans[key.run].plan(key).lanes
         for first, last in group.receivers
     ]
-    columns = "cell_id int, first int, step int, count int, from int, to int, shared boolean, foremost int"
     lanes = F.sequence(F.col("first"), F.col("first") + (F.col("count") - 1) * F.col("step"), F.col("step"))
     audience = F.when(F.col("shared"), F.col("foremost")).otherwise(F.col("subscription"))
     return (
-        spark.createDataFrame(groups, columns)
+        of_rows(spark, groups, LANES)
         .select("*", F.explode(lanes).alias("lane"))
         .select("*", F.explode(F.sequence("from", "to")).alias("subscription"))
         .select("cell_id", "subscription", "lane", audience.alias("audience"), "shared")

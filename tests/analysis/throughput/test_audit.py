@@ -606,7 +606,7 @@ def test_sent_numbers_must_be_whole(spark, sends):
     table = spark.createDataFrame(pa.table(dict(zip(names, zip(*rows, strict=True), strict=True))))
 
     with pytest.raises(DataError, match=r"without a gap in each layout"):
-        audits._sent(table, [CellKey(run="run", cell="f0000-r002", **KEYS)])
+        audits._sent(table, [CellKey("run", "activemq", 1, "replication", "f0000-r002")])
 
 
 def batch(*rows):

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from analysis.errors import DataError
-from analysis.frames import MANY_FILES
-from analysis.throughput import pipeline
+from analysis.frames import MANY_FILES, frames
+from analysis.throughput import latency, pipeline
+from analysis.throughput.reader import open_runs
 from tests.bench_fit import from_directories
 from tests.support import run_directories as rd
 from tests.support import without_spark
@@ -58,7 +59,12 @@ def paths(tmp_path_factory):
     """Names with blanks, signs of URIs and signs of patterns are names, not something to expand; some have a file of
     each table and layout, too many small ones for Spark to open them."""
     folder = tmp_path_factory.mktemp("runs")
-    made = {"a+b %20 #1": open_loops(), "[x] {y,z} *?": several_of_everything(), "run:1,2": rd.measured_run(FOUR)}
+    made = {
+        "a+b %20 #1": open_loops(),
+        "[x] {y,z} *?": several_of_everything(),
+        "nothing": rd.nothing_measured("stomp+ssl://127.0.0.1:61614", "no filters on subscriptions"),
+        "run:1,2": rd.unreadable_run(),
+    }
     paths = [run.write(folder / name, by_layout=name.startswith("[")) for name, run in made.items()]
     assert len([*(paths[1] / "deliveries").iterdir()]) >= MANY_FILES
     (paths[-1] / "latency").rmdir()  # as of a run without open loops
@@ -86,15 +92,15 @@ def test_results_are_those_of_the_rows(paths):
         ({"cell": "elsewhere"}, "latency elsewhere"),
     ],
 )
-@pytest.mark.usefixtures("spark")
-def test_what_is_no_count_is_refused(tmp_path, change, said):
+def test_what_is_no_count_is_refused(spark, tmp_path, change, said):
     """Unknown measures, counts of nothing and cells without a plan are not computed with."""
     run = rd.measured_run([(0, 1)], layouts=1, rounds=1, anchors=0)
     rd.add_open_loop(run, rd.open_loop_plan(50, ArrivalProcess.POISSON), 50, slice_s=2.0)
     run.tables["latency"][0] |= change
 
+    runs = open_runs([run.write(tmp_path / "run")])
     with pytest.raises(DataError, match=said):
-        pipeline.analysed([run.write(tmp_path / "run")], master=MASTER)
+        latency.histograms(frames(spark, runs), runs)
 
 
 @pytest.mark.slow

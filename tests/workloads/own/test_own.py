@@ -12,18 +12,18 @@ from tests.support.sessions import PYTEST, command, within
 
 OWN = ROOT / "workloads" / "own"
 EXAMPLES = ("pipeline", "prices", "shop")
-SHORT = ("--base", "2", "--warmup-seconds", "1", "--measurement-seconds", "4")
 
 
-def run(example, broker, results, *words):
-    file = str(OWN / f"{example}.toml")
-    return command(*PYTEST, "workloads", "--workload", file, "--broker", broker, *SHORT, *words, results=results)
+def run(example, broker, results, *words, warm_up_s=1, measurement_s=4):
+    words = (*words, "--warmup-seconds", str(warm_up_s), "--measurement-seconds", str(measurement_s))
+    words = ("--workload", str(OWN / f"{example}.toml"), "--base", "2", "--broker", broker, *words)
+    return command(*PYTEST, "workloads", *words, results=results)
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_an_example_loses_nothing(example, tmp_path):
     """All that is sent is received before the drain ends."""
-    ended = run(example, "reference", tmp_path / "results", "--no-analysis")
+    ended = run(example, "reference", tmp_path / "results", "--no-analysis", warm_up_s=0, measurement_s=1)
 
     assert ended.code == 0, ended.output
 

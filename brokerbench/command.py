@@ -21,6 +21,8 @@ MEASURED = {
 
 DESCRIBE = {"describe": "places, messages, rates and sizes of a workload, before anything runs"}
 
+VERSIONS = {"versions": "releases of a broker that can be measured"}
+
 #: Exit code of what is refused before anything is run.
 USAGE = 2
 
@@ -37,15 +39,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from brokerbench import session  # noqa: PLC0415 - imports pytest, not for the other commands
 
         return session.run(words)
-    if first in DESCRIBE:
-        return _run("workloads", words)
     verbs = _verbs()
-    if first in verbs:
-        return _run("analysis", words)
+    packages = {
+        **dict.fromkeys(DESCRIBE, "workloads"),
+        **dict.fromkeys(VERSIONS, "fixtures.brokers"),
+        **dict.fromkeys(verbs, "analysis"),
+    }
+    word = first.removeprefix("--")  # `--versions PRODUCT` is what some type
+    if word in packages:
+        return _run(packages[word], [word, *words[1:]])
     if first in {"", "--help", "-h"}:
         sys.stdout.write(_help(verbs))
         return 0 if first else USAGE
-    names = [*MEASURED, *DESCRIBE, *verbs]
+    names = [*MEASURED, *DESCRIBE, *VERSIONS, *verbs]
     near = get_close_matches(first, names) or names
     sys.stderr.write(f"brokerbench: unknown command {first!r}; expected {' or '.join(near)}; see brokerbench --help\n")
     return USAGE
@@ -61,10 +67,10 @@ def _run(package: str, words: Sequence[str]) -> int:
 
 
 def _help(verbs: dict[str, str]) -> str:
-    width = max(map(len, (*MEASURED, *DESCRIBE, *verbs)))
+    width = max(map(len, (*MEASURED, *DESCRIBE, *VERSIONS, *verbs)))
     groups = {
         "measure (the words that follow are those of pytest: -k, --broker, ...)": MEASURED,
-        "before a measurement": DESCRIBE,
+        "before a measurement": DESCRIBE | VERSIONS,
         "after it (without a name: of results/latest)": verbs,
     }
     lines = ["usage: brokerbench COMMAND ...", "", "Benchmarks of message brokers, with intervals and a verdict."]

@@ -14,8 +14,9 @@ import pytest
 import trustme
 
 from analysis import __main__ as analysis_command
-from brokerbench.command import DESCRIBE, MEASURED
+from brokerbench.command import DESCRIBE, MEASURED, VERSIONS
 from fixtures.brokers import PRODUCTS, Provider
+from fixtures.brokers import __main__ as brokers_command
 from fixtures.brokers.product import PROVIDER_OPTIONS, Product, Program, Site
 from fixtures.brokers.spec import BrokerSpec, Endpoint
 from fixtures.session.options import OPTIONS
@@ -42,18 +43,26 @@ DOCS = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in DOCS}
 README, BROKERS, ALL_OPTIONS = (TEXTS[name] for name in ("README.md", "docs/brokers.md", "docs/options.md"))
 
+#: Those that the documents name, and some between them.
+RELEASES = ("5.17.0", "5.17.3", "5.17.6", "5.18.3", "6.1.8")
+
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?:^ {4}.*\n)+", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 #: By the first words of a command line, which part of the suite it is for.
 PARSERS = {
+    "fixtures.brokers": brokers_command._parser,
     "analysis": analysis_command._parser,
     "workloads": description_command._parser,
     "workloads.specjms2007": workload_command._parser,
     "workloads.jms2009ps": configuration_command._parser,
     "workloads.logistics": logistics_command._parser,
 }
+
+
+#: The same by the first word of the command of an installation.
+OF_COMMAND = dict.fromkeys(DESCRIBE, "workloads") | dict.fromkeys(VERSIONS, "fixtures.brokers")
 
 
 def commands_of(text: str) -> list[tuple[str, ...]]:
@@ -189,7 +198,7 @@ def test_commands(words):
         rules = set(re.findall(r"^([\w.-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
         assert set(words[1:]) <= rules
     elif words[0] == "brokerbench":
-        PARSERS["workloads" if words[1] in DESCRIBE else "analysis"]().parse_args(words[1:])
+        PARSERS[OF_COMMAND.get(words[1], "analysis")]().parse_args(words[1:])
     else:
         assert words[1] == "-m"
         PARSERS[words[2]]().parse_args(words[3:])
@@ -214,7 +223,9 @@ def collected(tmp_path_factory):
             # The directory of the suite's own is named as well, so that its conftest.py is read.
             options = ["-c", "pyproject.toml", "--rootdir", ".", "-k", path.stem.removeprefix("test_")]
             wanted[name,] = [Path(name).parts[0], str(path), *options]
-    ended = {key: within(*line, "--co", "-q") for key, line in wanted.items()}
+    with pytest.MonkeyPatch.context() as patch:  # what the repository has is asked for in a test of its own
+        patch.setattr("fixtures.session.release_gates.releases", lambda _product: RELEASES)
+        ended = {key: within(*line, "--co", "-q") for key, line in wanted.items()}
     return {key: (each.code, each.output) for key, each in ended.items()}
 
 

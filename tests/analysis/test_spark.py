@@ -106,7 +106,8 @@ sys.exit(code)
 def test_a_command_says_nothing_of_spark(runs):
     """A verdict that is not valid is the exit code, the result is on standard output, and what Spark says of its
     modules and Java is nowhere; what else the JVM writes to its standard error is shown."""
-    arguments = ("audit", str(runs / "invalid"), "--json", "--strict")
+    run = str(runs / "invalid")
+    arguments = ("audit", run, "--json", "--strict", "--recompute")
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
     )

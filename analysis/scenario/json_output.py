@@ -139,6 +139,11 @@ def _tests(result: WorkloadResult) -> list[dict[str, Any]]:
 
 
 def row_json(row: AuditRow) -> dict[str, Any]:
-    """A row of the audit, with the name, source, limit and unit of its rule."""
-    rule = {name: value for name, value in asdict(row).items() if name != "rule"}
-    return {"test": row.rule.name, "source": row.rule.source, "limit": row.rule.limit, "unit": row.rule.unit, **rule}
+    """A row of the audit, with the name, source, limit and unit of its rule.
+
+    Its numbers are written alike, whether they were counted now or read from a stored analysis.
+    """
+    found = {name: value for name, value in asdict(row).items() if name != "rule"}
+    found |= {name: None if found[name] is None else float(found[name]) for name in ("observed", "expected")}
+    rule = row.rule
+    return {"test": rule.name, "source": rule.source, "limit": float(rule.limit), "unit": rule.unit, **found}

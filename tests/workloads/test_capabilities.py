@@ -112,6 +112,11 @@ FILTERED = replace(
 )
 #: Statistics only: neither transacted nor durable.
 STATISTICS = SupplyChain(vertical(1).only(5)).scenario
+#: The same, of messages that a broker must keep: to be killed, it must confirm them.
+PERSISTENT = replace(
+    STATISTICS,
+    drivers=tuple(replace(each, outgoing=replace(each.outgoing, persistent=True)) for each in STATISTICS.drivers),
+)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +132,7 @@ STATISTICS = SupplyChain(vertical(1).only(5)).scenario
         (CHAINS, "strict", replace(ALL, transactions=Transactions.SEND_ONLY), ""),
         (CHAINS, "strict", replace(ALL, transactions=Transactions.NONE), "no transactions"),
         (CHAINS, "strict", replace(ALL, receipts=False), ""),
-        (with_receipts(CHAINS), "strict", replace(ALL, receipts=False), "no confirmation of messages"),
+        (with_receipts(PERSISTENT), "strict", replace(ALL, receipts=False), "no confirmation of messages"),
         (CHAINS, "strict", replace(ALL, destinations=frozenset()), "no queues; no topics"),
         (
             CHAINS,

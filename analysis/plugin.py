@@ -127,6 +127,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if _TEXT in config.stash and not config.option.collectonly:
         terminalreporter.section("what was measured")
         terminalreporter.write_line(config.stash[_TEXT])
+    half = config.pluginmanager.get_plugin(MEASUREMENT)
+    folder: Path | None = getattr(half, "run_directory", None)
+    if folder is not None and _flag(config, "no_analysis") and not getattr(half, "cut_short", ""):
+        audited = getattr(half, "audited", "")
+        terminalreporter.write_line(f"recorded, not judged{audited and f': {audited}'}")
+        terminalreporter.write_line(f"run directory: {_near(folder)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,18 +19,17 @@ from fixtures.brokers import PRODUCTS, Provider
 from fixtures.brokers import __main__ as brokers_command
 from fixtures.brokers.product import PROVIDER_OPTIONS, Product, Program, Site
 from fixtures.brokers.spec import BrokerSpec, Endpoint
+from fixtures.errors import BrokerError
 from fixtures.session.options import OPTIONS
-from fixtures.wire.protocols import ProtocolEntry
+from fixtures.wire import protocols
 from tests.conftest import ROOT
 from tests.fixtures.wire import test_protocol_contract
 from tests.support.experiments import EXPERIMENTS
 from tests.support.records import rebuilt, through_json
 from tests.support.sessions import within
 from workloads import __main__ as description_command
-from workloads.capabilities import Capabilities, Transactions
 from workloads.jms2009ps import __main__ as configuration_command
 from workloads.logistics import __main__ as logistics_command
-from workloads.messaging import AckMode, DestinationKind
 from workloads.registry import WORKLOADS
 from workloads.scenario.workload import CaseRequest, Model
 from workloads.specjms2007 import __main__ as workload_command
@@ -102,9 +101,11 @@ EXAMPLES = {
 
 def test_the_readme_is_short():
     lines = README.splitlines()
+    count = len(lines)
+    wide = [number for number, line in enumerate(lines, 1) if len(line) > MOST_COLUMNS]
 
-    assert len(lines) <= MOST_LINES
-    assert [line for line in lines if len(line) > MOST_COLUMNS] == []
+    assert count <= MOST_LINES, f"README.md has {count} lines, at most {MOST_LINES}: merge a row or shorten"
+    assert not wide, f"README.md: lines {wide} have more than {MOST_COLUMNS} columns"
 
 
 OF_BROKERS = [(product.name, name, option) for product in PRODUCTS for name, option in product.options.items()]
@@ -150,11 +151,12 @@ def test_experiments(name):
 @pytest.mark.parametrize("product", PRODUCTS, ids=lambda product: product.name)
 def test_brokers(product):
     """Each broker stands in the README with the providers that can run it, its default first, and in its own page."""
-    rows = [line for line in README.splitlines() if line.startswith(f"| `{product.name}`") and "default)" in line]
-    assert len(rows) == 1, f"the table of brokers in README.md has {len(rows)} rows for {product.name}"
+    default = f"`{product.providers[0]}` (default)"
+    rows = [line for line in README.splitlines() if line.startswith(f"| `{product.name}`") and default in line]
+    assert rows, f"README: no row for {product.name} with {default}"
+    assert len(rows) == 1, f"README: {len(rows)} rows for {product.name}"
     _, _, providers, _, _ = rows[0].split("|")
 
-    assert f"`{product.providers[0]}` (default)" in providers
     assert all(f"`{provider}`" in providers for provider in product.providers)
     assert f"| `{product.name}` | " in BROKERS
 
@@ -336,6 +338,8 @@ def test_example_of_a_broker(tmp_path):
         Endpoint("127.0.0.1", 0, "user", "secret"),
     )
 
+    with pytest.raises(BrokerError, match="is not a directory"):
+        product.home(tmp_path / "nowhere")
     assert isinstance(product, Product)
     assert product.providers == (Provider.HOME,)
     assert launch.listening.search("listening on 127.0.0.1:61613\n")[1] == "61613"
@@ -345,14 +349,16 @@ def test_example_of_a_broker(tmp_path):
 def test_example_of_a_protocol(tmp_path, monkeypatch):
     """Its two sides understand each other by all rules of a protocol, but for what its capabilities lack."""
     lines = imported("fixtures/wire/lines.py", tmp_path)
-    lacking = {"selectors": False, "ack_modes": frozenset({AckMode.AUTO}), "transactions": Transactions.NONE}
-    row = Capabilities(frozenset({DestinationKind.TOPIC}), **lacking)
-    entry = ProtocolEntry({"lines": False}, lines.Lines(), lines.LinesServerSession, lines.Lines(), row)
-    monkeypatch.setattr(test_protocol_contract, "PROTOCOLS", {"lines": entry})
+    monkeypatch.setitem(sys.modules, "fixtures.wire.lines", lines)
+    registry = dict(vars(protocols))
+    exec(block_of("docs/extending.md", "python", having="ProtocolEntry("), registry)
+    monkeypatch.setattr(test_protocol_contract, "PROTOCOLS", {"lines": registry["LINES"]})
+    test_protocol_contract.test_a_second_login_is_refused("lines")
     for piece in (1, 1 << 20):
         test_protocol_contract.test_a_login_is_accepted("lines", piece)
         test_protocol_contract.test_messages_of_others_are_delivered("lines", piece)
         test_protocol_contract.test_messages_of_the_load_are_copies("lines", piece, 40)
     test_protocol_contract.test_the_bulk_path_finds_what_the_plain_path_does("lines")
     test_protocol_contract.test_a_refusal_says_why("lines")
+    test_protocol_contract.test_a_broker_survives_whatever_comes("lines")
     test_protocol_contract.test_ways_to_ask_are_rows_of_the_protocol("lines")

@@ -40,6 +40,8 @@ class Capabilities:
     ack_modes: frozenset[AckMode] = PLAIN_ACK_MODES
     #: what a transaction covers
     transactions: Transactions = Transactions.FULL
+    #: whether messages are confirmed that are sent outside transactions
+    receipts: bool = True
     #: whether subscriptions may outlive their connections
     durable: bool = False
     #: whether what is delivered before acknowledgement can be limited to one message
@@ -77,3 +79,6 @@ WITHOUT_DESTINATION = {
     DestinationKind.KEY: "no routing by key",
     DestinationKind.HEADERS: "no routing by headers",
 }
+
+#: What a broker lacks that does not confirm messages.
+WITHOUT_RECEIPTS = "no confirmation of messages"

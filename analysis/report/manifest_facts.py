@@ -103,6 +103,7 @@ def _capabilities(broker: BrokerRecord) -> str:
             "filters on subscriptions" if row.selectors else "no filters on subscriptions",
             f"acknowledgement: {', '.join(sorted(row.ack_modes)) or 'none'}",
             f"transactions: {row.transactions}",
+            "messages are confirmed" if row.receipts else "no confirmation of messages",
             "durable subscriptions" if row.durable else "no durable subscriptions",
             "deliveries ahead limited to one" if row.one_ahead else "no limit of deliveries ahead",
         )

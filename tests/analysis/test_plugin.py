@@ -165,10 +165,11 @@ def test_nothing_measured_is_a_skip(session):
     session(None).assert_outcomes(passed=3, skipped=1)
 
 
-def test_no_analysis_leaves_the_item_out(session):
-    """--no-analysis records only."""
+def test_no_analysis_leaves_the_item_out(session, runs):
+    """--no-analysis records only, and says where."""
     result = session("valid", "--no-analysis")
 
+    result.stdout.fnmatch_lines(["recorded, not judged", f"run directory: {runs / 'valid'}"])
     result.assert_outcomes(passed=3)
     assert "what was measured" not in result.stdout.str()
 

@@ -32,6 +32,8 @@ from workloads.throughput.presets import estimate_s
 
 TODAY, PAPER = PROFILES["today"], PROFILES["paper"]
 LEVELS = ("smoke", "quick", "today", "paper")
+#: The grids whose ids appear in tables: the cells of a gate as well.
+WITH_IDS = (*LEVELS, "gate")
 REPLICATION = EXPERIMENTS["replication"]
 DIFFERENT_FILTERS = EXPERIMENTS["different_filters"]
 CORRELATION_FILTERS = EXPERIMENTS["correlation_filters"]
@@ -96,14 +98,14 @@ def test_each_experiment_and_each_cell_can_be_selected_alone():
     ids = {
         (cell.id, name)
         for name, experiment in EXPERIMENTS.items()
-        for grid in LEVELS
+        for grid in WITH_IDS
         for cell in experiment.cells(grid)
     }
 
     assert not [(part, whole) for part, whole in product(EXPERIMENTS, names) if part in whole != f"test_{part}"]
     assert not [(part, whole) for part, (whole, _) in product(EXPERIMENTS, ids) if part in whole]
     assert not [(part, whole) for (part, of), (whole, other) in product(ids, ids) if of != other and part in whole]
-    for experiment, grid in product(EXPERIMENTS.values(), LEVELS):
+    for experiment, grid in product(EXPERIMENTS.values(), WITH_IDS):
         of_grid = [cell.id for cell in experiment.cells(grid)]
         assert not [(part, whole) for part, whole in permutations(of_grid, 2) if part in whole]
 
@@ -112,7 +114,7 @@ def test_each_experiment_and_each_cell_can_be_selected_alone():
 def test_ids_say_their_factors_and_mean_one_cell(experiment):
     """f0160-r020, or-property-n020: the levels of the factors in their order, of no other characters, with as many
     digits in all grids, and the same id for the same factors: grids compare."""
-    cells = [cell for grid in LEVELS for cell in experiment.cells(grid)]
+    cells = [cell for grid in WITH_IDS for cell in experiment.cells(grid)]
 
     assert len({tuple(map(len, re.findall(r"\d+", cell.id))) for cell in cells}) == 1
     assert len({cell.id for cell in cells}) == len({tuple(cell.factors.items()) for cell in cells})
@@ -211,12 +213,24 @@ def test_a_replication_plan_is_that_of_the_paper(further, replication):
 def test_the_modelled_cells_tell_the_parameters_apart(experiment):
     """t_rcv, t_fltr and t_tx are fitted on these cells, the two without t_fltr on copies alone; and can be still, with
     a degree of freedom left, when any one of them is left out."""
-    for grid in ("quick", "today", "paper"):
-        made = [plan for _, plan in plans(experiment, grid)]
-        rows = [(1, plan.replication) if experiment is COPIES else (1, plan.n_fltr, plan.replication) for plan in made]
-        for left in range(len(rows)):
-            rest = rows[:left] + rows[left + 1 :]
-            assert len(rest) > np.linalg.matrix_rank(rest) == len(rows[0])
+    for grid in ("gate", "quick", "today", "paper"):
+        cells = {plan.cell: (plan.n_fltr, plan.replication) for _, plan in plans(experiment, grid)}
+        for left in (None, *cells):
+            rest = [row for cell, row in cells.items() if cell != left]
+            why = why_not_apart(rest, filtered=any(n_fltr for n_fltr, _ in cells.values()))
+            assert not why, f"grid {grid}{f' without {left}' if left else ''}: {why}"
+
+
+def why_not_apart(rows, *, filtered):
+    """Why cells with these n_fltr and r do not tell their costs apart, with one cell more than costs; else nothing."""
+    factors = (("n_fltr", "t_fltr"), ("r", "t_tx"))
+    for (name, cost), levels in list(zip(factors, zip(*rows, strict=True), strict=True))[not filtered :]:
+        if len(set(levels)) == 1:
+            return f"{name} is {levels[0]:g} in all cells, so {cost} cannot be told from t_rcv"
+    costs = 3 if filtered else 2
+    if np.linalg.matrix_rank([(1, *row) for row in rows]) < costs:
+        return "n_fltr and r vary only together, so t_fltr cannot be told from t_tx: cross their levels"
+    return "" if len(rows) > costs else f"{len(rows)} cells for {costs} costs: at least one more is needed"
 
 
 @pytest.mark.parametrize("grid", LEVELS)

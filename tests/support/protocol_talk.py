@@ -28,13 +28,18 @@ class MemoryTalk:
         self.session = self.entry.reference.session(Login("user", "secret"), LANE_DIGITS)
         self._tail = b""
         self.say(self.session.log_in())
-        (self.greeting,) = self.taken()
+        heard = self.taken()
+        assert len(heard) == 1, f"expected one answer to the login, heard {heard}"
+        (self.greeting,) = heard
 
     def say(self, data: bytes) -> None:
-        """The broker hears this."""
+        """The broker hears this, up to the end of the connection."""
         for begin in range(0, len(data), self.piece):
+            if self.client.ending:
+                return
             for event in self.client.session.decode(data[begin : begin + self.piece]):
-                self.broker.handle(self.client, event)
+                if not self.client.ending:
+                    self.broker.handle(self.client, event)
 
     def listen(self) -> None:
         """Reads what the broker has answered."""
@@ -56,5 +61,5 @@ class MemoryTalk:
         self.say(command.data)
         heard = self.taken()
         confirmations = [event for event in heard if isinstance(event, Confirmed)]
-        assert len(confirmations) == command.confirmations
+        assert len(confirmations) == command.confirmations, f"{command.confirmations} announced, heard {heard}"
         return heard

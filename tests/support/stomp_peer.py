@@ -176,8 +176,8 @@ class Talk:
                     return frame
             seen = len(self._frames)
             if not self._read(end):
-                came = [frame.command for frame in self._frames]
-                raise TimeoutError(f"no {command} within {limit_s:g} s, but {came}")
+                came = ", ".join(frame.command for frame in self._frames) or "nothing"
+                raise TimeoutError(f"the broker sent no {command} within {limit_s:g} s; it sent {came}")
 
     def _read(self, end: float) -> bool:
         """Whether anything came before the end of the time. Raises Refused where the connection has ended."""

@@ -11,7 +11,7 @@ from workloads.capabilities import Capabilities, Transactions
 from workloads.json_value import json_value
 from workloads.messaging import AckMode, Destination, DestinationKind
 from workloads.scenario.applicability import missing_capability_of_scenario
-from workloads.scenario.model import Consumption
+from workloads.scenario.model import Consumption, with_receipts
 from workloads.selectors import Equals
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import vertical
@@ -22,16 +22,17 @@ EVERYTHING = Capabilities(frozenset(DestinationKind), durable=True, one_ahead=Tr
 MATCHING = Equals("P", "a")
 
 
-def plan(kind=DestinationKind.TOPIC, subscription=None, ack=AckMode.AUTO):
+def plan(kind=DestinationKind.TOPIC, subscription=None, ack=AckMode.AUTO, *, receipts=False):
     routed = Subscription(MATCHING) if kind.routed else Subscription()
     flow = Flow(Destination(kind, "d"), 1, (Template((("P", "a"),)),), (subscription or routed,) * 3)
-    return Plan("e", "c", replace(PROFILES["today"], ack=ack), (flow,))
+    return Plan("e", "c", replace(PROFILES["today"], ack=ack, receipts=receipts), (flow,))
 
 
 PLANS = {
     **{kind.value: plan(kind) for kind in DestinationKind},
     "filter": plan(subscription=Subscription(MATCHING)),
     "durable": plan(subscription=Subscription(durable=True)),
+    "receipts": plan(receipts=True),
     **{ack.value: plan(ack=ack) for ack in AckMode},
 }
 
@@ -45,12 +46,13 @@ NO_TRANSACTION = "no acknowledgement in a transaction (transactions: {})"
 #: What a broker lacks, and the plans that it cannot run, with the reason.
 LACKING = [
     ({}, {}),
-    (without(DestinationKind.TOPIC), dict.fromkeys(("topic", "filter", "durable", *AckMode), "no topics")),
+    (without(DestinationKind.TOPIC), dict.fromkeys(("topic", "filter", "durable", "receipts", *AckMode), "no topics")),
     (without(DestinationKind.QUEUE), {"queue": "no queues"}),
     (without(DestinationKind.KEY), {"key": "no routing by key"}),
     (without(DestinationKind.HEADERS), {"headers": "no routing by headers"}),
     ({"selectors": False}, {"filter": "no filters on subscriptions"}),
     ({"durable": False}, {"durable": "no durable subscriptions"}),
+    ({"receipts": False}, {"receipts": "no confirmation of messages"}),
     *(
         ({"transactions": kind}, {AckMode.TRANSACTED: NO_TRANSACTION.format(kind.value)})
         for kind in Transactions
@@ -62,7 +64,9 @@ LACKING = [
     ),
     (
         {"ack_modes": EVERYTHING.ack_modes - {AckMode.AUTO}},
-        dict.fromkeys((*DestinationKind, "filter", "durable", AckMode.AUTO), "no acknowledgement mode auto"),
+        dict.fromkeys(
+            (*DestinationKind, "filter", "durable", "receipts", AckMode.AUTO), "no acknowledgement mode auto"
+        ),
     ),
 ]
 
@@ -108,6 +112,11 @@ FILTERED = replace(
 )
 #: Statistics only: neither transacted nor durable.
 STATISTICS = SupplyChain(vertical(1).only(5)).scenario
+#: The same, of messages that a broker must keep: to be killed, it must confirm them.
+PERSISTENT = replace(
+    STATISTICS,
+    drivers=tuple(replace(each, outgoing=replace(each.outgoing, persistent=True)) for each in STATISTICS.drivers),
+)
 
 
 @pytest.mark.parametrize(
@@ -122,6 +131,8 @@ STATISTICS = SupplyChain(vertical(1).only(5)).scenario
         (FILTERED, "strict", replace(ALL, selectors=False), "no filters on subscriptions"),
         (CHAINS, "strict", replace(ALL, transactions=Transactions.SEND_ONLY), ""),
         (CHAINS, "strict", replace(ALL, transactions=Transactions.NONE), "no transactions"),
+        (CHAINS, "strict", replace(ALL, receipts=False), ""),
+        (with_receipts(PERSISTENT), "strict", replace(ALL, receipts=False), "no confirmation of messages"),
         (CHAINS, "strict", replace(ALL, destinations=frozenset()), "no queues; no topics"),
         (
             CHAINS,

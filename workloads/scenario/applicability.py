@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workloads.capabilities import WITHOUT_DESTINATION, Capabilities, Transactions
+from workloads.capabilities import WITHOUT_DESTINATION, WITHOUT_RECEIPTS, Capabilities, Transactions
 from workloads.messaging import AckMode
 from workloads.scenario.model import Consumption, Scenario
 
@@ -22,6 +22,8 @@ def _unmet_by_scenario(scenario: Scenario, consumption: Consumption, capabilitie
         yield "no filters on subscriptions"
     if scenario.durable and not capabilities.durable:
         yield "no durable subscriptions"
+    if scenario.confirmed and not capabilities.receipts:
+        yield WITHOUT_RECEIPTS
     if scenario.transacted and capabilities.transactions is Transactions.NONE:
         yield "no transactions"
     strict = consumption is Consumption.STRICT

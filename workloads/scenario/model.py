@@ -305,6 +305,11 @@ class Scenario:
         return any(handler.durable for handler in self.handlers)
 
     @property
+    def confirmed(self) -> bool:
+        """Whether the broker has to confirm any message."""
+        return any(message.receipt for message in self.messages.values())
+
+    @property
     def transacted(self) -> bool:
         """Whether anything is consumed or sent in a transaction."""
         sent = self.messages.values()

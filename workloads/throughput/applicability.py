@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workloads.capabilities import WITHOUT_DESTINATION, Capabilities, Transactions
+from workloads.capabilities import WITHOUT_DESTINATION, WITHOUT_RECEIPTS, Capabilities, Transactions
 from workloads.messaging import AckMode
 from workloads.throughput.flow import Plan
 
@@ -22,6 +22,8 @@ def _unmet(plan: Plan, capabilities: Capabilities) -> Iterator[str]:
             yield "no filters on subscriptions"
         if subscription.durable and not capabilities.durable:
             yield "no durable subscriptions"
+    if plan.profile.receipts and not capabilities.receipts:
+        yield WITHOUT_RECEIPTS
     ack = plan.profile.ack
     if ack is AckMode.TRANSACTED:
         if capabilities.transactions is not Transactions.FULL:

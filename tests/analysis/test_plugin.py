@@ -17,7 +17,10 @@ from workloads.schema import RunKind
 pytest_plugins = ["pytester"]
 
 # A session inside this process forgets what it has imported, and a module of C is loaded once: these are here before.
-for _module in ("analysis.throughput.pipeline", "analysis.throughput.overview", "analysis.report.throughput_page"):
+for _module in (
+    *("analysis.throughput.answers", "analysis.throughput.pipeline", "analysis.throughput.overview"),
+    "analysis.report.throughput_page",
+):
     import_module(_module)
 main = import_module("analysis.__main__").main
 

@@ -130,7 +130,7 @@ def record(result: GateResult) -> dict[str, Any]:
         "policy": result.rules.policy.value,
         "families": [_with_ratio(family) for family in result.families],
         "cells": [_with_ratio(cell) for cell in result.cells],
-        "order_effect": None if result.order_effect is None else _ratio(result.order_effect),
+        "order_effect": None if result.order_effect is None else ratio_json(result.order_effect),
         "slice_scatter": result.slice_scatter,
         "findings": [
             {name: getattr(finding, name) for name in ("what", "measured", "limit", "advice")}
@@ -141,8 +141,8 @@ def record(result: GateResult) -> dict[str, Any]:
 
 
 def _with_ratio(compared: FamilyVerdict | CellComparison) -> dict[str, Any]:
-    return asdict(compared) | _ratio(compared.ratio)
+    return asdict(compared) | ratio_json(compared.ratio)
 
 
-def _ratio(ratio: Interval | None) -> dict[str, Any]:
+def ratio_json(ratio: Interval | None) -> dict[str, Any]:
     return {"ratio": None, "ci95": None} if ratio is None else {"ratio": ratio.estimate, "ci95": ratio.ci95}

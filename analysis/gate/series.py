@@ -18,6 +18,7 @@ from typing import Any
 
 from analysis.atomic import written_whole
 from analysis.formats import NOTHING
+from analysis.gate.results import ratio_json
 from analysis.gate.tables import change, changes
 from analysis.results import Interval
 from analysis.table import Table, TableColumn
@@ -52,7 +53,7 @@ def series(gates: Sequence[Mapping[str, Any]]) -> tuple[ComparedRelease, ...]:
     levels: dict[tuple[str, str], Interval | None] = {}
     found = []
     for gate in gates:
-        ratios = {name: _ratio(family) for name, family in gate["families"].items()}
+        ratios = ratios_of(gate)
         chained = {}
         for name, ratio in ratios.items():
             start = levels.get((gate["baseline"], name), _SAME if gate["baseline"] == gates[0]["baseline"] else None)
@@ -61,6 +62,11 @@ def series(gates: Sequence[Mapping[str, Any]]) -> tuple[ComparedRelease, ...]:
                 levels[gate["broker"], name] = chained[name]
         found.append(ComparedRelease(gate["run"], gate["baseline"], gate["broker"], gate["verdict"], ratios, chained))
     return tuple(found)
+
+
+def ratios_of(gate: Mapping[str, Any]) -> dict[str, Interval | None]:
+    """candidate / baseline, by family, of a gate of a history; None where there is no ratio."""
+    return {name: _ratio(family) for name, family in gate["families"].items()}
 
 
 def _ratio(family: Mapping[str, Any]) -> Interval | None:
@@ -111,14 +117,10 @@ def series_json(compared: Sequence[ComparedRelease]) -> dict[str, Any]:
     return {
         "gates": [
             {name: getattr(each, name) for name in ("run", "baseline", "broker", "verdict")}
-            | {field: {name: _json(ratio) for name, ratio in getattr(each, field).items()} for field in _RATIOS}
+            | {field: {name: ratio_json(ratio) for name, ratio in getattr(each, field).items()} for field in _RATIOS}
             for each in compared
         ]
     }
-
-
-def _json(ratio: Interval | None) -> dict[str, Any]:
-    return {"ratio": None, "ci95": None} if ratio is None else {"ratio": ratio.estimate, "ci95": ratio.ci95}
 
 
 def csv_text(compared: Sequence[ComparedRelease]) -> str:

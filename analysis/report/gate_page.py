@@ -10,11 +10,13 @@ from markupsafe import Markup
 
 from analysis.gate import console, tables
 from analysis.gate.results import PASSING, GateResult
+from analysis.gate.series import ratios_of
 from analysis.gate.verdict import GateVerdict
 from analysis.report import manifest_facts
 from analysis.report.drawings import Drawings
 from analysis.report.figures import Panel, Picture, PlotPoint, Series
 from analysis.report.page import NAME, Chapter, Listing, Page, Part, Section, VerdictBox, write_text
+from analysis.report.series_page import over_gates
 from analysis.results import Interval
 from analysis.text import alike, capital
 from workloads.manifest import Manifest
@@ -123,22 +125,10 @@ def _pairs(result: GateResult) -> Picture:
 
 
 def _history(history: Sequence[Mapping[str, Any]]) -> Picture:
-    names = list(dict.fromkeys(name for gate in history for name in gate["families"]))
-    series = tuple(
-        Series(
-            name,
-            tuple(
-                PlotPoint(number, Interval(found["ratio"], *(found["ci95"] or (None, None))))
-                for number, gate in enumerate(history, start=1)
-                if (found := gate["families"].get(name)) is not None and found["ratio"] is not None
-            ),
-        )
-        for name in names
-    )
     return Picture(
         "history-figure",
         "Past gates",
         "Ratios of the families in the gates of the history file, the last one on the right; above 1 is slower.",
         "Interval plot of the ratios of past gates in the order of time.",
-        (Panel("", "gate", "candidate / baseline", series, levels=(1.0,), even=True),),
+        (over_gates([ratios_of(gate) for gate in history], "candidate / baseline"),),
     )

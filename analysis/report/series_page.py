@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
@@ -11,6 +11,7 @@ from analysis.gate.series import ComparedRelease, tables
 from analysis.report.drawings import Drawings
 from analysis.report.figures import Panel, Picture, PlotPoint, Series
 from analysis.report.page import Chapter, Page, Section, write_text
+from analysis.results import Interval
 from analysis.text import alike
 
 _ANCHOR = "series"
@@ -40,23 +41,28 @@ def html(name: str, compared: Sequence[ComparedRelease]) -> str:
 
 def chained(compared: Sequence[ComparedRelease]) -> Picture:
     """Each family over the gates, against the first baseline."""
-    names = list(dict.fromkeys(name for each in compared for name in each.chained))
-    series = tuple(
-        Series(
-            name,
-            tuple(
-                PlotPoint(number, ratio)
-                for number, each in enumerate(compared, start=1)
-                if (ratio := each.chained.get(name)) is not None
-            ),
-        )
-        for name in names
-    )
     order = ", ".join(f"{number} {each.broker}" for number, each in enumerate(compared, start=1))
     return Picture(
         "series-figure",
         "Time per message against the first baseline",
         f"Chained ratios of the families with 95 % intervals; above 1 is slower. Candidates: {order}.",
         "Interval plot of the chained ratios of the gates, in their order.",
-        (Panel("", "gate", "candidate / first baseline", series, levels=(1.0,), even=True),),
+        (over_gates([each.chained for each in compared], "candidate / first baseline"),),
     )
+
+
+def over_gates(ratios: Sequence[Mapping[str, Interval | None]], axis: str) -> Panel:
+    """The ratios of the families, by name, of one gate after the other."""
+    names = list(dict.fromkeys(name for of_gate in ratios for name in of_gate))
+    series = tuple(
+        Series(
+            name,
+            tuple(
+                PlotPoint(number, ratio)
+                for number, of_gate in enumerate(ratios, start=1)
+                if (ratio := of_gate.get(name)) is not None
+            ),
+        )
+        for name in names
+    )
+    return Panel("", "gate", axis, series, levels=(1.0,), even=True)

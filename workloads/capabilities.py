@@ -12,8 +12,8 @@ from enum import StrEnum
 
 from workloads.messaging import AckMode, DestinationKind
 
-#: Acknowledgement inside a transaction is a matter of `Transactions`.
-PLAIN_ACK_MODES = frozenset(AckMode) - {AckMode.TRANSACTED}
+#: Those of most brokers. Acknowledgement inside a transaction is a matter of `Transactions`.
+PLAIN_ACK_MODES = frozenset((AckMode.AUTO, AckMode.CLIENT, AckMode.CLIENT_INDIVIDUAL))
 
 
 class Transactions(StrEnum):
@@ -36,6 +36,8 @@ class Capabilities:
     destinations: frozenset[DestinationKind]
     #: whether a subscription may have a selector
     selectors: bool = True
+    #: whether, where it may not, `name = 'value'` on the only property of the messages becomes a topic of its own
+    topic_filters: bool = False
     #: acknowledgement modes of a subscription; acknowledgement in a transaction is under `transactions`
     ack_modes: frozenset[AckMode] = PLAIN_ACK_MODES
     #: what a transaction covers

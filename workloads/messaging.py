@@ -27,12 +27,14 @@ class AckMode(StrEnum):
     """`client` acknowledges cumulatively, `client-individual` every message individually, `auto` none.
 
     `transacted` acknowledges cumulatively inside a transaction, once per block of messages that was read.
+    `exactly-once` settles every message in two steps, on the way to the broker as well, so that none comes twice.
     """
 
     AUTO = "auto"
     CLIENT = "client"
     CLIENT_INDIVIDUAL = "client-individual"
     TRANSACTED = "transacted"
+    EXACTLY_ONCE = "exactly-once"
 
 
 @dataclass(frozen=True, slots=True)

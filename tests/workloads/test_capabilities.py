@@ -7,18 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from workloads.capabilities import Capabilities, Transactions
+from workloads.capabilities import PLAIN_ACK_MODES, Capabilities, Transactions
 from workloads.json_value import json_value
 from workloads.messaging import AckMode, Destination, DestinationKind
 from workloads.scenario.applicability import missing_capability_of_scenario
 from workloads.scenario.model import Consumption, with_receipts
-from workloads.selectors import Equals
+from workloads.selectors import Equals, Like
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import vertical
 from workloads.throughput.applicability import missing_capability
 from workloads.throughput.flow import PROFILES, Flow, Plan, Subscription, Template
 
-EVERYTHING = Capabilities(frozenset(DestinationKind), durable=True, one_ahead=True)
+ACK_MODES = PLAIN_ACK_MODES | {AckMode.EXACTLY_ONCE}
+EVERYTHING = Capabilities(frozenset(DestinationKind), ack_modes=ACK_MODES, durable=True, one_ahead=True)
 MATCHING = Equals("P", "a")
 
 
@@ -31,6 +32,7 @@ def plan(kind=DestinationKind.TOPIC, subscription=None, ack=AckMode.AUTO, *, rec
 PLANS = {
     **{kind.value: plan(kind) for kind in DestinationKind},
     "filter": plan(subscription=Subscription(MATCHING)),
+    "no topic": plan(subscription=Subscription(Like("P", "a%"))),
     "durable": plan(subscription=Subscription(durable=True)),
     "receipts": plan(receipts=True),
     **{ack.value: plan(ack=ack) for ack in AckMode},
@@ -41,16 +43,19 @@ def without(kind):
     return {"destinations": EVERYTHING.destinations - {kind}}
 
 
+FILTERED = ("filter", "no topic")
+NO_TOPIC_FILTER = "filters are topics, which can only stand for name = 'value' on the messages' only property"
 NO_TRANSACTION = "no acknowledgement in a transaction (transactions: {})"
 
 #: What a broker lacks, and the plans that it cannot run, with the reason.
 LACKING = [
     ({}, {}),
-    (without(DestinationKind.TOPIC), dict.fromkeys(("topic", "filter", "durable", "receipts", *AckMode), "no topics")),
+    (without(DestinationKind.TOPIC), dict.fromkeys(("topic", *FILTERED, "durable", "receipts", *AckMode), "no topics")),
     (without(DestinationKind.QUEUE), {"queue": "no queues"}),
     (without(DestinationKind.KEY), {"key": "no routing by key"}),
     (without(DestinationKind.HEADERS), {"headers": "no routing by headers"}),
-    ({"selectors": False}, {"filter": "no filters on subscriptions"}),
+    ({"selectors": False}, dict.fromkeys(("filter", "no topic"), "no filters on subscriptions")),
+    ({"selectors": False, "topic_filters": True}, {"no topic": NO_TOPIC_FILTER}),
     ({"durable": False}, {"durable": "no durable subscriptions"}),
     ({"receipts": False}, {"receipts": "no confirmation of messages"}),
     *(
@@ -60,12 +65,12 @@ LACKING = [
     ),
     *(
         ({"ack_modes": EVERYTHING.ack_modes - {mode}}, {mode: f"no acknowledgement mode {mode.value}"})
-        for mode in (AckMode.CLIENT, AckMode.CLIENT_INDIVIDUAL)
+        for mode in (AckMode.CLIENT, AckMode.CLIENT_INDIVIDUAL, AckMode.EXACTLY_ONCE)
     ),
     (
         {"ack_modes": EVERYTHING.ack_modes - {AckMode.AUTO}},
         dict.fromkeys(
-            (*DestinationKind, "filter", "durable", "receipts", AckMode.AUTO), "no acknowledgement mode auto"
+            (*DestinationKind, *FILTERED, "durable", "receipts", AckMode.AUTO), "no acknowledgement mode auto"
         ),
     ),
 ]

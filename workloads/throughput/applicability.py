@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from workloads.capabilities import WITHOUT_DESTINATION, WITHOUT_RECEIPTS, Capabilities, Transactions
 from workloads.messaging import AckMode
-from workloads.throughput.flow import Plan
+from workloads.throughput.flow import Flow, Plan
 
 
 def missing_capability(plan: Plan, capabilities: Capabilities) -> str:
@@ -15,12 +15,11 @@ def missing_capability(plan: Plan, capabilities: Capabilities) -> str:
 
 
 def _unmet(plan: Plan, capabilities: Capabilities) -> Iterator[str]:
-    for destination, subscription in plan.subscriptions:
-        if destination.kind not in capabilities.destinations:
-            yield WITHOUT_DESTINATION[destination.kind]
-        if subscription.selector is not None and not (capabilities.selectors or destination.kind.routed):
-            yield "no filters on subscriptions"
-        if subscription.durable and not capabilities.durable:
+    for flow in plan.flows:
+        if flow.destination.kind not in capabilities.destinations:
+            yield WITHOUT_DESTINATION[flow.destination.kind]
+        yield from _unmet_filters(flow, capabilities)
+        if any(subscription.durable for subscription in flow.subscriptions) and not capabilities.durable:
             yield "no durable subscriptions"
     if plan.profile.receipts and not capabilities.receipts:
         yield WITHOUT_RECEIPTS
@@ -30,3 +29,12 @@ def _unmet(plan: Plan, capabilities: Capabilities) -> Iterator[str]:
             yield f"no acknowledgement in a transaction (transactions: {capabilities.transactions})"
     elif ack not in capabilities.ack_modes:
         yield f"no acknowledgement mode {ack}"
+
+
+def _unmet_filters(flow: Flow, capabilities: Capabilities) -> Iterator[str]:
+    if not flow.filtered or flow.destination.kind.routed or capabilities.selectors:
+        return
+    if not capabilities.topic_filters:
+        yield "no filters on subscriptions"
+    elif not flow.by_topic:
+        yield "filters are topics, which can only stand for name = 'value' on the messages' only property"

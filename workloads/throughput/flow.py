@@ -14,7 +14,7 @@ from typing import Any
 
 from workloads.errors import WorkloadError
 from workloads.messaging import MOST_BODY_BYTES, AckMode, Destination, DestinationKind
-from workloads.selectors import Selector
+from workloads.selectors import Equals, Selector
 from workloads.throughput.load_shape import LoadOverride, SyncPublishers
 from workloads.throughput.routing import check_keys, conditions
 
@@ -99,6 +99,24 @@ class Flow:
         """Whether the subscriptions compete for the messages."""
         return self.destination.kind is DestinationKind.QUEUE
 
+    @cached_property
+    def filtered(self) -> bool:
+        """Whether subscriptions have selectors."""
+        return any(subscription.selector is not None for subscription in self.subscriptions)
+
+    @cached_property
+    def by_topic(self) -> bool:
+        """Whether every message and every filter can have a topic of its own instead of a property and a selector.
+
+        A message then has one property, and every subscription compares it for equality.
+        """
+        names = {tuple(template.selectable) for template in self.templates}
+        wanted = {
+            (subscription.selector.name,) if isinstance(subscription.selector, Equals) else None
+            for subscription in self.subscriptions
+        }
+        return len(names) == 1 and names == wanted and CORRELATION_ID not in next(iter(names))
+
     def __post_init__(self) -> None:
         if self.per_connection < 1:
             raise WorkloadError(f"subscriptions per connection: expected at least 1, got {self.per_connection}")
@@ -170,6 +188,8 @@ class Lane:
     receivers: tuple[int, ...]
     #: exactly one of the receivers gets each message
     shared: bool = False
+    #: whether subscriptions of its flow have selectors
+    filtered: bool = False
 
     @property
     def copies(self) -> int:
@@ -215,6 +235,7 @@ class Plan:
                             flow.destination,
                             tuple(first_subscription + index for index in receivers),
                             flow.shared,
+                            flow.filtered,
                         )
                     )
             first_publisher += flow.publishers

@@ -17,11 +17,20 @@ import pytest
 
 from fixtures import brokers
 from fixtures.brokers import activemq, probe
+from fixtures.brokers.product import PROTOCOL
 from fixtures.brokers.spec import Provider, Running
 from fixtures.host import cpus
+from fixtures.wire.protocols import PROTOCOLS
+from fixtures.wire.stomp.client import Stomp
 from tests.support import container_engine
 from tests.support.java_brokers import LAYOUTS, installed
 from tests.support.requirements import extra_missing, require_prepared
+
+
+#: The products that speak STOMP where nobody asks for something else.
+OVER_STOMP = [product for product in brokers.PRODUCTS if isinstance(product.offers[0].protocol, Stomp)]
+#: One that starts within a second, and that everybody may have.
+SWIFT = "mosquitto,protocol=mqtt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,26 @@ def parameters() -> list[object]:
     return [pytest.param(entry, id=str(entry), marks=_marks(entry, quick=quick)) for entry, quick in _entries()]
 
 
+def of_protocols() -> list[object]:
+    """Each product in its default version over each of its protocols but STOMP, and the suite's own broker over all.
+
+    `make test` has the brokers that start within a second, `make test-brokers` the others.
+    """
+    texts = {
+        f"{product.name},{PROTOCOL}={offer.protocol.name}" if len(product.offers) > 1 else product.name: product
+        for product in brokers.PRODUCTS
+        for offer in product.offers
+        if not isinstance(offer.protocol, Stomp)
+    }
+    return [
+        *(pytest.param(Entry(f"reference:{PROTOCOL}={name}"), id=f"reference-{name}") for name in PROTOCOLS),
+        *(
+            pytest.param(Entry(text, product.providers[0]), id=text, marks=[] if text == SWIFT else pytest.mark.brokers)
+            for text, product in texts.items()
+        ),
+    ]
+
+
 def _marks(entry: Entry, *, quick: bool) -> list[pytest.MarkDecorator]:
     if not quick:
         return [pytest.mark.slow, pytest.mark.brokers]
@@ -54,7 +83,7 @@ def _marks(entry: Entry, *, quick: bool) -> list[pytest.MarkDecorator]:
 
 
 def _entries() -> Iterator[tuple[Entry, bool]]:
-    for product in brokers.PRODUCTS:
+    for product in OVER_STOMP:
         for provider in product.providers:
             seen = product.tested if provider is Provider.JARS else []
             names = [f"{product.name}:{version}" for version in seen] or [product.name]
@@ -63,7 +92,7 @@ def _entries() -> Iterator[tuple[Entry, bool]]:
                 yield Entry(name, provider), name in often and provider is product.providers[0]
     yield Entry("reference"), True
     yield Entry("reference", by_url=True), True
-    for product in brokers.PRODUCTS:
+    for product in OVER_STOMP:
         yield Entry(product.name, product.providers[0], by_url=True), False
 
 

@@ -26,7 +26,6 @@ from tests.support import container_engine
 from tests.support.java_brokers import LAYOUTS, installed
 from tests.support.requirements import extra_missing, require_prepared
 
-
 #: The products that speak STOMP where nobody asks for something else.
 OVER_STOMP = [product for product in brokers.PRODUCTS if isinstance(product.offers[0].protocol, Stomp)]
 #: One that starts within a second, and that everybody may have.

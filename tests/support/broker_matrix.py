@@ -29,7 +29,7 @@ from tests.support.requirements import extra_missing, require_prepared
 #: The products that speak STOMP where nobody asks for something else.
 OVER_STOMP = [product for product in brokers.PRODUCTS if isinstance(product.offers[0].protocol, Stomp)]
 #: One that starts within a second, and that everybody may have.
-SWIFT = "mosquitto,protocol=mqtt"
+SWIFT = "mosquitto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +59,13 @@ def of_protocols() -> list[object]:
 
     `make test` has the brokers that start within a second, `make test-brokers` the others.
     """
-    texts = {
-        f"{product.name},{PROTOCOL}={offer.protocol.name}" if len(product.offers) > 1 else product.name: product
-        for product in brokers.PRODUCTS
-        for offer in product.offers
-        if not isinstance(offer.protocol, Stomp)
-    }
-    return [
-        *(pytest.param(Entry(f"reference:{PROTOCOL}={name}"), id=f"reference-{name}") for name in PROTOCOLS),
-        *(
-            pytest.param(Entry(text, product.providers[0]), id=text, marks=[] if text == SWIFT else pytest.mark.brokers)
-            for text, product in texts.items()
-        ),
-    ]
+    found = [pytest.param(Entry(f"reference:{PROTOCOL}={name}"), id=f"reference-{name}") for name in PROTOCOLS]
+    for product in brokers.PRODUCTS:
+        for name in [offer.protocol.name for offer in product.offers if not isinstance(offer.protocol, Stomp)]:
+            text = f"{product.name},{PROTOCOL}={name}" if len(product.offers) > 1 else product.name
+            marks = [] if product.name == SWIFT else [pytest.mark.brokers]
+            found.append(pytest.param(Entry(text, product.providers[0]), id=f"{product.name}-{name}", marks=marks))
+    return found
 
 
 def _marks(entry: Entry, *, quick: bool) -> list[pytest.MarkDecorator]:

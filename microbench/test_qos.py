@@ -3,7 +3,8 @@
 The level holds on the whole way. At most once: messages are transient, and neither they nor their copies are confirmed.
 At least once: messages are persistent, the broker confirms each, and subscribers acknowledge each copy. Exactly once:
 both are settled in two steps, so that none comes twice. Over MQTT these are QoS 0, 1 and 2 of publishers and
-subscribers; STOMP has the first two. `delivery_mode` and `acknowledgement` change one of these at a time.
+subscribers; over a protocol without the last one, it is not applicable. `delivery_mode` and `acknowledgement` change
+one of these at a time.
 """
 
 from collections.abc import Mapping

@@ -651,7 +651,15 @@ def summary_json(results: Sequence[RunResult]) -> dict[str, Any]:
         "host": [asdict(use) for result in results for use in result.host],
         "verdict": worst(result.verdict for result in results),
         "findings": [_finding(finding, result.run) for result in results for finding in result.every_finding],
-        "runs": [{"run": result.run, "path": result.path, "verdict": result.verdict} for result in results],
+        "runs": [
+            {
+                "run": result.run,
+                "path": result.path,
+                "verdict": result.verdict,
+                "brokers": {label: broker.title for label, broker in result.manifest.brokers.items()},
+            }
+            for result in results
+        ],
     }
 
 

@@ -312,10 +312,13 @@ def negligible(fit: FitResult) -> Iterator[str]:
         if found is None or interval.low is None or interval.high is None:
             continue
         cost = "nothing measurable" if interval.low <= 0 else "next to nothing"
-        most = "its interval ends below 0" if interval.high < 0 else f"at most {us(interval.high, 3)} \N{MICRO SIGN}s"
         share = f"less than {(floor(1000 * found.share) + 1) / 1000:.1%} of a message's time"
-        together = share if found.times == 1 else f"{found.times:,.0f} of them {share}"
-        yield f"{MEANING[name]} costs {cost}: {most}, so {together}"
+        number_of = "" if found.times == 1 else f"{found.times:,.0f} of them "
+        if interval.high < 0:
+            most = f"its interval ends below 0, {number_of and f'with {number_of}'}by {share}"
+        else:
+            most = f"at most {us(interval.high, 3)} \N{MICRO SIGN}s, {number_of and f'so {number_of}'}{share}"
+        yield f"{MEANING[name]} costs {cost}: {most}"
 
 
 def model_facts(fit: FitResult) -> Iterator[tuple[str, str]]:

@@ -276,6 +276,17 @@ class Description:
 
 
 @dataclass(frozen=True, slots=True)
+class Negligible:
+    """How much a coefficient may matter that is negligible by `workloads.limits.NEGLIGIBLE`."""
+
+    #: how often the cell where it matters most has it in its B: the cell's filters, its copies, or 1
+    times: float
+    #: what the upper end of the interval, so many times, is of that cell's B; of an interval below 0 the lower end,
+    #: without its sign
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class HalfWidth:
     """Half-width of a coefficient's 95 % interval and its limit, relative to the estimate.
 
@@ -286,8 +297,10 @@ class HalfWidth:
     #: None without an interval
     half_width: float | None
     limit: float
-    #: the half-width is within the limit
+    #: the half-width is within the limit, or the coefficient is negligible
     holds: bool
+    #: None where the coefficient is not negligible
+    negligible: Negligible | None = None
 
 
 @dataclass(frozen=True, slots=True)

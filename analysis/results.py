@@ -185,6 +185,17 @@ class CellAudit:
     sent: int
     #: counts of their copies
     copies: LaneAudit
+    #: whether the protocol lets the broker drop them, since nobody has to acknowledge them
+    droppable: bool = False
+
+    @property
+    def lossy(self) -> bool:
+        """Whether copies are missing, and only copies that the broker may drop."""
+        return self.droppable and self.copies.only_lost
+
+    @property
+    def failed(self) -> bool:
+        return not (self.copies.exact or self.lossy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +220,8 @@ class AuditResult:
 
     @property
     def audit_failed(self) -> bool:
-        """Whether copies were lost, duplicated, reordered or misdelivered."""
-        return not self.copies.exact
+        """Whether copies were duplicated, reordered or misdelivered, or lost where none may be."""
+        return any(cell.failed for cell in self.cells)
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,7 +219,7 @@ def audit(audit: AuditResult, *, every_cell: bool = False) -> Table:
     """A row for each cell and the sum; without `every_cell` the exact cells share a row."""
     exact = [cell for cell in audit.cells if cell.copies.exact and not every_cell]
     shown = [
-        _Audited(str(cell.key), cell.key.broker, [cell], "" if cell.copies.exact else VerdictKind.INVALID)
+        _Audited(str(cell.key), cell.key.broker, [cell], VerdictKind.INVALID if cell.failed else "")
         for cell in audit.cells
         if every_cell or not cell.copies.exact
     ]

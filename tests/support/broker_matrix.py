@@ -1,7 +1,8 @@
 """Which brokers the contract is held against: each product as each provider runs it, the suite's own, and one by URL.
 
-The rows come from `PRODUCTS`, so that a new broker is held to the contract by being there. What a machine lacks is
-found out when it is asked for.
+The contract speaks STOMP, so that products of other protocols have tests of their own. The rows come
+from `PRODUCTS`, so that a new broker is held to the contract by being there. What a machine lacks is found out
+when it is asked for.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from fixtures import brokers
 from fixtures.brokers import activemq, probe
 from fixtures.brokers.spec import Provider, Running
 from fixtures.host import cpus
+from fixtures.wire.stomp.client import Stomp
 from tests.support import container_engine
 from tests.support.java_brokers import LAYOUTS, installed
 from tests.support.requirements import extra_missing, require_prepared
@@ -34,6 +36,10 @@ class Entry:
 
     def __str__(self) -> str:
         return "-".join(filter(None, ("url" if self.by_url else "", self.text, self.provider or "")))
+
+
+#: Those that speak STOMP.
+PRODUCTS = [product for product in brokers.PRODUCTS if isinstance(product.protocol, Stomp)]
 
 
 def parameters() -> list[object]:
@@ -54,7 +60,7 @@ def _marks(entry: Entry, *, quick: bool) -> list[pytest.MarkDecorator]:
 
 
 def _entries() -> Iterator[tuple[Entry, bool]]:
-    for product in brokers.PRODUCTS:
+    for product in PRODUCTS:
         for provider in product.providers:
             seen = product.tested if provider is Provider.JARS else []
             names = [f"{product.name}:{version}" for version in seen] or [product.name]
@@ -63,7 +69,7 @@ def _entries() -> Iterator[tuple[Entry, bool]]:
                 yield Entry(name, provider), name in often and provider is product.providers[0]
     yield Entry("reference"), True
     yield Entry("reference", by_url=True), True
-    for product in brokers.PRODUCTS:
+    for product in PRODUCTS:
         yield Entry(product.name, product.providers[0], by_url=True), False
 
 

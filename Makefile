@@ -56,6 +56,7 @@ extras:
 
 bench-engine: .venv
 	$(BIN)/python -m tests.bench_engine
+	$(BIN)/python -m tests.bench_mqtt
 
 bench-fit: .venv
 	$(BIN)/python -m tests.bench_fit

@@ -82,7 +82,7 @@ def plus_minus(interval: Interval | None, say: NumberFormat = number) -> str:
 
 
 def half_width(interval: Interval | None) -> str:
-    """Half of the interval's width in per cent of the estimate."""
+    """Half of the interval's width in per cent of the estimate, without the estimate's sign."""
     if interval is None or interval.low is None or interval.high is None:
         return NOTHING
-    return f"{(interval.high - interval.low) / 2 / interval.estimate:.1%}"
+    return f"{(interval.high - interval.low) / 2 / abs(interval.estimate):.1%}"

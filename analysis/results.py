@@ -185,6 +185,17 @@ class CellAudit:
     sent: int
     #: counts of their copies
     copies: LaneAudit
+    #: whether the protocol lets the broker drop them, since nobody has to acknowledge them
+    droppable: bool = False
+
+    @property
+    def lossy(self) -> bool:
+        """Whether copies are missing, and only copies that the broker may drop."""
+        return self.droppable and self.copies.only_lost
+
+    @property
+    def failed(self) -> bool:
+        return not (self.copies.exact or self.lossy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +220,8 @@ class AuditResult:
 
     @property
     def audit_failed(self) -> bool:
-        """Whether copies were lost, duplicated, reordered or misdelivered."""
-        return not self.copies.exact
+        """Whether copies were duplicated, reordered or misdelivered, or lost where none may be."""
+        return any(cell.failed for cell in self.cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +287,17 @@ class Description:
 
 
 @dataclass(frozen=True, slots=True)
+class Negligible:
+    """How much a coefficient may matter that is negligible by `workloads.limits.NEGLIGIBLE`."""
+
+    #: how often the cell where it matters most has it in its B: the cell's filters, its copies, or 1
+    times: float
+    #: what the upper end of the interval, so many times, is of that cell's B; of an interval below 0 the lower end,
+    #: without its sign
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class HalfWidth:
     """Half-width of a coefficient's 95 % interval and its limit, relative to the estimate.
 
@@ -286,8 +308,10 @@ class HalfWidth:
     #: None without an interval
     half_width: float | None
     limit: float
-    #: the half-width is within the limit
+    #: the half-width is within the limit, or the coefficient is negligible
     holds: bool
+    #: None where the coefficient is not negligible
+    negligible: Negligible | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -651,7 +675,15 @@ def summary_json(results: Sequence[RunResult]) -> dict[str, Any]:
         "host": [asdict(use) for result in results for use in result.host],
         "verdict": worst(result.verdict for result in results),
         "findings": [_finding(finding, result.run) for result in results for finding in result.every_finding],
-        "runs": [{"run": result.run, "path": result.path, "verdict": result.verdict} for result in results],
+        "runs": [
+            {
+                "run": result.run,
+                "path": result.path,
+                "verdict": result.verdict,
+                "brokers": {label: broker.title for label, broker in result.manifest.brokers.items()},
+            }
+            for result in results
+        ],
     }
 
 

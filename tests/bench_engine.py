@@ -151,7 +151,7 @@ class Bench:
 @contextmanager
 def bench(folder: Path) -> Iterator[Bench]:
     cpus.require_descriptors(6000)
-    with _broker("activemq", folder, batch=True) as (running, load_cpu):
+    with on_broker("activemq", folder, batch=True) as (running, load_cpu):
         os.sched_setaffinity(0, {load_cpu})
         workers = Workers(1, [load_cpu])
         try:
@@ -239,7 +239,7 @@ def over_channel(folder: Path) -> Iterator[Row]:
     """
     table = []
     for spec in CHANNELS:
-        with _broker(spec, folder, batch=True) as (running, load_cpu):
+        with on_broker(spec, folder, batch=True) as (running, load_cpu):
             os.sched_setaffinity(0, {load_cpu})
             forms: tuple[LoadGroup, ...] = Workers(2, [load_cpu]), hosted(hosts=2, workers=1)
             try:
@@ -275,7 +275,7 @@ def reacting(folder: Path) -> Iterator[Row]:
     """
     table = []
     for spec, bases in REACTING.items():
-        with _broker(spec, folder) as (running, load_cpu):
+        with on_broker(spec, folder) as (running, load_cpu):
             for base in bases:
                 scenario = supply_chain.SupplyChain(topology.vertical(base)).scenario
                 *_, seen = (_performed(running, folder, load_cpu, scenario, (20, 20)) for _ in range(2))
@@ -303,7 +303,7 @@ def over_topics(folder: Path) -> Iterator[Row]:
     table = []
     for spec in REACTING:
         us: dict[str, list[float]] = {name: [] for name in scenarios}
-        with _broker(spec, folder) as (running, load_cpu):
+        with on_broker(spec, folder) as (running, load_cpu):
             for number in range(FILTERED_ROUNDS + 1):
                 for name in list(scenarios)[:: -1 if number % 2 else 1]:
                     lengths_s = FILTERED_WARM_UP_S, FILTERED_S
@@ -321,7 +321,7 @@ def over_topics(folder: Path) -> Iterator[Row]:
 
 
 @contextmanager
-def _broker(text: str, folder: Path, *, batch: bool = False) -> Iterator[tuple[Running, int]]:
+def on_broker(text: str, folder: Path, *, batch: bool = False) -> Iterator[tuple[Running, int]]:
     """A broker on a CPU of its own, scheduled as for experiments or not, and the CPU that is left for the load."""
     load_cpu, broker_cpu = min(CPUS), max(CPUS)  # this process has been bound to fewer by now
     spec = brokers.parse(text)
@@ -472,6 +472,15 @@ def analysis(folder: Path) -> Row:
     return Row("analysis audits recorded events, rows/s in local[2]", result.copies.delivered / seconds, 300_000, False)
 
 
+def shown(rows: Sequence[Row]) -> str:
+    """The figures beside their targets."""
+    return tabulate(
+        [(row.what, row.value, ("<= " if row.at_most else ">= ") + f"{row.target:g}", row.holds) for row in rows],
+        headers=("figure", "seen", "target", "holds"),
+        floatfmt=",.3f",
+    )
+
+
 def main() -> None:
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as name:
@@ -489,13 +498,7 @@ def main() -> None:
         rows += reacting(folder)
         rows += over_topics(folder)
         rows.append(analysis(folder))
-    print(
-        tabulate(
-            [(row.what, row.value, ("<= " if row.at_most else ">= ") + f"{row.target:g}", row.holds) for row in rows],
-            headers=("figure", "seen", "target", "holds"),
-            floatfmt=",.3f",
-        )
-    )
+    print(shown(rows))
     print(json.dumps({row.what: round(row.value, 4) for row in rows}))
 
 

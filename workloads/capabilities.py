@@ -53,6 +53,8 @@ class Capabilities:
     #: seconds within which a connection that only reads must write something, or the broker closes it; None where
     #: that is not needed
     keep_alive_s: float | None = None
+    #: whether the protocol lets the broker drop copies that nobody has to acknowledge, as for a slow subscriber
+    drops: bool = False
     #: whether a redelivered message is marked as such
     redelivered: bool = True
     #: whether, now and then, the broker delivers a copy twice although nothing failed, the second marked as redelivered

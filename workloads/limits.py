@@ -104,6 +104,14 @@ ROUGH = Rule(
     "relative deviation of every cell from the plane, at most, at the near end of its interval",
     "beyond it the plane is not a description of the cells",
 )
+NEGLIGIBLE = Rule(
+    "negligible coefficient",
+    0.05,
+    "of B, below: the upper end of a coefficient's 95 % interval times its number in the cell where that is the most "
+    "(for filters that with most of them); of an interval below 0 the lower end",
+    "it adds less to any cell than a cell may deviate from a good plane; relative to an estimate near 0 no interval is "
+    "narrow, and for a broker that looks topics up a subscription costs nothing measurable",
+)
 CARRY_OVER = Rule(
     "carry-over",
     0.01,

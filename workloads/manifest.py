@@ -84,7 +84,7 @@ class BrokerRecord:
     image: str | None = None
     image_id: str | None = None
     capabilities: Capabilities
-    #: The protocol that is spoken with it: its `name`, and how it is spoken there.
+    #: The protocol that is spoken with it: its `name`, its `title` in a sentence, and how it is spoken there.
     protocol: Mapping[str, Any]
     #: Its CPU set.
     cpus: tuple[int, ...] | None
@@ -95,13 +95,14 @@ class BrokerRecord:
 
     @property
     def protocol_title(self) -> str:
-        """The abbreviation of its protocol."""
-        return str(self.protocol["name"]).upper()
+        """How its protocol is called in a sentence."""
+        return str(self.protocol["title"])
 
     @property
     def title(self) -> str:
-        """Product, version and provider, as far as they are known."""
-        return f"{' '.join(filter(None, (self.product, self.version))) or 'product not known'}, {self.provider}"
+        """Product, version and provider, as far as they are known, and protocol."""
+        product = " ".join(filter(None, (self.product, self.version))) or "product not known"
+        return f"{product}, {self.provider}, {self.protocol_title}"
 
     @property
     def cpu_count(self) -> int | None:

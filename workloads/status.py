@@ -13,6 +13,8 @@ class CellStatus(StrEnum):
     GENERATOR_BOUND = "generator-bound"
     UNSTEADY = "unsteady"
     AUDIT_FAILED = "audit-failed"
+    #: Copies are missing where the protocol promises no more: the audit has not failed, but the numbers are of no use.
+    LOSSY = "lossy"
     NOT_APPLICABLE = "not-applicable"
 
 

@@ -58,7 +58,7 @@ class GateResult:
     baseline: str
     #: The candidate as the user named it.
     broker: str
-    #: Product, version and provider by role.
+    #: Product, version, provider and protocol by role.
     titles: Mapping[GateRole, str]
     #: What was compared, as in "6 cells of replication".
     what: str
@@ -126,6 +126,7 @@ def record(result: GateResult) -> dict[str, Any]:
     return {
         "schema": GATE_SCHEMA,
         **{name: getattr(result, name) for name in ("run", "baseline", "broker", "pairs", "of_processes")},
+        "titles": dict(result.titles),
         "margin": result.rules.margin,
         "policy": result.rules.policy.value,
         "families": [_with_ratio(family) for family in result.families],

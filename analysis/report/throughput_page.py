@@ -101,6 +101,7 @@ def _overview(shown: RunOverview) -> Iterator[Part]:
     for model in shown.models:
         yield model.costs
         yield Soft(model.note)
+        yield from (f"{capital(said)}." for said in model.negligible)
         if model.example:
             yield f"So {model.example}."
         if model.description:

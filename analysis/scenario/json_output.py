@@ -114,7 +114,12 @@ def _record(results: Sequence[WorkloadResult], more: Any) -> dict[str, Any]:
             for finding in result.findings
         ],
         "runs": [
-            {"run": run, "path": str(path)} for run, path in dict.fromkeys((entry.run, entry.path) for entry in results)
+            {
+                "run": entry.run,
+                "path": str(entry.path),
+                "brokers": {label: broker.title for label, broker in entry.manifest.brokers.items()},
+            }
+            for entry in {(entry.run, entry.path): entry for entry in results}.values()
         ],
     }
 

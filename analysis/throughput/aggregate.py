@@ -69,11 +69,13 @@ def summarise(
     windows: Mapping[CellKey, Sequence[Window]],
     exact: AbstractSet[CellKey],
     estimates: Mapping[Life, rotation.StartEstimate],
+    lossy: AbstractSet[CellKey] = frozenset(),
 ) -> tuple[CellSummary, ...]:
     """The cells of a run, without anchors and capacities.
 
     exact: the cells of which every copy arrived once and in order
     estimates: result of `estimated`
+    lossy: the cells of which copies are missing where the protocol promises no more
     """
     capacities = _below_capacity(windows)
     return tuple(
@@ -83,7 +85,7 @@ def summarise(
             windows[key],
             estimates.get((key.broker, key.start)),
             capacities.get((key.broker, key.start), frozenset()),
-            exact=key in exact,
+            CellStatus.OK if key in exact else CellStatus.LOSSY if key in lossy else CellStatus.AUDIT_FAILED,
         )
         for key in run.cells
         if key.experiment not in PREPARATION
@@ -96,7 +98,7 @@ def over_starts(run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window
     compared = (key for key in sorted(windows) if key.experiment not in PREPARATION)
     found = grouped(compared, lambda key: (key.broker, key.experiment, key.cell))
     return tuple(
-        _summary(run, keys[0], [window for key in keys for window in windows[key]], None, frozenset(), exact=True)
+        _summary(run, keys[0], [window for key in keys for window in windows[key]], None, frozenset(), CellStatus.OK)
         for keys in found.values()
     )
 
@@ -171,8 +173,7 @@ def _summary(
     windows: Sequence[Window],
     estimate: rotation.StartEstimate | None,
     below_capacity: frozenset[rotation.RoundKey],
-    *,
-    exact: bool,
+    audited: CellStatus,
 ) -> CellSummary:
     plan = run.plan(key)
     _check(key, windows)
@@ -199,10 +200,8 @@ def _summary(
         **_numbers(ok, run.manifest.brokers[key.broker].cpu_count, run.options.all_workers),
         **_times(key, ok, estimate),
     )
-    if not exact:
-        return replace(
-            cell, status=CellStatus.AUDIT_FAILED, reason="copies were lost, duplicated, reordered or misdelivered"
-        )
+    if audited in _NOT_EXACT:
+        return replace(cell, status=audited, reason=_NOT_EXACT[audited])
     for status, doubt in _RULES if run.options.grid != SMOKE else ():
         if reason := doubt(run, cell):
             return replace(cell, status=status, reason=reason)
@@ -376,6 +375,12 @@ def _out_of_balance(windows: Sequence[Window]) -> str:
 def _allowed(messages: float) -> float:
     return float(max(OPEN_LOOP.limit * messages, SCATTER * messages**0.5))
 
+
+#: What the audit says of a cell that may not be used.
+_NOT_EXACT: Mapping[CellStatus, str] = {
+    CellStatus.AUDIT_FAILED: "copies were lost, duplicated, reordered or misdelivered",
+    CellStatus.LOSSY: "the broker dropped copies, which the protocol allows without acknowledgement",
+}
 
 #: Rules applied after the audit; the first rule that returns a reason determines the status.
 _RULES: Sequence[tuple[CellStatus, Callable[[ThroughputRecord, CellSummary], str]]] = (

@@ -235,18 +235,24 @@ def result_of(run: ThroughputRecord, sent: dict[CellKey, int], copies: dict[Cell
     """The audit of a run from what was sent in each cell, and what became of its copies."""
     measured = set(run.cells)
     cells = tuple(
-        CellAudit(key, sent.get(key, 0), copies.get(key, LaneAudit()))
+        CellAudit(key, sent.get(key, 0), copies.get(key, LaneAudit()), _droppable(run, key))
         for key in sorted(measured | {key for key in {*sent, *copies} if key.run == run.name})
         if key in measured or sent.get(key, 0) or copies[key] != LaneAudit()
     )
     return AuditResult(run.name, cells, (*run.findings, *_findings(cells)))
 
 
+def _droppable(run: ThroughputRecord, key: CellKey) -> bool:
+    """Whether the protocol lets the broker drop the cell's copies."""
+    plan = run.plans[key.experiment, key.cell]
+    return run.manifest.brokers[key.broker].capabilities.drops and not plan.acknowledged
+
+
 def _findings(cells: Sequence[CellAudit]) -> Iterator[Finding]:
     for broker in sorted({cell.key.broker for cell in cells}):
         of_broker = [cell for cell in cells if cell.key.broker == broker]
         for fault in FAULTS:
-            bad = [cell for cell in of_broker if getattr(cell.copies, fault)]
+            bad = [cell for cell in of_broker if cell.failed and getattr(cell.copies, fault)]
             if bad:
                 yield Finding(
                     what=f"copies {fault} by {broker}",
@@ -257,6 +263,16 @@ def _findings(cells: Sequence[CellAudit]) -> Iterator[Finding]:
                     consequence=VerdictKind.INVALID,
                     broker=broker,
                 )
+        if lossy := [cell for cell in of_broker if cell.lossy]:
+            yield Finding(
+                what=f"copies dropped by {broker}",
+                measured=f"{sum(cell.copies.lost for cell in lossy)} in {named(lossy)}",
+                limit="0; without acknowledgement the protocol promises no more, so that this is no fault",
+                advice="the cells are left out; the broker's log may name the limit that it has reached: raise it, or "
+                "allow fewer messages in flight (--in-flight)",
+                consequence=VerdictKind.VALID,
+                broker=broker,
+            )
         silent = [cell for cell in of_broker if not cell.sent]
         if silent:
             yield Finding(

@@ -282,6 +282,8 @@ def _words(ratio: Interval, p_holm: float) -> str:
         return "no difference seen"
     if p_holm > SIGNIFICANCE:
         return "not significant after Holm correction"
+    if ratio.low <= 0:  # a cost that may be none: no time is more than 100 % shorter
+        return f"faster by {1 - ratio.high:.1%} or more"
     ends = (ratio.low - 1, ratio.high - 1) if ratio.estimate > 1 else (1 - ratio.high, 1 - ratio.low)
     word = "slower" if ratio.estimate > 1 else "faster"
     return f"{word} by {abs(ratio.estimate - 1):.1%} [{ends[0]:.1%}, {ends[1]:.1%}]"

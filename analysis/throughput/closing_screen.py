@@ -9,6 +9,7 @@ from tabulate import DataRow, TableFormat, tabulate
 from analysis.table import Table, ascii_text
 from analysis.text import SCREEN, wrapped
 from analysis.throughput.overview import SOURCE, ExperimentOverview, ModelOverview, RunOverview
+from analysis.throughput.tables import NEGLIGIBLE
 from workloads.status import VerdictKind
 
 LINES = 25
@@ -105,6 +106,7 @@ def _costs(model: ModelOverview) -> list[str]:
         *wrapped(model.formula, lines=1),
         *_columns(model.costs),
         *wrapped(model.note, lines=1),
+        *(line for said in model.negligible for line in wrapped(ascii_text(f"{said}."), lines=2)),
         *wrapped(f"So {model.example}." if model.example else "", lines=2),
     ]
 
@@ -113,7 +115,8 @@ def _compact(model: ModelOverview) -> list[str]:
     rows = (map(ascii_text, row.values) for row in model.costs.rows)
     times = ", ".join(
         f"{name} {time} us{f' +-{half_width}' if half_width[0].isdigit() else ''}"
-        for name, _, time, _, half_width, _ in rows
+        + (f" ({NEGLIGIBLE}, 95 % {interval})" if half_width == NEGLIGIBLE else "")
+        for name, _, time, interval, half_width, _ in rows
     )
     graded = model.description.partition(" - ")[0]
     worst = model.worst.partition(" (")[0]

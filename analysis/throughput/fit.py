@@ -37,6 +37,7 @@ from analysis.results import (
     Interval,
     LackOfFit,
     LeaveOneOut,
+    Negligible,
     Roofline,
     Scope,
     Variation,
@@ -55,7 +56,7 @@ from analysis.throughput.linear_model import (
 )
 from analysis.throughput.roofline import regimes
 from workloads.command_line import analysing
-from workloads.limits import CAPPED_CELLS, GOOD, LAYOUTS, PRECISION, ROOFLINE, ROUGH
+from workloads.limits import CAPPED_CELLS, GOOD, LAYOUTS, NEGLIGIBLE, PRECISION, ROOFLINE, ROUGH
 from workloads.status import CellStatus, VerdictKind
 
 #: Run, broker, experiment, profile: the scope of a fit.
@@ -583,17 +584,22 @@ def _precision(
     limit = PRECISION.limit if asked is None else min(asked, PRECISION.limit)
     found = {}
     for name, interval in parameters.items():
-        half = None
-        if interval.low is not None and interval.high is not None:
-            half = (interval.high - interval.low) / 2
-            half *= _largest_share(name, points) if interval.low <= 0 <= interval.high else 1 / abs(interval.estimate)
-        found[name] = HalfWidth(half, limit, half is not None and half <= limit)
+        if interval.low is None or interval.high is None:
+            found[name] = HalfWidth(None, limit, holds=False)
+            continue
+        times, b_s = _where_it_matters(name, points)
+        half = (interval.high - interval.low) / 2
+        half *= times / b_s if interval.low <= 0 <= interval.high else 1 / abs(interval.estimate)
+        share = (interval.high if interval.high >= 0 else -interval.low) * times / b_s
+        negligible = Negligible(times, share) if share < NEGLIGIBLE.limit else None
+        found[name] = HalfWidth(half, limit, half <= limit or negligible is not None, negligible)
     return found
 
 
-def _largest_share(name: str, points: Sequence[FittedCell]) -> float:
-    """The largest number of times that a cell has this coefficient in B, divided by its B; 1/s."""
-    return max(regressors([name], point.n_fltr, point.replication)[0] / point.measured_s.estimate for point in points)
+def _where_it_matters(name: str, points: Sequence[FittedCell]) -> tuple[float, float]:
+    """How often the cell of whose B it may be the largest share has this coefficient, and B of that cell in s."""
+    cells = [(regressors([name], point.n_fltr, point.replication)[0], point.measured_s.estimate) for point in points]
+    return max(cells, key=lambda of_cell: of_cell[0] / of_cell[1])
 
 
 def _findings(result: FitResult) -> Iterator[Finding]:
@@ -616,7 +622,8 @@ def _findings(result: FitResult) -> Iterator[Finding]:
         if precision.half_width is not None and not precision.holds:
             yield _imprecise(result, name, precision, precision.half_width)
     for name, interval in result.parameters.items():
-        yield from _doubtful_parameter(result, name, interval)
+        if result.precision[name].negligible is None:
+            yield from _doubtful_parameter(result, name, interval)
 
 
 def too_few_layouts(broker: str, experiment: str, layouts: int) -> Finding:
@@ -637,14 +644,15 @@ def too_few_layouts(broker: str, experiment: str, layouts: int) -> Finding:
 
 def bend(points: Sequence[FittedCell]) -> str:
     """What a filter costs with few and with many of them, at the smallest replication grade; empty where the cost does
-    not grow by the factor BENT, or where fewer than three numbers of filters were measured there."""
+    not grow by the factor BENT, where that is no more than the error of a cell, or where fewer than three numbers of
+    filters were measured there."""
     smallest = min(point.replication for point in points)
     line = sorted((point.n_fltr, point.measured_s.estimate) for point in points if point.replication == smallest)
     steps = [(less, more, (b - a) / (more - less)) for (less, a), (more, b) in pairwise(line) if more > less]
     if len(steps) < 2:
         return ""
-    (_, few, first_s), (many, _, last_s) = steps[0], steps[-1]
-    if first_s <= 0 or last_s < BENT * first_s:
+    (_, few, first_s), (many, most, last_s) = steps[0], steps[-1]
+    if first_s <= 0 or last_s < BENT * first_s or (last_s - first_s) * (most - many) < GOOD.limit * line[-1][1]:
         return ""
     return f"a filter costs {first_s * 1e6:.3g} us up to {few:,} filters, {last_s * 1e6:.3g} us beyond {many:,}"
 
@@ -680,7 +688,7 @@ ADVERB = {Grade.ROUGH: "roughly", Grade.POOR: "poorly"}
 
 def _imprecise(result: FitResult, name: str, precision: HalfWidth, half_width: float) -> Finding:
     interval = result.parameters[name]
-    covers_0 = interval.low is not None and interval.low <= 0
+    covers_0 = not interval.beyond(0)
     if result.scope == Scope.BETWEEN_STARTS:
         advice = f"--starts {units_needed(result.starts, half_width, precision.limit)}"
     else:

@@ -38,14 +38,18 @@ class Estimates:
 
 
 def estimated(
-    run: ThroughputRecord, windows: Mapping[CellKey, Sequence[Window]], exact: AbstractSet[CellKey]
+    run: ThroughputRecord,
+    windows: Mapping[CellKey, Sequence[Window]],
+    exact: AbstractSet[CellKey],
+    lossy: AbstractSet[CellKey] = frozenset(),
 ) -> Estimates:
     """Estimates cells, rounds and models.
 
     exact: the cells of which every copy arrived once and in order
+    lossy: those of which copies are missing where the protocol promises no more
     """
     starts = aggregate.estimated(run, windows)
-    cells = aggregate.summarise(run, windows, exact, starts)
+    cells = aggregate.summarise(run, windows, exact, starts, lossy)
     models, errors = fits(cells, run.options.precision)
     return Estimates(
         starts,

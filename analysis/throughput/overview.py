@@ -32,7 +32,7 @@ from analysis.text import Closing, NextStep
 from analysis.throughput.console import AUDIT_VERDICTS, VERDICTS, nowhere
 from analysis.throughput.cost_model import PAPER, processing_time_s
 from analysis.throughput.fit import STARTS_AS_UNIT, bend
-from analysis.throughput.tables import GRADES, MEANING, SCOPES, deviation, relative_half_width, unit
+from analysis.throughput.tables import GRADES, MEANING, SCOPES, deviation, negligible, relative_half_width, unit
 from workloads.command_line import analysing, measuring
 from workloads.limits import EXTRAPOLATION, LAYOUTS
 from workloads.manifest import StudyManifest
@@ -73,6 +73,8 @@ class ModelOverview:
     #: the parameters: name, meaning, time in us, interval, half-width, and the time of Henjes et al. 2006
     costs: Table
     note: str
+    #: a sentence for each negligible cost
+    negligible: tuple[str, ...]
     #: empty where the times must not be used
     example: str
     description: str
@@ -171,6 +173,7 @@ def _evidence(result: RunResult) -> str:
     widths = [precision for fit in result.fits for precision in fit.precision.values()]
     if widths and all(width.holds for width in widths):
         said += f"; every interval is within +-{max(width.limit for width in widths):.0%}"
+        said += ", or its cost negligible" if any(width.negligible for width in widths) else ""
     remarks = len(result.every_finding)
     return said + (f"; {count(remarks, 'remark')}" if remarks else "")
 
@@ -184,6 +187,7 @@ def _model(fit: FitResult, result: RunResult) -> ModelOverview:
         formula=model,
         costs=_costs(fit, f"{title}: {model}"),
         note=f"intervals {SCOPES[fit.scope]}; paper: {SOURCE}",
+        negligible=tuple(negligible(fit)),
         example=_example(fit, _cpus(result, fit.broker)),
         description="" if fit.description is None else f"model: {fit.description.grade} - {_graded(fit)}",
         worst=_worst(fit),

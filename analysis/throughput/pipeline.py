@@ -80,7 +80,7 @@ def result_of(
 ) -> RunResult:
     """The analysis of a run from its rows, without Spark; of a smoke grid, the audit only."""
     exact = {cell.key for cell in audited_run.cells if cell.copies.exact}
-    found = judgement.estimated(run, windows, exact)
+    found = judgement.estimated(run, windows, exact, {cell.key for cell in audited_run.cells if cell.lossy})
     findings = [*audited_run.findings, *broker_findings(run.manifest.brokers), *_nothing(run, found.cells)]
     latencies: tuple[LatencyResult, ...] = ()
     measures = run.options.grid != SMOKE

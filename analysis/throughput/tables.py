@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import floor
 from typing import Any
 
 from analysis.claims import table
@@ -44,6 +45,9 @@ MEANING = {
     "t_fltr": "one filter installed",
     "t_tx": "one copy delivered",
 }
+
+#: In place of the half-width of a coefficient that is.
+NEGLIGIBLE = "negligible"
 
 #: How well the model describes the cells, independent of the verdict: by the ends of the cells' intervals nearer to 0.
 GRADES = {
@@ -215,7 +219,7 @@ def audit(audit: AuditResult, *, every_cell: bool = False) -> Table:
     """A row for each cell and the sum; without `every_cell` the exact cells share a row."""
     exact = [cell for cell in audit.cells if cell.copies.exact and not every_cell]
     shown = [
-        _Audited(str(cell.key), cell.key.broker, [cell], "" if cell.copies.exact else VerdictKind.INVALID)
+        _Audited(str(cell.key), cell.key.broker, [cell], VerdictKind.INVALID if cell.failed else "")
         for cell in audit.cells
         if every_cell or not cell.copies.exact
     ]
@@ -290,14 +294,31 @@ def _variables(fit: FitResult) -> str:
 
 
 def relative_half_width(fit: FitResult, name: str) -> str:
-    """Half-width of a coefficient's interval, relative to its estimate, with the limit where it is exceeded."""
+    """Half-width of a coefficient's interval, relative to its estimate, with the limit where it is exceeded; NEGLIGIBLE
+    where the coefficient is."""
     interval, limit = fit.parameters[name], fit.precision.get(name)
-    text = half_width(interval)
+    if limit is not None and limit.negligible is not None:
+        return NEGLIGIBLE
+    text = "covers 0" if interval.ci95 is not None and not interval.beyond(0) else half_width(interval)
     if interval.ci95 is None:
         return text
-    if not interval.beyond(0):
-        text = "covers 0"
     return text if limit is None or limit.holds else f"{text} (limit {limit.limit:.0%})"
+
+
+def negligible(fit: FitResult) -> Iterator[str]:
+    """A sentence for each negligible coefficient: how much it may cost at most."""
+    for name, interval in fit.parameters.items():
+        found = fit.precision[name].negligible if name in fit.precision else None
+        if found is None or interval.low is None or interval.high is None:
+            continue
+        cost = "nothing measurable" if interval.low <= 0 else "next to nothing"
+        share = f"less than {(floor(1000 * found.share) + 1) / 1000:.1%} of a message's time"
+        number_of = "" if found.times == 1 else f"{found.times:,.0f} of them "
+        if interval.high < 0:
+            most = f"its interval ends below 0, {number_of and f'with {number_of}'}by {share}"
+        else:
+            most = f"at most {us(interval.high, 3)} \N{MICRO SIGN}s, {number_of and f'so {number_of}'}{share}"
+        yield f"{MEANING[name]} costs {cost}: {most}"
 
 
 def model_facts(fit: FitResult) -> Iterator[tuple[str, str]]:
@@ -311,6 +332,8 @@ def model_facts(fit: FitResult) -> Iterator[tuple[str, str]]:
     yield "largest residual", f"{lack.max_relative_deviation:.1%}"
     if lack.f is not None and lack.p is not None:
         yield "lack of fit", f"F {lack.f:.1f}, p {lack.p:.2g}"
+    if small := "; ".join(negligible(fit)):
+        yield NEGLIGIBLE, small
     if alone:
         error = f"error {alone.median:.1%} (median), {alone.largest:.1%} at most ({alone.cell})"
         yield "each cell predicted from all others", error

@@ -49,6 +49,7 @@ def test_a_symmetric_interval():
     assert plus_minus(Interval(27.12, 25.0, 29.24)) == "27.12 \N{PLUS-MINUS SIGN} 2.1"
     assert plus_minus(Interval(27.12)) == "27.12"
     assert half_width(Interval(4.0, 3.0, 5.0)) == "25.0%"
+    assert half_width(Interval(-4.0, -5.0, -3.0)) == "25.0%"
     assert half_width(Interval(4.0)) == NOTHING
 
 

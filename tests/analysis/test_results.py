@@ -121,8 +121,8 @@ def test_a_fit_is_described():
         "rms": 0.031,
     }
     assert fit["precision"] == {
-        "t_rcv": {"half_width": 0.065, "limit": 0.15, "holds": True},
-        "t_fltr": {"half_width": None, "limit": 0.15, "holds": False},
+        "t_rcv": {"half_width": 0.065, "limit": 0.15, "holds": True, "negligible": None},
+        "t_fltr": {"half_width": None, "limit": 0.15, "holds": False, "negligible": None},
     }
     assert fit["layouts"] == study_runs.LAYOUTS
     assert fit["variation"] == {"slices": 0.034, "layouts": 0.011, "between_starts": None, "reason": ""}

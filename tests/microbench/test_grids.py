@@ -21,9 +21,11 @@ from fixtures.brokers import activemq
 from fixtures.session.throughput_start import PlannedCell, lay_out
 from tests.support.experiments import EXPERIMENTS
 from workloads.arrivals import ArrivalProcess
+from workloads.capabilities import Capabilities
 from workloads.errors import WorkloadError
 from workloads.messaging import MOST_BODY_BYTES, AckMode, DestinationKind
 from workloads.selectors import And, Between, Equals, In, IsNull, Like, Or
+from workloads.throughput.applicability import missing_capability
 from workloads.throughput.blocks import compose
 from workloads.throughput.flow import CORRELATION_ID, PROFILES, factorial
 from workloads.throughput.load_shape import ShareOfCapacity, SyncPublishers
@@ -43,6 +45,9 @@ FILTER_ACTIVATION = EXPERIMENTS["filter_activation"]
 PUBLISHERS_SUBSCRIBERS = EXPERIMENTS["publishers_subscribers"]
 COPIES = EXPERIMENTS["copies"]
 ROUTING = EXPERIMENTS["routing"]
+WILDCARDS = EXPERIMENTS["wildcards"]
+#: Those that ActiveMQ Classic cannot run, since nothing is routed there.
+ROUTED = {"routing", "wildcards"}
 MODELLED = [experiment for experiment in EXPERIMENTS.values() if experiment.fits_model]
 
 ALL = pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
@@ -134,7 +139,7 @@ def test_every_cell_has_a_plan(experiment):
         made = plans(experiment, grid)
         destinations = {lane.destination for _, plan in made for lane in plan.lanes}
         assert len(destinations) == len(made)
-        if experiment.name not in {"queue_topic", "routing"}:
+        if experiment.name not in {"queue_topic", *ROUTED}:
             assert {destination.kind for destination in destinations} == {DestinationKind.TOPIC}
         assert all(plan.publishers == factor.get("publishers", 20) for factor, plan in made)
         if grid == "smoke" and experiment.name != "subscriptions_per_connection":
@@ -155,7 +160,7 @@ def estimated_s(names, grid):
 )
 def test_how_long_a_level_takes(grid, alone_s, all_s):
     """Each experiment in minutes, of which the warm-up is one; all of them together are less than their sum."""
-    names = [name for name in EXPERIMENTS if name != "routing"]
+    names = [name for name in EXPERIMENTS if name not in ROUTED]
     alone = {name: estimated_s([name], grid) for name in names}
 
     assert all(alone_s[0] <= seconds <= alone_s[1] for seconds in alone.values()), alone
@@ -166,12 +171,13 @@ def test_how_long_a_level_takes(grid, alone_s, all_s):
 
 @ALL
 def test_only_its_own_question_changes_a_profile_or_a_pace(experiment):
-    """Two experiments leave the closed loop, for synchronous publishers (section 4.1) and for latency; three change
+    """Two experiments leave the closed loop, for synchronous publishers (section 4.1) and for latency; four change
     what of the profile they are about."""
     may_change = {
         "publishers_subscribers": {"receipts"},
         "delivery_mode": {"persistent", "receipts"},
         "acknowledgement": {"ack"},
+        "qos": {"persistent", "receipts", "ack"},
     }
     for cell, profile in product(experiment.cells("paper"), (TODAY, PAPER)):
         used = experiment.profile(cell, profile)
@@ -285,6 +291,37 @@ def test_routing_varies_the_bindings_alone():
             assert plan.n_fltr == 0
             assert {type(selector) for selector in selectors} == {Like if factor["by"] == "wildcard" else Equals}
             assert {destination.kind for destination, _ in plan.subscriptions} == {kind}
+
+
+#: Kind of a filter -> keys that it covers beside that of the messages, and keys that it does not.
+COVERED = {
+    "literal": ([], ["works.north.p0.motor.heat.x", "works.north.p0.motor.cold", "works.south.p0.motor.heat"]),
+    "last": (["works.north.p0.motor.cold"], ["works.south.p0.motor.heat", "works.north.p0.pump.heat"]),
+    "inside": (["works.south.p0.motor.heat"], ["works.north.p0.motor.cold", "works.north.p0.pump.heat"]),
+    "rest": (["works.north.p0.pump.cold", "works.north.p0.pump"], ["works.south.p0.motor.heat", "works.north.p00"]),
+}
+
+
+def test_wildcards_vary_the_kind_of_filter_alone():
+    """Equal messages; r subscriptions get every message and the further ones none, each of these with its own filter.
+    What a kind covers beside the key shows where its wildcard is."""
+    assert {factor["filter"] for factor, _ in plans(WILDCARDS, "smoke")} == set(COVERED)
+    for grid in LEVELS:
+        assert len({lane.template for _, plan in plans(WILDCARDS, grid) for lane in plan.lanes}) == 1
+        for factor, plan in plans(WILDCARDS, grid):
+            r, further = factor["replication"], factor["further"]
+            selectors = [subscription.selector for _, subscription in plan.subscriptions]
+            others, strangers = COVERED[factor["filter"]]
+
+            assert {lane.receivers for lane in plan.lanes} == {tuple(range(r))}
+            assert len(set(selectors[:r])) == 1
+            assert len(set(selectors[r:])) == len(selectors[r:]) == further
+            assert plan.n_fltr == 0
+            assert {destination.kind for destination, _ in plan.subscriptions} == {DestinationKind.KEY}
+            assert [selectors[0].matches({"PLACE": key}) for key in others + strangers] == [
+                *[True] * len(others),
+                *[False] * len(strangers),
+            ]
 
 
 # --- publishers, subscribers and filters (sections 4.1 to 4.3) -------------------------------------------------
@@ -418,6 +455,28 @@ def test_delivery_modes_and_ways_to_acknowledge():
         assert {subscription.durable for _, subscription in plan.subscriptions} == {durable}
         assert plan.replication == cell.factors["replication"]
     assert {(factor["ack"], plan.profile.ack) for factor, plan in plans(acks)} == {(mode, mode) for mode in AckMode}
+
+
+#: By level: whether messages are persistent and confirmed, and the acknowledgement of copies.
+QUALITIES = {
+    "at-most-once": (False, AckMode.AUTO),
+    "at-least-once": (True, AckMode.CLIENT_INDIVIDUAL),
+    "exactly-once": (True, AckMode.EXACTLY_ONCE),
+}
+
+
+@pytest.mark.parametrize("profile", [TODAY, PAPER], ids=lambda profile: profile.name)
+def test_levels_of_delivery_hold_on_the_whole_way(profile):
+    """Whatever the run's profile is; what a broker lacks of a level is said, and only of that level."""
+    experiment = EXPERIMENTS["qos"]
+    stomp = Capabilities(frozenset(DestinationKind))
+    for cell in experiment.cells("paper"):
+        plan, (kept, ack) = experiment.plan(cell, profile), QUALITIES[cell.factors["level"]]
+        assert (plan.profile.persistent, plan.profile.receipts, plan.profile.ack) == (kept, kept, ack)
+        assert (plan.n_fltr, plan.replication) == (0, cell.factors["replication"])
+        assert missing_capability(plan, stomp) == (
+            "no acknowledgement mode exactly-once" if ack is AckMode.EXACTLY_ONCE else ""
+        )
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Which brokers the contract is held against: each product as each provider runs it, the suite's own, and one by URL.
 
-The rows come from `PRODUCTS`, so that a new broker is held to the contract by being there. What a machine lacks is
-found out when it is asked for.
+One contract speaks STOMP, frame by frame; the other one the sessions of all protocols. The rows come from `PRODUCTS`,
+so that a new broker is held to the contract by being there. What a machine lacks is found out when it is asked for.
 """
 
 from __future__ import annotations
@@ -26,10 +26,8 @@ from tests.support import container_engine
 from tests.support.java_brokers import LAYOUTS, installed
 from tests.support.requirements import extra_missing, require_prepared
 
-#: The products that speak STOMP where nobody asks for something else.
-OVER_STOMP = [product for product in brokers.PRODUCTS if isinstance(product.offers[0].protocol, Stomp)]
-#: One that starts within a second, and that everybody may have.
-SWIFT = "mosquitto"
+#: Those that start within a second, and that everybody may have.
+SWIFT = {"mosquitto", "nats"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +40,10 @@ class Entry:
 
     def __str__(self) -> str:
         return "-".join(filter(None, ("url" if self.by_url else "", self.text, self.provider or "")))
+
+
+#: Those that speak STOMP where nobody asks for something else.
+PRODUCTS = [product for product in brokers.PRODUCTS if isinstance(product.offers[0].protocol, Stomp)]
 
 
 def parameters() -> list[object]:
@@ -59,11 +61,13 @@ def of_protocols() -> list[object]:
 
     `make test` has the brokers that start within a second, `make test-brokers` the others.
     """
-    found = [pytest.param(Entry(f"reference:{PROTOCOL}={name}"), id=f"reference-{name}") for name in PROTOCOLS]
+    found: list[object] = [
+        pytest.param(Entry(f"reference:{PROTOCOL}={name}"), id=f"reference-{name}") for name in PROTOCOLS
+    ]
     for product in brokers.PRODUCTS:
         for name in [offer.protocol.name for offer in product.offers if not isinstance(offer.protocol, Stomp)]:
             text = f"{product.name},{PROTOCOL}={name}" if len(product.offers) > 1 else product.name
-            marks = [] if product.name == SWIFT else [pytest.mark.brokers]
+            marks = [] if product.name in SWIFT else [pytest.mark.brokers]
             found.append(pytest.param(Entry(text, product.providers[0]), id=f"{product.name}-{name}", marks=marks))
     return found
 
@@ -76,7 +80,7 @@ def _marks(entry: Entry, *, quick: bool) -> list[pytest.MarkDecorator]:
 
 
 def _entries() -> Iterator[tuple[Entry, bool]]:
-    for product in OVER_STOMP:
+    for product in PRODUCTS:
         for provider in product.providers:
             seen = product.tested if provider is Provider.JARS else []
             names = [f"{product.name}:{version}" for version in seen] or [product.name]
@@ -85,7 +89,7 @@ def _entries() -> Iterator[tuple[Entry, bool]]:
                 yield Entry(name, provider), name in often and provider is product.providers[0]
     yield Entry("reference"), True
     yield Entry("reference", by_url=True), True
-    for product in OVER_STOMP:
+    for product in PRODUCTS:
         yield Entry(product.name, product.providers[0], by_url=True), False
 
 

@@ -27,6 +27,7 @@ class MemoryTalk:
         self.client = ClientState(None, self.entry.server())  # type: ignore[arg-type]
         self.session = self.entry.reference.session(Login("user", "secret"), LANE_DIGITS)
         self._tail = b""
+        self.client.output += self.client.session.greeting()
         self.say(self.session.log_in())
         heard = self.taken()
         assert len(heard) == 1, f"expected one answer to the login, heard {heard}"

@@ -244,7 +244,7 @@ BROKER = BrokerRecord(
         crash_marked=frozenset({DestinationKind.TOPIC, DestinationKind.QUEUE}),
         synced=True,
     ),
-    protocol={"name": "stomp"},
+    protocol={"name": "stomp", "title": "STOMP"},
     cpus=(0,),
     cpu_known=True,
     scheduling=None,

@@ -24,6 +24,7 @@ LIMITS = {
     "DISTURBED_LEVEL": 0.10,
     "GOOD": 0.05,
     "ROUGH": 0.15,
+    "NEGLIGIBLE": 0.05,
     "CARRY_OVER": 0.01,
     "ROBUST_MEAN": 0.02,
     "IDLE_BROKER": 0.03,

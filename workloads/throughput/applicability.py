@@ -29,9 +29,10 @@ def _unmet(plan: Plan, capabilities: Capabilities) -> Iterator[str]:
             yield f"no acknowledgement in a transaction (transactions: {capabilities.transactions})"
     elif ack not in capabilities.ack_modes:
         yield f"no acknowledgement mode {ack}"
-    elif capabilities.queue_ack_modes is not None and ack not in capabilities.queue_ack_modes:
-        if any(flow.destination.kind is DestinationKind.QUEUE for flow in plan.flows):
-            yield f"no acknowledgement mode {ack} on queues"
+    elif any(flow.destination.kind is DestinationKind.QUEUE for flow in plan.flows) and ack not in (
+        capabilities.ack_modes if capabilities.queue_ack_modes is None else capabilities.queue_ack_modes
+    ):
+        yield f"no acknowledgement mode {ack} on queues"
 
 
 def _unmet_filters(flow: Flow, capabilities: Capabilities) -> Iterator[str]:

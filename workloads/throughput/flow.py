@@ -28,6 +28,11 @@ class Profile:
     receipts: bool
     ack: AckMode
 
+    @property
+    def acknowledged(self) -> bool:
+        """Whether subscribers acknowledge."""
+        return self.ack is not AckMode.AUTO
+
 
 #: `paper`: "persistent but non-durable", "explicitly acknowledged by the recipient" (Henjes et al. 2006,
 #: sections 2.1 and 4.1; the receipt corresponds to the synchronous JMS send of a persistent message).

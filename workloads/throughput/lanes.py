@@ -45,6 +45,11 @@ class LaneAudit:
         """Every expected copy arrived exactly once and in order, and no other copy arrived."""
         return not (self.lost or self.duplicated or self.reordered or self.misdelivered)
 
+    @property
+    def only_lost(self) -> bool:
+        """Copies are missing, and what arrived is right."""
+        return self.lost > 0 and not (self.duplicated or self.reordered or self.misdelivered)
+
 
 def audit_lane(runs: Iterable[tuple[int, int]], sent: int, expected: bool) -> LaneAudit:
     """The audit of a lane at a subscriber.

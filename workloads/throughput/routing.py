@@ -17,7 +17,9 @@ Properties: TypeAlias = tuple[tuple[str, str], ...]
 
 _WORD = "[A-Za-z0-9-]+"
 _KEY = re.compile(rf"{_WORD}(\.{_WORD})*")
-_PATTERN = re.compile(rf"({_WORD}|%)(\.({_WORD}|%))*")
+#: The last word of a pattern that stands for one word or more. In LIKE it is the same as `%`.
+_REST = "%%"
+_PATTERN = re.compile(rf"({_WORD}|%)(\.({_WORD}|%))*|({_WORD}\.)*{_REST}")
 
 
 def routing_key(properties: Properties) -> str:
@@ -26,12 +28,22 @@ def routing_key(properties: Properties) -> str:
     return key
 
 
-def binding_key(selector: Selector | None, any_word: str) -> str:
-    """The key by which a subscription is bound; `any_word` is the broker's wildcard for exactly one word."""
+def binding_key(selector: Selector | None, any_word: str, any_rest: str | None = None) -> str:
+    """The key by which a subscription is bound.
+
+    Raises WorkloadError for a selector that no key can stand for.
+
+    any_word: the broker's wildcard for exactly one word
+    any_rest: its wildcard for all further words, one or more, at the end of a key; None if it has none
+    """
     if isinstance(selector, Equals):
         return selector.value
     if isinstance(selector, Like):
-        return ".".join(any_word if word == "%" else word for word in selector.pattern.split("."))
+        spelled = {"%": any_word, _REST: any_rest}
+        words = [spelled.get(word, word) for word in selector.pattern.split(".")]
+        if None in words:
+            raise WorkloadError(f"{selector}: the protocol has no wildcard for several words; use `%`, for one word")
+        return ".".join(filter(None, words))
     raise WorkloadError(f"{selector}: only `name = 'key'` and `name LIKE 'word.%'` can be a binding key")
 
 
@@ -50,6 +62,9 @@ def check_keys(messages: Iterable[Properties], selectors: Iterable[Selector | No
 
     A message's key is the value of its only property, to which all selectors refer. `%` matches any text, a wildcard
     exactly one word: the two agree where `%` replaces a whole word, and all keys have as many words as the pattern.
+    `%%` at the end stands for one word or more, so keys may have more words; then no other wildcard precedes it, which
+    could stand for several words as well. Keys with a word less are refused, since brokers differ on whether the
+    wildcard may stand for no word.
     """
     names, counts = set(), set()
     for properties in messages:
@@ -58,12 +73,20 @@ def check_keys(messages: Iterable[Properties], selectors: Iterable[Selector | No
         names.add(properties[0][0])
         counts.add(_words(properties[0][1]))
     for selector in selectors:
-        key = binding_key(selector, "%")
+        key = binding_key(selector, "%", _REST)
         if not (_PATTERN if isinstance(selector, Like) else _KEY).fullmatch(key):
-            raise WorkloadError(f"{selector}: expected words joined by `.`, in LIKE also `%` for a whole word")
+            raise WorkloadError(
+                f"{selector}: expected words joined by `.`, in LIKE also `%` for a whole word, "
+                "or `%%` at the end and no other wildcard"
+            )
         if {selector.name} != names:  # type: ignore[union-attr]  # binding_key takes no other selector
             raise WorkloadError(f"{selector}: expected a condition on {', '.join(sorted(names))}, whose value routes")
-        if isinstance(selector, Like) and counts != {_words(key)}:
+        if not isinstance(selector, Like):
+            continue
+        if key.endswith(_REST):
+            if min(counts) < _words(key):
+                raise WorkloadError(f"{selector}: expected no more words than the shortest key of the messages has")
+        elif counts != {_words(key)}:
             raise WorkloadError(f"{selector}: expected as many words as the keys of the messages have")
 
 

@@ -31,6 +31,8 @@ class StudyPlan:
     cell: str
     #: Name of the profile.
     profile: str
+    #: Whether subscribers acknowledge.
+    acknowledged: bool
     publishers: int
     #: Number of subscriptions.
     subscriptions: int
@@ -60,6 +62,7 @@ class StudyPlan:
             experiment=plan.experiment,
             cell=plan.cell,
             profile=plan.profile.name,
+            acknowledged=plan.profile.acknowledged,
             publishers=plan.publishers,
             subscriptions=len(plan.subscriptions),
             connections=plan.connections,

@@ -176,6 +176,7 @@ def test_json_has_its_keys():
         "run": "20260101T000000000Z-replication-gate",
         "baseline": "activemq:5.18.3",
         "broker": "activemq:6.1.7",
+        "titles": {"baseline": "ActiveMQ Classic 5.18.3, jars", "candidate": "ActiveMQ Classic 6.1.7, jars"},
         "pairs": 8,
         "margin": 0.05,
         "policy": "blame",

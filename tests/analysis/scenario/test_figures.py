@@ -127,6 +127,8 @@ def test_json_has_what_scripts_rely_on(results):
     summary = json.loads(json.dumps(json_output.summary_json(both), allow_nan=False))
 
     assert [cell["passes"] for cell in audit["cells"]] == [True, False]
+    for record in (audit, summary):
+        assert {run["brokers"]["activemq"] for run in record["runs"]} == {"ActiveMQ Classic 5.18.3, jars, STOMP"}
     assert audit["kind"] == "workload"
     assert audit["cells"][0]["first_failure"] is None
     assert audit["cells"][1]["first_failure"].startswith("messages sent")

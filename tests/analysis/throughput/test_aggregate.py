@@ -18,11 +18,12 @@ def read_back(run, folder):
     return without_spark.read_back(run.write(folder))
 
 
-def summarised(run, folder, lossy=()):
-    """The run, and its cells by name; `lossy` ones failed their audit."""
+def summarised(run, folder, wrong=(), dropped=()):
+    """The run, and its cells by name; `wrong` ones failed their audit, of `dropped` ones copies may be missing."""
     read, windows = read_back(run, folder)
-    exact = {key for key in read.cells if key.cell not in lossy}
-    cells = aggregate.summarise(read, windows, exact, aggregate.estimated(read, windows))
+    exact = {key for key in read.cells if key.cell not in {*wrong, *dropped}}
+    lossy = {key for key in read.cells if key.cell in dropped}
+    cells = aggregate.summarise(read, windows, exact, aggregate.estimated(read, windows), lossy)
     return read, {(cell.key.broker, cell.key.cell): cell for cell in cells}
 
 
@@ -200,7 +201,7 @@ def test_the_first_rule_that_fails_decides(tmp_path, run, first):
     for status in broken:
         BREAK[status](run)
 
-    _, cells = summarised(run, tmp_path / "run", lossy=["f0000-r002"] if CellStatus.AUDIT_FAILED in broken else [])
+    _, cells = summarised(run, tmp_path / "run", wrong=["f0000-r002"] if CellStatus.AUDIT_FAILED in broken else [])
 
     assert cells["activemq", "f0000-r002"].status == expected
     assert cells["activemq", "f0000-r002"].reason
@@ -524,8 +525,20 @@ def test_a_smoke_grid_is_judged_by_its_audit_alone(tmp_path, run):
     assert "smoke" in finding.what
     assert finding.consequence == VerdictKind.VALID
 
-    _, cells = summarised(run, tmp_path / "run", lossy=["f0000-r002"])
+    _, cells = summarised(run, tmp_path / "run", wrong=["f0000-r002"])
     assert cells["activemq", "f0000-r002"].status == CellStatus.AUDIT_FAILED
+
+
+def test_a_cell_of_which_copies_may_be_missing_is_left_out(tmp_path, run):
+    """It is no fault, but no number to use either; if nothing else is left there is no answer."""
+    read, cells = summarised(run, tmp_path / "run", dropped=["f0000-r002"])
+    (finding,) = aggregate.findings(read, list(cells.values()))
+    assert cells["activemq", "f0000-r002"].status == CellStatus.LOSSY
+    assert (finding.measured, finding.consequence) == ("1 lossy of 2", VerdictKind.VALID)
+
+    read, cells = summarised(run, tmp_path / "run", dropped=["f0000-r002", "f0005-r002"])
+    (finding,) = aggregate.findings(read, list(cells.values()))
+    assert finding.consequence == VerdictKind.INVALID
 
 
 def test_nothing_left_is_invalid_and_something_left_is_shown(tmp_path, run):

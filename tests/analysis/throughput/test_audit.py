@@ -169,7 +169,7 @@ def beside_each_other():
     whole = rd.RunDirectory(rd.manifest(options={"layouts": 2, "rounds": 1}), [])
     for name, make in RUNS.items():
         run = make()
-        whole.manifest["brokers"][name] = rd.broker_facts()
+        (whole.manifest["brokers"][name],) = run.manifest["brokers"].values()
         whole.plans += [plan for plan in run.plans if plan not in whole.plans]
         for rows, of_run in (
             *((whole.manifest[part], run.manifest[part]) for part in ("starts", "schedule")),
@@ -329,6 +329,32 @@ def test_each_fault_is_counted_where_it_happens(results, name):
         assert found[rd.cell_name(0, replication)] == truth + LaneAudit(others, others), fault
     assert result.verdict == VerdictKind.INVALID
     assert [finding.measured.split()[0] for finding in result.findings] == ["11", "1", "1", "1"]
+
+
+@recorded
+def faults_where_copies_may_be_dropped():
+    run = faults_in(2)
+    (broker,) = run.manifest["brokers"].values()
+    broker["capabilities"]["drops"] = True
+    return run
+
+
+def test_what_a_broker_may_drop_is_no_fault(results):
+    """Missing copies are told and fail nothing; one that came twice, late, or that was never sent still does."""
+    result = results["faults_where_copies_may_be_dropped"]
+
+    lossy = {cell.key.cell for cell in result.cells if cell.lossy}
+    failed = {cell.key.cell for cell in result.cells if cell.failed}
+    names = dict(zip(FAULTS, (rd.cell_name(0, replication) for replication in REPLICATIONS), strict=True))
+    assert lossy == {names["lost"], names["nothing came"]}
+    assert failed == {names["duplicated"], names["swapped"], names["never sent"]}
+    assert {finding.what.split()[1]: finding.consequence for finding in result.findings} == {
+        "duplicated": VerdictKind.INVALID,
+        "reordered": VerdictKind.INVALID,
+        "misdelivered": VerdictKind.INVALID,
+        "dropped": VerdictKind.VALID,
+    }
+    assert result.audit_failed
 
 
 @recorded

@@ -16,6 +16,7 @@ from analysis.throughput.paper_fit import ols_as_in_paper
 from analysis.throughput.predict import Question
 from tests.support import run_directories as rd
 from tests.support.fit_cells import cell, start_of
+from tests.support.pages import Page
 from tests.support.without_spark import analysed
 from workloads.messaging import Destination, DestinationKind
 from workloads.selectors import Equals
@@ -315,12 +316,12 @@ def test_an_unverified_certificate_is_a_finding(result):
 
 
 def test_the_title_says_what_measured_what(result):
-    """Product, version and provider of each broker, and the client where it is not the suite's own."""
+    """Product, version, provider and protocol of each broker, and the client where it is not the suite's own."""
     assert result.title == (
         "grid quick, profile today, loop delivery, 2 starts, client stomp.py",
-        f"{FIRST}: ActiveMQ Classic 5.18.3, jars",
-        f"{SECOND}: ActiveMQ Classic 5.18.3, jars",
-        f"{THIRD}: RabbitMQ 4.0, url",
+        f"{FIRST}: ActiveMQ Classic 5.18.3, jars, STOMP",
+        f"{SECOND}: ActiveMQ Classic 5.18.3, jars, STOMP",
+        f"{THIRD}: RabbitMQ 4.0, url, STOMP",
     )
 
 
@@ -336,6 +337,7 @@ def test_the_report_of_three_brokers(result):
     assert f"Times relative to {FIRST}" in html
     assert "no filters on subscriptions (2 cells)" in html
     assert "Brokers, as they were started" in html
+    assert re.search(r"protocol\s*(STOMP\s*){3}", Page(html).text)
     assert "no filters on subscriptions; acknowledgement" in html
     assert "STOMP" in html
 

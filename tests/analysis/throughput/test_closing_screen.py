@@ -15,6 +15,7 @@ from analysis.results import (
     Grade,
     HalfWidth,
     Interval,
+    Negligible,
     NotApplicable,
     Ratio,
     Scope,
@@ -105,6 +106,17 @@ def of_times(**times):
     return fitted(parameters={**study_runs.small().fits[0].parameters, **times})
 
 
+def negligible():
+    """A filter that costs nothing measurable, beside a model that is rough: the longest screen of one model."""
+    rough = described(Grade.ROUGH, -0.12, -0.08).fits[0]
+    found = HalfWidth(0.03, 0.15, holds=True, negligible=Negligible(641, 0.031))
+    return fitted(
+        parameters={**rough.parameters, "t_fltr": Interval(-1e-10, -4e-10, 2e-10)},
+        precision={**rough.precision, "t_fltr": found},
+        description=rough.description,
+    )
+
+
 def imprecise_by_a_little():
     """A precision of 5 % that one coefficient missed within the limit of a valid run."""
     widths = {name: replace(width, limit=0.05) for name, width in study_runs.small().fits[0].precision.items()}
@@ -147,6 +159,7 @@ RESULTS = {
     "rough": lambda: described(Grade.ROUGH, -0.12, -0.08),
     "poor": lambda: described(Grade.POOR, -0.32, -0.28),
     "imprecise": imprecise,
+    "negligible": negligible,
     "lossy": lossy,
     "smoke": smoke,
     "compared": compared,
@@ -182,6 +195,7 @@ def test_the_report_begins_with_the_same(name, monkeypatch):
     said += [*shown.measured, *shown.besides, *(experiment.said for experiment in shown.experiments)]
     for model in shown.models:
         said += [model.formula, model.note, model.example, model.description, model.worst]
+        said += [text[1:] for text in model.negligible]
         said += [text for row in model.costs.rows for text in row.values]
 
     for text in said:

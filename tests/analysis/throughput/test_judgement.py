@@ -103,15 +103,25 @@ def test_a_look_at_slices_that_cannot_be_judged_is_refused(tmp_path):
         planning.look(folder, "activemq", 1, {("replication", "f0000-r001"): []}, set())
 
 
-def test_what_is_open_is_named(tmp_path):
-    """Each coefficient whose interval is too wide, with its half-width and its limit, in a line."""
-    run = rd.measured_run(CELLS, layouts=4, layout_noise=0.4)
-    folder = run.write(tmp_path / "run")
+def looked_at(run, folder):
+    """What a look at the run's start says; every copy was exact."""
     windows = {}
     for row in run.rows("windows", status="ok"):
         windows.setdefault((row["experiment"], row["cell"]), []).append(rd.window_of(row))
+    return planning.look(run.write(folder), "activemq", 1, windows, set(windows))
 
-    more, said = planning.look(folder, "activemq", 1, windows, set(windows))
+
+def test_what_is_open_is_named(tmp_path):
+    """Each coefficient whose interval is too wide, with its half-width and its limit, in a line."""
+    more, said = looked_at(rd.measured_run(CELLS, layouts=4, layout_noise=0.4), tmp_path / "run")
 
     assert more
     assert re.fullmatch(r"t_rcv \+-[\d.]+% \(limit 15%\), t_fltr \+-\d+% .*, t_tx \+-\d+% \(limit 15%\)(, .*)?", said)
+
+
+@pytest.mark.parametrize("t_fltr", [0.0, 2e-10, -2e-10])
+def test_a_subscription_that_costs_nothing_ends_a_start_at_its_first_look(tmp_path, t_fltr):
+    """A broker that looks topics up: the relative half-width of t_fltr is no open point, whatever it is."""
+    run = rd.measured_run(CELLS, times=(4e-6, t_fltr, 4e-6), layouts=16, layout_noise=0.02)
+
+    assert looked_at(run, tmp_path / "run") == (False, "enough, every interval is within its limit")

@@ -276,6 +276,7 @@ def test_runs_stand_side_by_side(results):
     record = summary_json([results["everything_right"], results["few_cells_left"]])
     assert record["verdict"] == "invalid"
     assert [run["verdict"] for run in record["runs"]] == ["valid", "invalid"]
+    assert [run["brokers"] for run in record["runs"]] == [{"activemq": "ActiveMQ Classic 5.18.3, jars, STOMP"}] * 2
     assert len({(cell["run"], cell["cell"]) for cell in record["cells"]}) == 16 + 4
 
 

@@ -22,29 +22,42 @@ def key_flow(keys, selectors):
 
 @st.composite
 def key_flows(draw):
-    """Keys of as many words each, and exact or wildcard conditions on them."""
-    words = draw(st.integers(1, 3))
-    keys = draw(st.lists(st.lists(WORDS, min_size=words, max_size=words).map(".".join), min_size=1, max_size=4))
+    """Keys of as many words each, or of that many and more, and exact or wildcard conditions on them."""
+    words, more = draw(st.integers(1, 3)), draw(st.integers(0, 2))
+    keys = draw(st.lists(st.lists(WORDS, min_size=words, max_size=words + more).map(".".join), min_size=1, max_size=4))
     exact = st.one_of(st.sampled_from(keys), st.lists(WORDS, min_size=1, max_size=4).map(".".join))
-    pattern = st.lists(st.one_of(WORDS, st.just("%")), min_size=words, max_size=words).map(".".join)
-    selectors = st.one_of(exact.map(lambda key: Equals("PLACE", key)), pattern.map(lambda text: Like("PLACE", text)))
+    begun = st.sampled_from(keys).flatmap(
+        lambda key: st.integers(0, words - 1).map(lambda kept: key.split(".")[:kept])
+    ) | st.lists(WORDS, max_size=words - 1)
+    patterns = begun.map(lambda kept: ".".join([*kept, "%%"]))
+    if not more:
+        patterns |= st.lists(st.one_of(WORDS, st.just("%")), min_size=words, max_size=words).map(".".join)
+    selectors = st.one_of(exact.map(lambda key: Equals("PLACE", key)), patterns.map(lambda text: Like("PLACE", text)))
     return key_flow(keys, draw(st.lists(selectors, min_size=1, max_size=6)))
 
 
-def routes(binding, key):
-    """A topic exchange's rule: word by word, `*` stands for one."""
+def routes(binding, key, least):
+    """The rule of a topic exchange and of a topic filter: word by word, `*` stands for one, `#` at the end for `least`
+    or more."""
     bound, sent = binding.split("."), key.split(".")
+    if bound[-1] == "#":
+        bound, more = bound[:-1], len(sent) - len(bound) + 1
+        if more < least:
+            return False
+        sent = sent[: len(bound)]
     return len(bound) == len(sent) and all(word in ("*", other) for word, other in zip(bound, sent, strict=True))
 
 
 @given(flow=key_flows())
 def test_a_binding_key_matches_what_its_selector_matches(flow):
-    """A topic exchange with these bindings hands each message to exactly the receivers of the plan."""
+    """With these bindings each message reaches exactly the receivers of the plan: where `#` may stand for no word, as
+    in RabbitMQ and MQTT, and where it stands for one at least, as in NATS."""
     for template, receivers in zip(flow.templates, flow.receivers, strict=True):
         key = routing_key(template.properties)
-        bound = [binding_key(subscription.selector, "*") for subscription in flow.subscriptions]
+        bound = [binding_key(subscription.selector, "*", "#") for subscription in flow.subscriptions]
 
-        assert receivers == tuple(place for place, binding in enumerate(bound) if routes(binding, key))
+        for least in (0, 1):
+            assert receivers == tuple(place for place, binding in enumerate(bound) if routes(binding, key, least))
 
 
 VALUES = st.sampled_from(["", "a", "b", "a b"])
@@ -69,10 +82,19 @@ def test_conditions_on_headers_match_what_their_selector_matches(messages, wante
 
 
 def test_the_broker_says_how_any_word_is_written():
-    """`%` of the plan becomes the broker's own sign; other words stay."""
+    """`%` and `%%` of the plan become the broker's own signs; other words stay."""
     assert binding_key(Like("PLACE", "%.north.%"), "*") == "*.north.*"
     assert binding_key(Like("PLACE", "%.north"), "+") == "+.north"
+    assert binding_key(Like("PLACE", "a.north.%%"), "*", ">") == "a.north.>"
+    assert binding_key(Like("PLACE", "%%"), "+", "#") == "#"
     assert binding_key(Equals("PLACE", "a.b"), "*") == "a.b"
+
+
+def test_a_protocol_without_a_wildcard_for_several_words():
+    """It is asked for less, or refuses: nothing else is subscribed instead."""
+    with pytest.raises(WorkloadError, match=r"'a\.%%': the protocol has no wildcard for several words; use `%`"):
+        binding_key(Like("PLACE", "a.%%"), "+")
+    assert binding_key(Like("PLACE", "a.%"), "+") == "a.+"
 
 
 @pytest.mark.parametrize(
@@ -90,6 +112,13 @@ def test_the_broker_says_how_any_word_is_written():
         (["a.b"], Like("PLACE", "a._"), "`%` for a whole word"),
         (["a.b"], Like("PLACE", "%"), "as many words as the keys"),
         (["a.b", "a"], Like("PLACE", "a.%"), "as many words as the keys"),
+        (["a.b.c"], Like("PLACE", "a.%"), "as many words as the keys"),
+        (["a.b.c"], Like("PLACE", "%.b.%%"), "no other wildcard"),
+        (["a.b.c"], Like("PLACE", "a.%%.c"), "no other wildcard"),
+        (["a.b.c"], Like("PLACE", "a.b%%"), "`%%` at the end"),
+        (["a.b.c"], Like("PLACE", "a.%%%"), "`%%` at the end"),
+        (["a.b.c"], Equals("PLACE", "a.%%"), "expected words joined by `.`"),
+        (["a.b.c", "a"], Like("PLACE", "a.%%"), "no more words than the shortest key"),
     ],
 )
 def test_what_no_binding_key_can_say_is_refused(keys, selector, why):

@@ -1,0 +1,135 @@
+"""`make bench-engine`, second part: what the load costs over MQTT, beside paho-mqtt on the same Mosquitto, in one run.
+
+Never a test: absolute times belong to the machine. Nothing else may run meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import paho.mqtt.client as paho
+from paho.mqtt.enums import CallbackAPIVersion
+
+from fixtures.brokers import Running
+from fixtures.host import cpus
+from fixtures.load.group.coordinator import Workers
+from microbench.test_replication import EXPERIMENT
+from tests.bench_engine import CPUS, LONG_S, Bench, Row, load_us, on_broker, shown
+from workloads.messaging import AckMode
+from workloads.schema import Window
+from workloads.throughput.flow import PROFILES, Cell, Profile
+
+BROKER = "mosquitto"
+REPLICATION, PUBLISHERS = 10, 20
+#: Messages of paho's publishers that may be in flight, as of the engine's.
+IN_FLIGHT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Qos:
+    """A quality of service."""
+
+    level: int
+    profile: Profile
+    #: Largest load CPU per delivered message, us.
+    target_us: float
+
+
+LEVELS = (
+    Qos(0, PROFILES["today"], 0.8),
+    Qos(1, Profile("qos 1", persistent=True, receipts=True, ack=AckMode.CLIENT_INDIVIDUAL), 1.2),
+)
+
+
+def engine_and_paho(one: Bench, running: Running, load_cpu: int) -> Iterator[Row]:
+    """Load CPU per delivered message: twice each, in turn."""
+    cell = Cell(f"f0000-r{REPLICATION:03d}", {"further": 0, "replication": REPLICATION})
+    for qos in LEVELS:
+        windows: list[Window] = []
+        others: list[float] = []
+        for _ in range(2):
+            windows += one.cell(EXPERIMENT.plan(cell, qos.profile))
+            others.append(paho_us(running, qos.level, load_cpu))
+        ours, theirs = load_us(windows), sum(others) / len(others)
+        print(f"QoS {qos.level}, r = {REPLICATION}: {ours:.2f} us per delivered message, paho-mqtt {theirs:.1f} us")
+        yield Row(f"load CPU per delivered message, us, QoS {qos.level}, r = {REPLICATION}", ours, qos.target_us, True)
+        yield Row(f"the same as a share of paho-mqtt's, QoS {qos.level}", ours / theirs, 1 / 10, True)
+
+
+def paho_us(running: Running, qos: int, cpu: int) -> float:
+    """Load CPU of a closed loop of paho's clients per delivered message, us; one thread, nothing is checked."""
+    os.sched_setaffinity(0, {cpu})
+    received = 0
+
+    def count(*_: object) -> None:
+        nonlocal received
+        received += 1
+
+    topic = "bench-paho"
+    with _clients(running, PUBLISHERS + REPLICATION) as clients:
+        subscribers, publishers = clients[:REPLICATION], clients[REPLICATION:]
+        for client in subscribers:
+            client.on_message = count
+            client.subscribe(topic, qos)
+        sockets = {client.socket(): client for client in clients}
+        sent, begin, begun, end = 0, 0.0, 0, time.monotonic() + LONG_S + 1
+        while (now := time.monotonic()) < end:
+            if not begin and now > end - LONG_S:
+                begin, begun = time.process_time(), received
+            if now > end - LONG_S - 0.5:  # the subscriptions stand
+                while sent - received // REPLICATION < IN_FLIGHT:
+                    publishers[sent % PUBLISHERS].publish(topic, b"x" * 36, qos)
+                    sent += 1
+            writing = [socket for socket, client in sockets.items() if client.want_write()]
+            readable, writable, _ = select.select(list(sockets), writing, [], 0.01)
+            for socket in readable:
+                sockets[socket].loop_read()
+            for socket in writable:
+                sockets[socket].loop_write()
+        return (time.process_time() - begin) * 1e6 / (received - begun)
+
+
+@contextmanager
+def _clients(running: Running, number: int) -> Iterator[list[paho.Client]]:
+    """Clients that are connected."""
+    clients = []
+    try:
+        for each in range(number):
+            client = paho.Client(CallbackAPIVersion.VERSION2, f"bench-paho-{each}")
+            client.max_inflight_messages_set(0xFFFF)
+            client.username_pw_set(running.endpoint.login, running.endpoint.passcode)
+            client.connect(running.endpoint.host, running.endpoint.port, keepalive=0)
+            while not client.is_connected():
+                client.loop(0.1)
+            clients.append(client)
+        yield clients
+    finally:
+        for client in clients:
+            client.disconnect()
+
+
+def main() -> None:
+    cpus.require_descriptors(6000)
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as name, on_broker(BROKER, Path(name), batch=True) as (running, load_cpu):
+        os.sched_setaffinity(0, {load_cpu})
+        workers = Workers(1, [load_cpu])
+        try:
+            rows += engine_and_paho(Bench(running, Path(name), workers), running, load_cpu)
+        finally:
+            workers.close()
+    os.sched_setaffinity(0, CPUS)
+    print(shown(rows))
+    print(json.dumps({row.what: round(row.value, 4) for row in rows}))
+
+
+if __name__ == "__main__":
+    main()

@@ -42,6 +42,8 @@ class Capabilities:
     repeated: bool = True
     #: acknowledgement modes of a subscription; acknowledgement in a transaction is under `transactions`
     ack_modes: frozenset[AckMode] = PLAIN_ACK_MODES
+    #: those of a subscription to a queue, where they are fewer; None where they are the same
+    queue_ack_modes: frozenset[AckMode] | None = None
     #: what a transaction covers
     transactions: Transactions = Transactions.FULL
     #: whether messages are confirmed that are sent outside transactions
@@ -59,6 +61,8 @@ class Capabilities:
     redelivered: bool = True
     #: whether, now and then, the broker delivers a copy twice although nothing failed, the second marked as redelivered
     repeats_copies: bool = False
+    #: whether, now and then under load, copies of a publisher's messages overtake each other in the broker
+    reorders_copies: bool = False
     #: kinds of destinations whose messages are marked as redelivered also after the broker itself was killed (queues
     #: of a business workload, durable subscriptions to topics)
     crash_marked: frozenset[DestinationKind] = frozenset()

@@ -1,8 +1,7 @@
 """Which brokers the contract is held against: each product as each provider runs it, the suite's own, and one by URL.
 
-The contract speaks STOMP, so that products of other protocols have tests of their own. The rows come
-from `PRODUCTS`, so that a new broker is held to the contract by being there. What a machine lacks is found out
-when it is asked for.
+One contract speaks STOMP, frame by frame; the other one the sessions of all protocols. The rows come from `PRODUCTS`,
+so that a new broker is held to the contract by being there. What a machine lacks is found out when it is asked for.
 """
 
 from __future__ import annotations
@@ -18,12 +17,17 @@ import pytest
 
 from fixtures import brokers
 from fixtures.brokers import activemq, probe
+from fixtures.brokers.product import PROTOCOL
 from fixtures.brokers.spec import Provider, Running
 from fixtures.host import cpus
+from fixtures.wire.protocols import PROTOCOLS
 from fixtures.wire.stomp.client import Stomp
 from tests.support import container_engine
 from tests.support.java_brokers import LAYOUTS, installed
 from tests.support.requirements import extra_missing, require_prepared
+
+#: Those that start within a second, and that everybody may have.
+SWIFT = {"mosquitto", "nats"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +42,8 @@ class Entry:
         return "-".join(filter(None, ("url" if self.by_url else "", self.text, self.provider or "")))
 
 
-#: Those that speak STOMP.
-PRODUCTS = [product for product in brokers.PRODUCTS if isinstance(product.protocol, Stomp)]
+#: Those that speak STOMP where nobody asks for something else.
+PRODUCTS = [product for product in brokers.PRODUCTS if isinstance(product.offers[0].protocol, Stomp)]
 
 
 def parameters() -> list[object]:
@@ -50,6 +54,22 @@ def parameters() -> list[object]:
     broker by its URL is its row (test_probe.py), so that nothing else of the contract differs.
     """
     return [pytest.param(entry, id=str(entry), marks=_marks(entry, quick=quick)) for entry, quick in _entries()]
+
+
+def of_protocols() -> list[object]:
+    """Each product in its default version over each of its protocols but STOMP, and the suite's own broker over all.
+
+    `make test` has the brokers that start within a second, `make test-brokers` the others.
+    """
+    found: list[object] = [
+        pytest.param(Entry(f"reference:{PROTOCOL}={name}"), id=f"reference-{name}") for name in PROTOCOLS
+    ]
+    for product in brokers.PRODUCTS:
+        for name in [offer.protocol.name for offer in product.offers if not isinstance(offer.protocol, Stomp)]:
+            text = f"{product.name},{PROTOCOL}={name}" if len(product.offers) > 1 else product.name
+            marks = [] if product.name in SWIFT else [pytest.mark.brokers]
+            found.append(pytest.param(Entry(text, product.providers[0]), id=f"{product.name}-{name}", marks=marks))
+    return found
 
 
 def _marks(entry: Entry, *, quick: bool) -> list[pytest.MarkDecorator]:

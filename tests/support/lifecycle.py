@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from fixtures.brokers import provisioning, reaper, session_token
-from fixtures.brokers.product import Launch, Product, Program
+from fixtures.brokers.product import Launch, Offer, Product, Program
 from fixtures.brokers.spec import Provider
 from fixtures.host import cpus
 from fixtures.wire.stomp.client import Stomp
@@ -52,9 +52,8 @@ def product(command, *, port_chosen=False, steal=lambda _port: None):
         name="own",
         default_version=None,
         tested=("1.0",),
-        options={},
-        protocol=Stomp(),
-        capabilities=lambda _spec: capabilities,
+        settings={},
+        offers=(Offer(Stomp(), lambda _spec: capabilities),),
         launch=launch,
         alarms=(),
         home=lambda _path: Program(()),

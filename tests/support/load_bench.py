@@ -245,7 +245,7 @@ def authority(folder: Path) -> tuple[trustme.CA, Path]:
 
 @contextmanager
 def activemq_with_tls(folder: Path, ca: trustme.CA, name: str):
-    """The endpoint of a real ActiveMQ whose connector is stomp+ssl, its certificate being of this name.
+    """The endpoint of a real ActiveMQ whose connector is of TLS, its certificate being of this name.
 
     Not stomp+nio+ssl: on a busy host that one handles the first frames of a connection twice or never (AMQ-8169).
     """
@@ -260,7 +260,7 @@ def activemq_with_tls(folder: Path, ca: trustme.CA, name: str):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "store.p12").write_bytes(store)
     spec = brokers.parse(ACTIVEMQ)
-    spec = replace(spec, options=MappingProxyType({**spec.options, "connector": "stomp+ssl"}))
+    spec = replace(spec, options=MappingProxyType({**spec.options, "connector": "ssl"}))
     jars = ivy.class_path(os_process_provider.bundle(activemq.PRODUCT, spec.version), print)
     properties = (
         f"-Djavax.net.ssl.keyStore={folder / 'store.p12'}",

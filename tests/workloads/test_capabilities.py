@@ -59,6 +59,7 @@ LACKING = [
     (without(DestinationKind.QUEUE), {"queue": "no queues"}),
     (without(DestinationKind.KEY), {"key": "no routing by key"}),
     (without(DestinationKind.HEADERS), {"headers": "no routing by headers"}),
+    ({"queue_ack_modes": frozenset()}, {"queue": "no acknowledgement mode auto on queues"}),
     ({"selectors": False}, dict.fromkeys(("filter", "no topic"), "no filters on subscriptions")),
     ({"selectors": False, "topic_filters": True}, {"no topic": NO_TOPIC_FILTER}),
     ({"repeated": False}, {"repeated": "no second subscription of a connection to the same messages"}),

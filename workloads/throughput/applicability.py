@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workloads.capabilities import WITHOUT_DESTINATION, WITHOUT_RECEIPTS, Capabilities, Transactions
-from workloads.messaging import AckMode
+from workloads.messaging import AckMode, DestinationKind
 from workloads.throughput.flow import Flow, Plan
 
 
@@ -31,6 +31,10 @@ def _unmet(plan: Plan, capabilities: Capabilities) -> Iterator[str]:
             yield f"no acknowledgement in a transaction (transactions: {capabilities.transactions})"
     elif ack not in capabilities.ack_modes:
         yield f"no acknowledgement mode {ack}"
+    elif any(flow.destination.kind is DestinationKind.QUEUE for flow in plan.flows) and ack not in (
+        capabilities.ack_modes if capabilities.queue_ack_modes is None else capabilities.queue_ack_modes
+    ):
+        yield f"no acknowledgement mode {ack} on queues"
 
 
 def _unmet_filters(flow: Flow, capabilities: Capabilities) -> Iterator[str]:

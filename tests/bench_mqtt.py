@@ -15,20 +15,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
+from scipy.stats import sem, t
+from tabulate import tabulate
 
 from fixtures.brokers import Running
 from fixtures.host import cpus
 from fixtures.load.group.coordinator import Workers
 from microbench.test_replication import EXPERIMENT
-from tests.bench_engine import CPUS, LONG_S, Bench, Row, load_us, on_broker, shown
+from tests.bench_engine import CPUS, LONG_S, SHORT_S, Bench, Row, load_us, on_broker, shown
 from workloads.messaging import AckMode
 from workloads.schema import Window
-from workloads.throughput.flow import PROFILES, Cell, Profile
+from workloads.selectors import Equals
+from workloads.throughput.flow import PROFILES, Cell, Plan, Profile, Subscription, Template, on_topic
 
 BROKER = "mosquitto"
 REPLICATION, PUBLISHERS = 10, 20
+#: Further subscriptions, and how many of them share a connection.
+FURTHER, PER_CONNECTION, ROUNDS = (20_000, 100_000), 100, 12
 #: Messages of paho's publishers that may be in flight, as of the engine's.
 IN_FLIGHT = 1000
 
@@ -62,6 +68,50 @@ def engine_and_paho(one: Bench, running: Running, load_cpu: int) -> Iterator[Row
         print(f"QoS {qos.level}, r = {REPLICATION}: {ours:.2f} us per delivered message, paho-mqtt {theirs:.1f} us")
         yield Row(f"load CPU per delivered message, us, QoS {qos.level}, r = {REPLICATION}", ours, qos.target_us, True)
         yield Row(f"the same as a share of paho-mqtt's, QoS {qos.level}", ours / theirs, 1 / 10, True)
+
+
+def many_subscriptions(one: Bench, running: Running) -> None:
+    """What further subscriptions to sibling topics take: time of a message, and memory of the broker.
+
+    A cell with them and one without take turns in one block.
+    """
+    table = []
+    for further in FURTHER:
+        plans = [_with_further(0), _with_further(further)]
+        bytes_before = _rss_bytes(running)
+        seen_bytes: list[int] = []
+        rounds = one.rotation(plans, ROUNDS, SHORT_S, look=lambda seen=seen_bytes: seen.append(_rss_bytes(running)))
+        without, among = (np.array([(w.end_ns - w.begin_ns) / w.received for w in windows]) for windows in rounds)
+        more = among - without
+        interval = t.interval(0.95, ROUNDS - 1, more.mean(), sem(more))
+        table.append(
+            (
+                further,
+                without.mean() / 1e3,
+                among.mean() / 1e3,
+                interval[0] / further,
+                interval[1] / further,
+                (max(seen_bytes) - bytes_before) / further,
+                min(w.broker_cpu_ns / (w.end_ns - w.begin_ns) for windows in rounds for w in windows),
+                max(w.load_cpu_ns / (w.end_ns - w.begin_ns) for windows in rounds for w in windows),
+            )
+        )
+    headers = ("further", "B without, us", "B, us", "t_fltr from, ns", "to, ns", "bytes each", "broker CPU", "load CPU")
+    print(tabulate(table, headers=headers, floatfmt=",.4g"))
+
+
+def _with_further(further: int) -> Plan:
+    """A message to one subscription, beside further ones that differ in the last level of their topics."""
+    filters = [Subscription(Equals("ID", f"#{number}")) for number in range(further + 1)]
+    flow = on_topic(
+        f"bench.many.{further}", (Template((("ID", "#0"),)),), tuple(filters), per_connection=PER_CONNECTION
+    )
+    return Plan("many", f"f{further}", PROFILES["today"], (flow,))
+
+
+def _rss_bytes(running: Running) -> int:
+    assert running.account is not None
+    return running.account.usage().rss_bytes
 
 
 def paho_us(running: Running, qos: int, cpu: int) -> float:
@@ -123,7 +173,9 @@ def main() -> None:
         os.sched_setaffinity(0, {load_cpu})
         workers = Workers(1, [load_cpu])
         try:
-            rows += engine_and_paho(Bench(running, Path(name), workers), running, load_cpu)
+            one = Bench(running, Path(name), workers)
+            rows += engine_and_paho(one, running, load_cpu)
+            many_subscriptions(one, running)
         finally:
             workers.close()
     os.sched_setaffinity(0, CPUS)

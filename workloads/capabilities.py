@@ -38,6 +38,8 @@ class Capabilities:
     selectors: bool = True
     #: whether, where it may not, `name = 'value'` on the only property of the messages becomes a topic of its own
     topic_filters: bool = False
+    #: whether a connection may have several subscriptions to the same messages, each of which gets its copy
+    repeated: bool = True
     #: acknowledgement modes of a subscription; acknowledgement in a transaction is under `transactions`
     ack_modes: frozenset[AckMode] = PLAIN_ACK_MODES
     #: those of a subscription to a queue, where they are fewer; None where they are the same

@@ -33,6 +33,7 @@ PLANS = {
     **{kind.value: plan(kind) for kind in DestinationKind},
     "filter": plan(subscription=Subscription(MATCHING)),
     "no topic": plan(subscription=Subscription(Like("P", "a%"))),
+    "repeated": Plan("e", "c", PROFILES["today"], (replace(plan().flows[0], per_connection=3),)),
     "durable": plan(subscription=Subscription(durable=True)),
     "receipts": plan(receipts=True),
     **{ack.value: plan(ack=ack) for ack in AckMode},
@@ -44,19 +45,24 @@ def without(kind):
 
 
 FILTERED = ("filter", "no topic")
+ON_A_TOPIC = (*FILTERED, "repeated", "durable", "receipts")
 NO_TOPIC_FILTER = "filters are topics, which can only stand for name = 'value' on the messages' only property"
 NO_TRANSACTION = "no acknowledgement in a transaction (transactions: {})"
 
 #: What a broker lacks, and the plans that it cannot run, with the reason.
 LACKING = [
     ({}, {}),
-    (without(DestinationKind.TOPIC), dict.fromkeys(("topic", *FILTERED, "durable", "receipts", *AckMode), "no topics")),
+    (
+        without(DestinationKind.TOPIC),
+        dict.fromkeys(("topic", *ON_A_TOPIC, *AckMode), "no topics"),
+    ),
     (without(DestinationKind.QUEUE), {"queue": "no queues"}),
     (without(DestinationKind.KEY), {"key": "no routing by key"}),
     (without(DestinationKind.HEADERS), {"headers": "no routing by headers"}),
     ({"queue_ack_modes": frozenset()}, {"queue": "no acknowledgement mode auto on queues"}),
     ({"selectors": False}, dict.fromkeys(("filter", "no topic"), "no filters on subscriptions")),
     ({"selectors": False, "topic_filters": True}, {"no topic": NO_TOPIC_FILTER}),
+    ({"repeated": False}, {"repeated": "no second subscription of a connection to the same messages"}),
     ({"durable": False}, {"durable": "no durable subscriptions"}),
     ({"receipts": False}, {"receipts": "no confirmation of messages"}),
     *(
@@ -71,7 +77,8 @@ LACKING = [
     (
         {"ack_modes": EVERYTHING.ack_modes - {AckMode.AUTO}},
         dict.fromkeys(
-            (*DestinationKind, *FILTERED, "durable", "receipts", AckMode.AUTO), "no acknowledgement mode auto"
+            (*DestinationKind, *ON_A_TOPIC, AckMode.AUTO),
+            "no acknowledgement mode auto",
         ),
     ),
 ]

@@ -58,6 +58,7 @@ def test_the_words_for_cells_and_verdicts_are_fixed():
         "generator-bound",
         "unsteady",
         "audit-failed",
+        "lossy",
         "not-applicable",
     }
     assert set(WindowStatus) == {"ok", "warm-up"}

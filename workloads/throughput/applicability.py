@@ -19,6 +19,8 @@ def _unmet(plan: Plan, capabilities: Capabilities) -> Iterator[str]:
         if flow.destination.kind not in capabilities.destinations:
             yield WITHOUT_DESTINATION[flow.destination.kind]
         yield from _unmet_filters(flow, capabilities)
+        if not capabilities.repeated and flow.repeated:
+            yield "no second subscription of a connection to the same messages"
         if any(subscription.durable for subscription in flow.subscriptions) and not capabilities.durable:
             yield "no durable subscriptions"
     if plan.profile.receipts and not capabilities.receipts:

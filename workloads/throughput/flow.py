@@ -109,6 +109,12 @@ class Flow:
         """Whether subscriptions have selectors."""
         return any(subscription.selector is not None for subscription in self.subscriptions)
 
+    @property
+    def repeated(self) -> bool:
+        """Whether a connection has equal subscriptions."""
+        named = [(number // self.per_connection, each) for number, each in enumerate(self.subscriptions)]
+        return len(set(named)) < len(named)
+
     @cached_property
     def by_topic(self) -> bool:
         """Whether every message and every filter can have a topic of its own instead of a property and a selector.

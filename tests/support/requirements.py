@@ -11,6 +11,9 @@ from fixtures import brokers
 from fixtures.brokers.spec import BrokerSpec, Provider
 from fixtures.errors import BrokerError
 
+#: Brokers that `make extras` installs.
+PACKAGED = frozenset(("mosquitto", "nats", "rabbitmq"))
+
 
 def missing(what: str) -> NoReturn:
     """Java, the network or a broker's files are missing: an error where `CI` is set, since a user needs them too."""
@@ -40,4 +43,6 @@ def require_prepared(spec: BrokerSpec) -> None:
     try:
         brokers.prepare(spec)
     except BrokerError as error:
-        (extra_missing if spec.provider is Provider.HOME else missing)(str(error))
+        if spec.provider is not Provider.HOME:
+            missing(str(error))
+        (extra_missing if spec.product in PACKAGED else not_here)(str(error))

@@ -174,8 +174,8 @@ def main() -> None:
         workers = Workers(1, [load_cpu])
         try:
             one = Bench(running, Path(name), workers)
+            many_subscriptions(one, running)  # before its memory has grown by messages that wait
             rows += engine_and_paho(one, running, load_cpu)
-            many_subscriptions(one, running)
         finally:
             workers.close()
     os.sched_setaffinity(0, CPUS)

@@ -48,6 +48,8 @@ class Capabilities:
     transactions: Transactions = Transactions.FULL
     #: whether messages are confirmed that are sent outside transactions
     receipts: bool = True
+    #: whether a message that is to be stored may be sent without asking for its confirmation
+    stores_unconfirmed: bool = True
     #: whether subscriptions may outlive their connections
     durable: bool = False
     #: whether what is delivered before acknowledgement can be limited to one message

@@ -146,6 +146,8 @@ PERSISTENT = replace(
         (CHAINS, "strict", replace(ALL, transactions=Transactions.NONE), "no transactions"),
         (CHAINS, "strict", replace(ALL, receipts=False), ""),
         (with_receipts(PERSISTENT), "strict", replace(ALL, receipts=False), "no confirmation of messages"),
+        (PERSISTENT, "strict", replace(ALL, stores_unconfirmed=False), "no persistent messages without a confirmation"),
+        (with_receipts(PERSISTENT), "strict", replace(ALL, stores_unconfirmed=False), ""),
         (CHAINS, "strict", replace(ALL, destinations=frozenset()), "no queues; no topics"),
         (
             CHAINS,

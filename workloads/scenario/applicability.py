@@ -24,6 +24,8 @@ def _unmet_by_scenario(scenario: Scenario, consumption: Consumption, capabilitie
         yield "no durable subscriptions"
     if scenario.confirmed and not capabilities.receipts:
         yield WITHOUT_RECEIPTS
+    if scenario.stored_unconfirmed and not capabilities.stores_unconfirmed:
+        yield "no persistent messages without a confirmation"
     if scenario.transacted and capabilities.transactions is Transactions.NONE:
         yield "no transactions"
     strict = consumption is Consumption.STRICT

@@ -310,6 +310,12 @@ class Scenario:
         return any(message.receipt for message in self.messages.values())
 
     @property
+    def stored_unconfirmed(self) -> bool:
+        """Whether a message is persistent that neither the broker confirms nor a transaction contains."""
+        sent = self.messages.values()
+        return any(message.persistent and not (message.receipt or message.transacted) for message in sent)
+
+    @property
     def transacted(self) -> bool:
         """Whether anything is consumed or sent in a transaction."""
         sent = self.messages.values()

@@ -195,7 +195,7 @@ class CellAudit:
 
     @property
     def failed(self) -> bool:
-        return not (self.copies.exact or self.lossy)
+        return not self.copies.as_promised(droppable=self.droppable)
 
 
 @dataclass(frozen=True, slots=True)

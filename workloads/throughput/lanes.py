@@ -50,6 +50,10 @@ class LaneAudit:
         """Copies are missing, and what arrived is right."""
         return self.lost > 0 and not (self.duplicated or self.reordered or self.misdelivered)
 
+    def as_promised(self, *, droppable: bool) -> bool:
+        """Every copy arrived once and in order, or some were dropped where the protocol lets the broker do that."""
+        return self.exact or (droppable and self.only_lost)
+
 
 def audit_lane(runs: Iterable[tuple[int, int]], sent: int, expected: bool) -> LaneAudit:
     """The audit of a lane at a subscriber.

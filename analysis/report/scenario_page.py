@@ -14,7 +14,6 @@ from markupsafe import Markup
 
 from analysis.errors import DataError
 from analysis.report import manifest_facts, scenario_figures
-from analysis.report.deployment_diagram import diagram
 from analysis.report.drawings import Drawings, Figure, drawn, slug
 from analysis.report.page import NAME, Chapter, Facts, Listing, Page, Part, Section, VerdictBox, write_text
 from analysis.report.sequence_diagram import flow
@@ -181,20 +180,12 @@ def _sections(anchor: str, result: WorkloadResult, drawings: Drawings) -> Iterat
         sheets = churn_tables(result.churn, result.workload.flows(model))
         yield Section(f"{anchor}-subscribing", "Subscriptions", (*subscriptions, *sheets))
     yield Section(f"{anchor}-storage", "Storage", (tables.storage(storage(result)),))
-    deployment = drawn(
-        f"{anchor}-sut",
-        "System under test",
-        "Processes with the CPUs to which they are bound, their connections, the broker and its store, as recorded in "
-        "the manifest of the run.",
-        diagram(result.manifest, result.plan, result.key.broker),
-    )
     yield manifest_facts.system(
         anchor,
         result.path,
         result.manifest,
         {result.key.broker: result.broker},  # the run's other brokers have separate chapters
-        diagram=(deployment,),
-        further=(Section("", "Workload", (Facts(tuple(_topology(result, model))),)),),
+        Section("", "Workload", (Facts(tuple(_topology(result, model))),)),
     )
 
 

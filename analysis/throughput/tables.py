@@ -132,21 +132,13 @@ def by_start(rounds: Iterable[RoundLevel]) -> dict[tuple[str, int], list[RoundLe
     return grouped(ordered, lambda level: (level.broker, level.start))
 
 
-def levels_said(rounds: Sequence[RoundLevel]) -> str:
-    """The number of rounds, and how many of them were disturbed."""
-    disturbed = sum(level.disturbed for level in rounds)
-    return (
-        f"{len(rounds)} rounds, {disturbed} of them disturbed (!), {DISTURBED_LEVEL.limit:.0%} or more slower than the "
-        "median undisturbed round"
-    )
-
-
 def rounds(of_start: Sequence[RoundLevel]) -> Table:
     """The levels of the rounds of one broker and start: a row for each layout and block."""
     layouts = grouped(of_start, lambda level: (level.layout, level.block)).values()
-    title = f"Rounds on {of_start[0].broker}, start {of_start[0].start}: {levels_said(of_start)}"
+    disturbed = sum(level.disturbed for level in of_start)
     return Table.of(
-        title,
+        f"Rounds on {of_start[0].broker}, start {of_start[0].start}: {len(of_start)} rounds, {disturbed} of them "
+        f"disturbed (!), {DISTURBED_LEVEL.limit:.0%} or more slower than the median undisturbed round",
         layouts,
         TableColumn("layout", lambda of: str(of[0].layout)),
         TableColumn("block", lambda of: str(of[0].block)),

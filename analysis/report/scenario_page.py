@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from analysis.errors import DataError
 from analysis.report import manifest_facts, scenario_figures
-from analysis.report.drawings import Drawings, Figure, drawn, slug
+from analysis.report.drawings import Drawings, drawn, slug
 from analysis.report.page import NAME, Chapter, Facts, Listing, Page, Part, Section, VerdictBox, write_text
 from analysis.report.sequence_diagram import flow
 from analysis.results import JSON_SCHEMA, worst
@@ -176,9 +176,9 @@ def _sections(anchor: str, result: WorkloadResult, drawings: Drawings) -> Iterat
         yield Section(f"{anchor}-handlers", "Event handlers", handlers)
     yield Section(f"{anchor}-destinations", "Destinations", (tables.destinations(result, model),))
     if result.churn is not None:
-        subscriptions = _subscriptions(anchor, result, model, drawings)
+        over_time = drawings.figures(anchor, scenario_figures.subscriptions(result))
         sheets = churn_tables(result.churn, result.workload.flows(model))
-        yield Section(f"{anchor}-subscribing", "Subscriptions", (*subscriptions, *sheets))
+        yield Section(f"{anchor}-subscribing", "Subscriptions", (*over_time, *sheets))
     yield Section(f"{anchor}-storage", "Storage", (tables.storage(storage(result)),))
     yield manifest_facts.system(
         anchor,
@@ -226,14 +226,6 @@ def _interaction(
     yield from drawings.figures(anchor, *pictures)
     if steps := tables.steps(result.periods, number):
         yield steps
-
-
-def _subscriptions(anchor: str, result: WorkloadResult, model: Model, drawings: Drawings) -> Iterator[Figure]:
-    """The subscriptions over time, then the figures of the model."""
-    if picture := scenario_figures.subscriptions(result):
-        yield drawings.figure(anchor, picture)
-        for found in result.workload.figures(model):
-            yield drawings.figure(anchor, scenario_figures.of_model(found))
 
 
 def _title(result: WorkloadResult) -> Iterator[str]:

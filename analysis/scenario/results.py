@@ -77,8 +77,9 @@ class InteractionResult:
     title: str
     #: Planned executions per second.
     planned_per_s: float
-    #: Executions started.
+    #: Executions started, and those that the model predicts: of Poisson arrivals, the plan as drawn.
     started: int
+    expected_started: float
     #: Executions started per second.
     started_per_s: float
     #: Messages sent.

@@ -429,7 +429,6 @@ class PeriodRow:
     broker_cpu_ns: Annotated[int | None, "CPU time of all the broker's processes in it"]
     gc_pause_ns: Annotated[int | None, "pauses of the broker's JVM in it; null without"]
     load_cpu_ns: Annotated[int, "CPU time of all workers in it"]
-    host_speed_ns: Annotated[int, "time of a fixed piece of work on the load's CPU, lower quartile over the period"]
     store_bytes: Annotated[int | None, "what the broker's files hold at its end; null where unknown"]
 
 

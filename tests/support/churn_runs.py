@@ -441,7 +441,6 @@ class _Life(wr.Events):
                 "broker_cpu_ns": (end - begin) // 10,
                 "gc_pause_ns": 0,
                 "load_cpu_ns": (end - begin) // 20,
-                "host_speed_ns": 5_000_000,
                 "store_bytes": end // 1000,
             }
             for period, (begin, end) in spans.items()

@@ -517,7 +517,6 @@ def _period_row(period: Period, begin: int, end: int, load_begin_ns: int, done: 
         "broker_cpu_ns": messages * 50_000,
         "gc_pause_ns": messages * 500,
         "load_cpu_ns": messages * 20_000,
-        "host_speed_ns": 5_000_000 + (begin - load_begin_ns) // SECOND_NS,
         "store_bytes": before * 100,
     }
 

@@ -19,4 +19,4 @@ throughput_start.WARMING_S = 0.1
 layout_run.FEWEST_MESSAGES, layout_run.LONGER_FOR_IN_FLIGHT = 20, 1
 # How long copies are awaited that a broker has lost, behind each slice and at a layout's end.
 layout_run.SILENCE_S = 0.3
-options.LoadSettings = partial(options.LoadSettings, last_silence_s=2.0)  # type: ignore[misc]
+options.LoadSettings = partial(options.LoadSettings, last_silence_s=2.0)  # type: ignore[attr-defined, misc]

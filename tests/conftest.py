@@ -5,6 +5,7 @@ analysis.
 from __future__ import annotations
 
 import json
+import re
 import signal
 import time
 from collections.abc import Sequence
@@ -44,14 +45,17 @@ ON_SPARK = (
     "tests/analysis/throughput/test_frames.py",
 )
 
+#: A product's tests of these have one process, which starts each broker once. Its name is the first of the parameters.
+CONTRACTS = tuple(f"tests/fixtures/brokers/test_{name}_contract.py" for name in ("stomp", "protocol_broker"))
+
 #: What takes longest, in which order it begins: files, or single tests that share nothing with the rest of their file
 #: and have a process each.
 LONGEST = (
     "test_faulty_brokers.py",
+    "test_stomp_contract.py",
     "test_workload_faults.py",
     "test_broken_runs.py",
     "test_action.py::test_the_gate_of_the_action",
-    "test_gate_run.py::test_lost_copies_fail_the_gate",
     "test_throughput_run.py::test_the_real_broker",
     "test_own.py::test_the_highest_base_is_searched",
     "test_own.py::test_an_example_passes_its_audit_on_a_real_broker",
@@ -70,8 +74,6 @@ LONGEST = (
     "test_case_run.py",
     "test_throughput_start.py",
     "test_scenario_run.py",
-    "test_broker_contract.py",
-    "test_protocol_broker_contract.py",
     "test_every_page.py",
     "test_fit.py",
     "test_throughput_run.py",
@@ -135,7 +137,9 @@ def group_of(nodeid: str) -> str:
     file = nodeid.partition("::")[0]
     if file.startswith(ON_SPARK):
         return ON_SPARK[0]
-    test = nodeid.partition("[")[0]
+    test, _, parameters = nodeid.partition("[")
+    if file in CONTRACTS:
+        return f"{CONTRACTS[0]}[{re.split('[-:]', parameters)[0]}"
     return test if _by_name(test) in LONGEST else file
 
 
@@ -148,8 +152,8 @@ def rank_of(nodeid: str) -> int:
 
 
 def _by_name(nodeid: str) -> str:
-    """Without its folder."""
-    file, separator, test = nodeid.partition("::")
+    """Without its folder, and without a product."""
+    file, separator, test = nodeid.partition("[")[0].partition("::")
     return file.rpartition("/")[2] + separator + test
 
 

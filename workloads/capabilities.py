@@ -36,6 +36,11 @@ class Capabilities:
     destinations: frozenset[DestinationKind]
     #: whether a subscription may have a selector
     selectors: bool = True
+    #: whether a selector compares text that is a number as a number
+    numeric_selectors: bool = True
+    #: whether selectors are bindings that are made before a cell of the study, so that there are none in workloads, nor
+    #: of durable subscriptions
+    prepared_selectors: bool = False
     #: whether, where it may not, `name = 'value'` on the only property of the messages becomes a topic of its own
     topic_filters: bool = False
     #: whether a connection may have several subscriptions to the same messages, each of which gets its copy

@@ -18,7 +18,7 @@ def _unmet_by_scenario(scenario: Scenario, consumption: Consumption, capabilitie
     for destination in scenario.destinations:
         if destination.kind not in capabilities.destinations:
             yield WITHOUT_DESTINATION[destination.kind]
-    if scenario.filtered and not capabilities.selectors:
+    if scenario.filtered and (not capabilities.selectors or capabilities.prepared_selectors):
         yield "no filters on subscriptions"
     if scenario.durable and not capabilities.durable:
         yield "no durable subscriptions"

@@ -34,7 +34,8 @@ class MemoryTalk:
         (self.greeting,) = heard
 
     def say(self, data: bytes) -> None:
-        """The broker hears this, up to the end of the connection."""
+        """The broker hears this behind what is owed, up to the end of the connection."""
+        data = self.session.take_owed() + self.session.completed(data)
         for begin in range(0, len(data), self.piece):
             if self.client.ending:
                 return

@@ -36,8 +36,8 @@ class MemoryTalk:
         (self.greeting,) = heard
 
     def say(self, data: bytes) -> None:
-        """The broker hears this, behind what the protocol owes it, up to the end of the connection."""
-        data = self.session.take_owed() + data
+        """The broker hears this behind what is owed, up to the end of the connection."""
+        data = self.session.take_owed() + self.session.completed(data)
         for begin in range(0, len(data), self.piece):
             if self.client.ending:
                 return

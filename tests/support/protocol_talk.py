@@ -19,13 +19,15 @@ class MemoryTalk:
     broker: ReferenceBroker
     #: how many bytes are given to a session at once
     piece: int = 1 << 20
+    #: of the stamps of the messages
+    stamp_digits: int = LANE_DIGITS
     heard: list[Event] = field(default_factory=list)
     #: all bytes from the broker
     received: bytes = b""
 
     def __post_init__(self) -> None:
         self.client = ClientState(None, self.entry.server())  # type: ignore[arg-type]
-        self.session = self.entry.reference.session(Login("user", "secret"), LANE_DIGITS)
+        self.session = self.entry.reference.session(Login("user", "secret"), self.stamp_digits)
         self._tail = b""
         self.client.output += self.client.session.greeting()
         self.say(self.session.log_in())
@@ -34,7 +36,8 @@ class MemoryTalk:
         (self.greeting,) = heard
 
     def say(self, data: bytes) -> None:
-        """The broker hears this, up to the end of the connection."""
+        """The broker hears this behind what is owed, up to the end of the connection."""
+        data = self.session.take_owed() + self.session.completed(data)
         for begin in range(0, len(data), self.piece):
             if self.client.ending:
                 return

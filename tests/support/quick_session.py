@@ -15,7 +15,7 @@ broker_start.IDLE_WINDOW_S = 0.1
 #: Where nothing can be written: tests run side by side, on the same CPUs.
 measuring_marks.FOLDER = "/dev/null/none"
 
-throughput_start.WARMING_S = 0.1
+throughput_start.WARMING_S = 0.1  # type: ignore[attr-defined]
 layout_run.FEWEST_MESSAGES, layout_run.LONGER_FOR_IN_FLIGHT = 20, 1
 # How long copies are awaited that a broker has lost, behind each slice and at a layout's end.
 layout_run.SILENCE_S = 0.3

@@ -4,6 +4,7 @@ analysis.
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import signal
@@ -31,18 +32,20 @@ ROOT = Path(__file__).parents[1]
 #: What a layout of the throughput study is known by.
 LAYOUT = ("broker", "start", "layout", "block")
 
-#: What needs Spark: these files have one process, which starts it once.
+#: What needs Spark: the files of each of these have one process, which starts it once.
 ON_SPARK = (
-    *(
+    tuple(
         f"tests/analysis/scenario/test_{name}.py"
         for name in (
             *("any_topology", "churn", "copy_classes", "failed_audit", "faults", "figures"),
             *("grouped_times", "partitions", "reader", "transactions"),
         )
     ),
-    "tests/analysis/gate/test_gate_items.py",
-    "tests/analysis/throughput/test_audit.py",
-    "tests/analysis/throughput/test_frames.py",
+    (
+        "tests/analysis/gate/test_gate_items.py",
+        "tests/analysis/throughput/test_audit.py",
+        "tests/analysis/throughput/test_frames.py",
+    ),
 )
 
 #: A product's tests of these have one process, which starts each broker once. Its name is the first of the parameters.
@@ -93,6 +96,15 @@ settings.load_profile("quick")
 FURTHER = {"workers": 3, "client": Client.STOMP_PY}
 
 
+# What is imported and collected stays: looking through it for garbage took a third of that time, in each process.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """In tests a warning is an error, unlike in a user's session. Sessions that tests interrupt must not inherit that
     SIGINT is ignored, as a shell's background jobs do."""
@@ -135,8 +147,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def group_of(nodeid: str) -> str:
     """What stays in one process with this test, by the begin of its id."""
     file = nodeid.partition("::")[0]
-    if file.startswith(ON_SPARK):
-        return ON_SPARK[0]
+    for files in ON_SPARK:
+        if file in files:
+            return files[0]
     test, _, parameters = nodeid.partition("[")
     if file in CONTRACTS:
         return f"{CONTRACTS[0]}[{re.split('[-:]', parameters)[0]}"
@@ -146,7 +159,7 @@ def group_of(nodeid: str) -> str:
 def rank_of(nodeid: str) -> int:
     """When a test's group begins: those on Spark first, the LONGEST in their order, then all others."""
     group = group_of(nodeid)
-    if group == ON_SPARK[0]:
+    if any(group in files for files in ON_SPARK):
         return -1
     return LONGEST.index(name) if (name := _by_name(group)) in LONGEST else len(LONGEST)
 

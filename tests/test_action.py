@@ -168,7 +168,7 @@ def test_the_gate_of_the_action(runner, tmp_path):
     by `correctness`, and the cell's item names the role and the numbers. The outputs and the page of the step say so,
     and what is written is kept."""
     step = SHELL_STEPS["action, gate"]
-    running = brokers.start(brokers.parse("reference"), tmp_path / "baseline", cpus.available_cpus()[-1:])
+    running = brokers.start(brokers.parse("reference"), tmp_path, cpus.available_cpus()[-1:])
     baseline = f"stomp://bench:secret@127.0.0.1:{running.endpoint.port}"
     given = {"BASELINE": baseline, "BROKER": "reference:lose=97", "SELECT": "copies and r001 or copies and r010"}
     try:

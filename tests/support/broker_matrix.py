@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
@@ -18,7 +18,7 @@ import docker
 import pytest
 
 from fixtures import brokers
-from fixtures.brokers import activemq, probe
+from fixtures.brokers import activemq, jvm, probe
 from fixtures.brokers.product import PROTOCOL, Product
 from fixtures.brokers.spec import Provider, Running
 from fixtures.host import cpus
@@ -134,7 +134,8 @@ class SharedBrokers:
             self.close()
             self._product = product
         if key not in self._running:
-            self._running[key] = _start(key, self._folder(), self._stack)
+            with _quick_jvms():
+                self._running[key] = _start(key, self._folder(), self._stack)
         return _over_its_protocol(entry, self._running[key])
 
     def restarted(self, entry: Entry) -> Running:
@@ -144,12 +145,22 @@ class SharedBrokers:
         assert crashed.kill is not None
         assert crashed.restart is not None
         crashed.kill()
-        self._running[key] = crashed.restart()
+        with _quick_jvms():
+            self._running[key] = crashed.restart()
         return _over_its_protocol(entry, self._running[key])
 
     def close(self) -> None:
         self._running.clear()
         self._stack.close()
+
+
+@contextmanager
+def _quick_jvms() -> Iterator[None]:
+    """JVMs without their second compiler: half a minute is not worth it, and what a broker does is the same."""
+    flags = jvm.flags
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jvm, "flags", lambda options: (*flags(options), "-XX:TieredStopAtLevel=1"))
+        yield
 
 
 def _process(entry: Entry) -> Entry:

@@ -135,6 +135,7 @@ def browser(page, tmp_path_factory):
     return run
 
 
+@pytest.mark.brokers
 def test_the_browser_finds_nothing_to_complain_about(kind, browser):
     """The page is parsed as it was meant, and the console stays empty."""
     _, done = browser("--dump-dom")
@@ -156,6 +157,7 @@ def shares(file):
 ONE_PAGE = pytest.mark.parametrize("kind", ["study"], indirect=True)
 
 
+@pytest.mark.brokers
 @ONE_PAGE
 @pytest.mark.parametrize(("scheme", "bright"), [(1, True), (0, False)])
 def test_daylight_and_darkness(browser, scheme, bright):
@@ -167,6 +169,7 @@ def test_daylight_and_darkness(browser, scheme, bright):
     assert written > 0.01
 
 
+@pytest.mark.brokers
 @ONE_PAGE
 def test_it_can_be_printed(browser):
     """Printing gives a document of several pages."""

@@ -1,7 +1,6 @@
 """The supply chain's page: disclaimer first, everything that was judged, pictures that can be read, one topology."""
 
 import re
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -18,8 +17,6 @@ from workloads.scenario.scenario_plan import PlannedAddress
 from workloads.specjms2007 import DISCLAIMER
 from workloads.status import VerdictKind
 from workloads.supply_chain.topology import horizontal, vertical
-
-CHROMIUM = shutil.which("chromium")
 
 RESULT = wr.result(repeat=True)
 

@@ -1,7 +1,6 @@
 """The report: what stands on the page, in which order, and what a real browser makes of it."""
 
 import re
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -12,8 +11,6 @@ from tests.support import run_directories as rd
 from tests.support import study_runs
 from tests.support.pages import Page
 from workloads.status import CellStatus
-
-CHROMIUM = shutil.which("chromium")
 
 MANIFEST = replace(
     rd.study_manifest(brokers={"activemq": rd.broker_facts(flags=["-Xmx1024m"])}),

@@ -61,7 +61,7 @@ extras:
 
 bench-engine: .venv
 	$(BIN)/python -m tests.bench_engine
-	$(BIN)/python -m tests.bench_mqtt
+	$(BIN)/python -m tests.bench_protocols
 	$(BIN)/python -m tests.bench_retained
 
 bench-fit: .venv

@@ -6,8 +6,8 @@ Run by that Python with the port of a broker; says as JSON what it heard. It imp
 import json
 import sys
 
-from proton import ProtonException, symbol
 from proton import Message as ProtonMessage
+from proton import ProtonException, symbol
 from proton.handlers import MessagingHandler, TransactionHandler
 from proton.reactor import AtLeastOnce, AtMostOnce, Container, LinkOption, Selector
 from proton.utils import BlockingConnection

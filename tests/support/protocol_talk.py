@@ -19,13 +19,15 @@ class MemoryTalk:
     broker: ReferenceBroker
     #: how many bytes are given to a session at once
     piece: int = 1 << 20
+    #: of the stamps of the messages
+    stamp_digits: int = LANE_DIGITS
     heard: list[Event] = field(default_factory=list)
     #: all bytes from the broker
     received: bytes = b""
 
     def __post_init__(self) -> None:
         self.client = ClientState(None, self.entry.server())  # type: ignore[arg-type]
-        self.session = self.entry.reference.session(Login("user", "secret"), LANE_DIGITS)
+        self.session = self.entry.reference.session(Login("user", "secret"), self.stamp_digits)
         self._tail = b""
         self.client.output += self.client.session.greeting()
         self.say(self.session.log_in())
@@ -34,11 +36,12 @@ class MemoryTalk:
         (self.greeting,) = heard
 
     def say(self, data: bytes) -> None:
-        """The broker hears this behind what is owed, up to the end of the connection."""
-        self._write(self.session.take_owed())
-        self._write(self.session.completed(data))
+        """The broker hears this, completed, behind what is owed."""
+        self.write(self.session.take_owed())
+        self.write(self.session.completed(data))
 
-    def _write(self, data: bytes) -> None:
+    def write(self, data: bytes) -> None:
+        """The broker hears these bytes as they are, up to the end of the connection."""
         for begin in range(0, len(data), self.piece):
             if self.client.ending:
                 return
@@ -55,7 +58,7 @@ class MemoryTalk:
             events, self._tail = self.session.decode(self._tail + data[begin : begin + self.piece])
             self.heard += events
         if owed := self.session.take_owed():
-            self._write(owed)
+            self.write(owed)
             self.listen()
 
     def taken(self) -> list[Event]:

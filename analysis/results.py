@@ -370,26 +370,6 @@ class Roofline:
 
 
 @dataclass(frozen=True, slots=True)
-class Constrained:
-    """The fit with non-negative parameters, reported beside the unconstrained fit where t_rcv's interval covers 0."""
-
-    #: estimates in s
-    parameters: Mapping[str, float]
-    #: one-sided upper 95 % bound of t_rcv, given that it is not negative
-    t_rcv_at_most_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class LeaveOneOut:
-    """Relative error of B, in absolute value, when each cell is predicted from all others."""
-
-    median: float
-    largest: float
-    #: the cell with the largest error
-    cell: str
-
-
-@dataclass(frozen=True, slots=True)
 class Variation:
     """Components of the relative standard deviation of B, pooled over the cells."""
 
@@ -407,8 +387,8 @@ class Variation:
 class FitResult:
     """The fit of B = t_rcv + n_fltr t_fltr + r t_tx to the cells of one (run, broker, experiment, profile).
 
-    Where the roofline is preferred, its capped cells are in `cells_excluded`, and parameters, points, lack_of_fit and
-    leave_one_out refer to the other cells.
+    Where the roofline is preferred, its capped cells are in `cells_excluded`, and parameters, points and lack_of_fit
+    refer to the other cells.
     """
 
     run: str
@@ -438,8 +418,6 @@ class FitResult:
     t_quantile: float | None = None
     #: None where no split of the cells allows one
     roofline: Roofline | None = None
-    constrained: Constrained | None = None
-    leave_one_out: LeaveOneOut | None = None
     variation: Variation = Variation(None, None, None)
     description: Description | None = None
     #: by parameter

@@ -1,5 +1,7 @@
 """`make bench-engine`, second part: what the load costs over MQTT, beside paho-mqtt on the same Mosquitto, in one run.
 
+What the kernel takes for the same copies is shown beside it: bare sockets that are read as often, and nothing else.
+
 Never a test: absolute times belong to the machine. Nothing else may run meanwhile.
 """
 
@@ -24,6 +26,12 @@ from tabulate import tabulate
 from fixtures.brokers import Running
 from fixtures.host import cpus
 from fixtures.load.group.coordinator import Workers
+from fixtures.load.net.connection import READ_BYTES
+from fixtures.load.net.opening import ConnectionRequest, close_all, open_connections
+from fixtures.load.throughput.layout_run import IN_FLIGHT_PER_PUBLISHER
+from fixtures.load.throughput.loop import BOOKED_SHARE, PROMPT_US, reads_per_turn
+from fixtures.wire.events import SubscriptionRequest
+from fixtures.wire.stamp import LANE_DIGITS
 from microbench.test_replication import EXPERIMENT
 from tests.bench_engine import CPUS, LONG_S, SHORT_S, Bench, Row, load_us, on_broker, shown
 from workloads.messaging import AckMode
@@ -37,6 +45,8 @@ REPLICATION, PUBLISHERS = 10, 20
 FURTHER, PER_CONNECTION, ROUNDS = (20_000, 100_000), 100, 12
 #: Messages of paho's publishers that may be in flight, as of the engine's.
 IN_FLIGHT = 1000
+#: The same for bare sockets: as many as the engine has of such a cell.
+IN_FLIGHT_BARE = IN_FLIGHT_PER_PUBLISHER * PUBLISHERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +78,57 @@ def engine_and_paho(one: Bench, running: Running, load_cpu: int) -> Iterator[Row
         print(f"QoS {qos.level}, r = {REPLICATION}: {ours:.2f} us per delivered message, paho-mqtt {theirs:.1f} us")
         yield Row(f"load CPU per delivered message, us, QoS {qos.level}, r = {REPLICATION}", ours, qos.target_us, True)
         yield Row(f"the same as a share of paho-mqtt's, QoS {qos.level}", ours / theirs, 1 / 10, True)
+        if not qos.level:
+            in_all, kernel = bare_us(running, EXPERIMENT.plan(cell, qos.profile), load_cpu)
+            print(f"bare sockets, QoS 0: {in_all:.2f} us per delivered message, {kernel:.2f} us of them the kernel's")
+            yield Row("load CPU per delivered message over that of bare sockets, QoS 0", ours / in_all, 2, True)
+
+
+def bare_us(running: Running, plan: Plan, cpu: int) -> tuple[float, float]:
+    """CPU time of bare sockets per delivered copy of a plan, us, and the kernel's part of it: a lower bound.
+
+    One thread keeps the broker busy with messages encoded once, and reads the sockets in rotation, as often as the
+    load's loop does. It counts bytes: nothing is scanned, audited or numbered.
+    """
+    os.sched_setaffinity(0, {cpu})
+    topic = plan.flows[0].destination
+    requests = [
+        ConnectionRequest(n, (SubscriptionRequest(n, topic, binding=plan.subscriptions[n][1].selector),))
+        for n in range(REPLICATION)
+    ]
+    subscribers = open_connections(requests, running.endpoint, running.protocol, LANE_DIGITS)
+    publishers = open_connections(
+        [ConnectionRequest(n) for n in range(PUBLISHERS)], running.endpoint, running.protocol, LANE_DIGITS
+    )
+    message = publishers[0].session.template(plan.lanes[0], plan.profile).data
+    buffer = memoryview(bytearray(READ_BYTES))
+    epoll = select.epoll()
+    reading = {each.socket.fileno(): each.socket for each in subscribers}
+    try:
+        for descriptor in reading:
+            epoll.register(descriptor, select.EPOLLIN)
+        most = reads_per_turn(plan, workers=1)
+        sent = received = begun = 0
+        begin: os.times_result | None = None
+        end = time.monotonic() + LONG_S + 1
+        while (now := time.monotonic()) < end:
+            if begin is None and now > end - LONG_S:
+                begin, begun = os.times(), received
+            free = IN_FLIGHT_BARE - sent + received // (REPLICATION * len(message))
+            if free >= IN_FLIGHT_BARE * BOOKED_SHARE:
+                for publisher in publishers[: free * PUBLISHERS // IN_FLIGHT_BARE]:
+                    publisher.write_all(message * IN_FLIGHT_PER_PUBLISHER)
+                    sent += IN_FLIGHT_PER_PUBLISHER
+            time.sleep(PROMPT_US / 1e6)
+            for descriptor, _ in epoll.poll(0.02, most):
+                received += reading[descriptor].recv_into(buffer)
+        assert begin is not None
+        took, copies = os.times(), (received - begun) / len(message) / 1e6
+        kernel = took.system - begin.system
+        return (took.user - begin.user + kernel) / copies, kernel / copies
+    finally:
+        epoll.close()
+        close_all([*subscribers, *publishers])
 
 
 def many_subscriptions(one: Bench, running: Running) -> None:

@@ -5,10 +5,11 @@ analysis.
 from __future__ import annotations
 
 import json
+import re
 import signal
 import time
 from collections.abc import Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from io import BytesIO
 from operator import add
 from pathlib import Path
@@ -30,34 +31,55 @@ ROOT = Path(__file__).parents[1]
 #: What a layout of the throughput study is known by.
 LAYOUT = ("broker", "start", "layout", "block")
 
-#: What needs Spark, folders and files: they have one process, which starts it once.
+#: What needs Spark: these files have one process, which starts it once.
 ON_SPARK = (
-    "tests/analysis/scenario/",
+    *(
+        f"tests/analysis/scenario/test_{name}.py"
+        for name in (
+            *("any_topology", "churn", "copy_classes", "failed_audit", "faults", "figures"),
+            *("grouped_times", "partitions", "reader", "transactions"),
+        )
+    ),
     "tests/analysis/gate/test_gate_items.py",
-    *(f"tests/analysis/throughput/test_{name}.py" for name in ("audit", "frames")),
+    "tests/analysis/throughput/test_audit.py",
+    "tests/analysis/throughput/test_frames.py",
 )
 
-#: Files whose tests take longest, in which order they begin, so that no worker is left with one of them at the end.
+#: A product's tests of these have one process, which starts each broker once. Its name is the first of the parameters.
+CONTRACTS = tuple(f"tests/fixtures/brokers/test_{name}_contract.py" for name in ("stomp", "protocol_broker"))
+
+#: What takes longest, in which order it begins: files, or single tests that share nothing with the rest of their file
+#: and have a process each.
 LONGEST = (
-    "test_cluster.py",
+    "test_faulty_brokers.py",
+    "test_stomp_contract.py",
     "test_workload_faults.py",
-    "test_load.py",
-    "test_wrong_brokers.py",
     "test_broken_runs.py",
-    "test_blocks_load.py",
+    "test_action.py::test_the_gate_of_the_action",
+    "test_throughput_run.py::test_the_real_broker",
+    "test_own.py::test_the_highest_base_is_searched",
+    "test_own.py::test_an_example_passes_its_audit_on_a_real_broker",
+    "test_cluster.py",
     "test_hosts.py",
+    "test_blocks_load.py",
+    "test_load.py",
+    "test_installed.py",
+    "test_own.py::test_a_killed_broker_keeps_what_it_confirmed",
+    "test_release_gates.py",
     "test_lifecycle.py",
+    "test_wrong_brokers.py",
     "test_container.py",
     "test_rabbitmq.py",
+    "test_products.py",
     "test_case_run.py",
     "test_throughput_start.py",
     "test_scenario_run.py",
-    "test_broker_contract.py",
     "test_every_page.py",
     "test_fit.py",
     "test_throughput_run.py",
     "test_docs.py",
     "test_gate_run.py",
+    "test_own.py",
 )
 
 # Examples may take as long as a busy host makes them. `make test-all` has more of them, by --hypothesis-profile.
@@ -93,29 +115,46 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With xdist a file stays in one process, and so does all that needs Spark, which is started once."""
+    """With xdist a group stays in one process: a file, a long test, or all that needs Spark, which is started once."""
     from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 - users run the tests without it
 
     class ByGroup(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             return group_of(nodeid)
 
+        def _assign_work_unit(self, node: Any) -> None:
+            """A process begins a test when it knows the next one: behind a long group waits a short one, the last."""
+            begun = [group for group, tests in self.assigned_work[node].items() if not all(tests.values())]
+            if any(rank_of(group) < len(LONGEST) for group in begun):
+                self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+            super()._assign_work_unit(node)
+
     return ByGroup(config, log)
 
 
 def group_of(nodeid: str) -> str:
-    """The group that a test belongs to: those ON_SPARK are one, else its file is."""
+    """What stays in one process with this test, by the begin of its id."""
     file = nodeid.partition("::")[0]
-    return ON_SPARK[0] if file.startswith(ON_SPARK) else file
+    if file.startswith(ON_SPARK):
+        return ON_SPARK[0]
+    test, _, parameters = nodeid.partition("[")
+    if file in CONTRACTS:
+        return f"{CONTRACTS[0]}[{re.split('[-:]', parameters)[0]}"
+    return test if _by_name(test) in LONGEST else file
 
 
 def rank_of(nodeid: str) -> int:
-    """When a test's file begins: those on Spark first, the LONGEST in their order, then all others."""
+    """When a test's group begins: those on Spark first, the LONGEST in their order, then all others."""
     group = group_of(nodeid)
     if group == ON_SPARK[0]:
         return -1
-    name = group.rpartition("/")[2]
-    return LONGEST.index(name) if name in LONGEST else len(LONGEST)
+    return LONGEST.index(name) if (name := _by_name(group)) in LONGEST else len(LONGEST)
+
+
+def _by_name(nodeid: str) -> str:
+    """Without its folder, and without a product."""
+    file, separator, test = nodeid.partition("[")[0].partition("::")
+    return file.rpartition("/")[2] + separator + test
 
 
 def read_json(path: Path) -> Any:
@@ -124,11 +163,12 @@ def read_json(path: Path) -> Any:
 
 def table_rows(run: Path, table: str, **keys: Any) -> list[dict[str, Any]]:
     """All rows of a table, or those with these values, in the order of their files."""
-    rows = [row for path in sorted((run / table).glob("*.parquet")) for row in _read(path)]
-    return [row for row in rows if all(row[key] == value for key, value in keys.items())]
+    rows = [row for path in sorted((run / table).glob("*.parquet")) for row in _read(path, path.stat().st_mtime_ns)]
+    return [row.copy() for row in rows if all(row[key] == value for key, value in keys.items())]
 
 
-def _read(path: Path) -> list[dict[str, Any]]:
+@lru_cache(maxsize=256)  # an audit asks for the same files cell by cell
+def _read(path: Path, changed_ns: int) -> list[dict[str, Any]]:
     """Through memory: pyarrow's own threads may hold a file open for a while after they have read it."""
     rows: list[dict[str, Any]] = pq.read_table(BytesIO(path.read_bytes())).to_pylist()
     return rows

@@ -10,12 +10,15 @@ import subprocess
 
 import pytest
 
+from fixtures import brokers
+from fixtures.host import cpus
 from tests.conftest import ROOT
 from tests.support.plain_yaml import plain_yaml, steps_of
 from tests.support.sessions import environment
+from tests.support.throughput_runs import whole_audit
 from tests.test_docs import FENCED, TEXTS
 from workloads.exit_codes import ExitCode
-from workloads.gate import MARGIN, Policy
+from workloads.gate import MARGIN, GateRole, Policy
 
 ACTION = plain_yaml((ROOT / "action.yml").read_text(encoding="utf-8"))
 #: The workflows of docs/gate.md, by name.
@@ -84,6 +87,7 @@ class Runner:
         path = self.folder / "bin" / name
         path.write_text(f"#!/bin/bash\n{text}\n")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return path
 
     def run(self, step, **env):
         output, summary = (self.folder / "files" / name for name in ("output", "summary"))
@@ -94,12 +98,11 @@ class Runner:
             env=environment(
                 PATH=f"{self.folder / 'bin'}:{os.environ['PATH']}",
                 CI="true",
-                GITHUB_ACTION_PATH=str(ROOT),
                 GITHUB_WORKSPACE=str(self.folder / "workspace"),
                 GITHUB_OUTPUT=str(output),
                 GITHUB_STEP_SUMMARY=str(summary),
                 RUNNER_TEMP=str(self.folder),
-                **env,
+                **{"GITHUB_ACTION_PATH": str(ROOT)} | env,
             ),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -138,29 +141,60 @@ def test_what_the_action_installs(runner):
     assert runner.run(SHELL_STEPS["action, install"]).stdout.splitlines() == ["-C", str(ROOT), ".venv"]
 
 
+@pytest.mark.parametrize("broker", ["artemis:2.44.0", ""])
+def test_what_the_gate_step_asks(runner, broker):
+    """What a user says reaches pytest as words; without a broker the baseline is calibrated. Its exit code is the
+    step's."""
+    program = runner.folder / ".venv" / "bin" / "pytest"
+    program.parent.mkdir(parents=True)
+    program.symlink_to(runner.program("pytest", 'printf "%s\n" "$@"; exit 3'))
+    given = {"BASELINE": "$(touch hacked)", "BROKER": broker, "SELECT": "", "MARGIN": "10%", "POLICY": "report"}
+    done = runner.run(SHELL_STEPS["action, gate"], **given, GITHUB_ACTION_PATH=str(runner.folder))
+    words = done.stdout.splitlines()
+
+    assert done.returncode == 3
+    assert words[:2] == ["microbench", "-kreplication"]
+    assert {"--baseline=$(touch hacked)", "--margin=10%", "--policy=report"} < set(words)
+    assert words[3] == (f"--broker={broker}" if broker else "--calibrate")
+
+
 #: A gate of 20 s: short slices, one look.
 SHORT = "--slice-seconds 0.05 --layouts 1 --rounds 2 --warmup-seconds 0 --pairs 5 -p tests.support.quick_session"
 
 
 @pytest.mark.brokers
-@pytest.mark.parametrize(
-    ("broker", "policy", "code"),
-    [("reference:lose=97", "blame", ExitCode.SHOWN), ("reference:lose=97", "report", ExitCode.OK)],
-)
-def test_the_gate_of_the_action(runner, broker, policy, code):
-    """On a broker that loses messages: the exit code, the outputs and the page of the step, and what is kept."""
+def test_the_gate_of_the_action(runner, tmp_path):
+    """A broker that loses a copy now and then, against one that runs already: whatever the ratios are, the gate fails
+    by `correctness`, and the cell's item names the role and the numbers. The outputs and the page of the step say so,
+    and what is written is kept."""
     step = SHELL_STEPS["action, gate"]
-    given = {"BASELINE": "reference", "BROKER": broker, "SELECT": "copies and r001 or copies and r010"}
-    done = runner.run(step, **given, MARGIN="10%", POLICY=policy, PYTEST_ADDOPTS=SHORT, PYTHONPATH=str(ROOT))
-
-    assert done.returncode == code, done.stdout
-    assert runner.outputs["verdict"] == "failed"
-    assert runner.summary.startswith("### Gate: reference:lose=97 against reference")
+    running = brokers.start(brokers.parse("reference"), tmp_path / "baseline", cpus.available_cpus()[-1:])
+    baseline = f"stomp://bench:secret@127.0.0.1:{running.endpoint.port}"
+    given = {"BASELINE": baseline, "BROKER": "reference:lose=97", "SELECT": "copies and r001 or copies and r010"}
+    try:
+        done = runner.run(step, **given, MARGIN="10%", POLICY="blame", PYTEST_ADDOPTS=SHORT, PYTHONPATH=str(ROOT))
+    finally:
+        running.stop()
     results = runner.folder / "workspace" / "brokerbench-results"
+
+    assert done.returncode == ExitCode.SHOWN, done.stdout
+    assert "FAILED gate[correctness] - failed: messages were lost" in done.stdout
+    assert "gate[all cells] ." in done.stdout
+    assert re.search(r"-r010 on candidate, start 1: of \d+ copies [1-9]\d* lost, 0 duplicated", done.stdout), (
+        done.stdout
+    )
+    assert "verdict: failed - messages were lost, duplicated, reordered or misdelivered" in done.stdout
+    assert re.search(r"\d pairs of layouts of these processes", " ".join(done.stdout.split()))
+    assert runner.outputs["verdict"] == "failed"
+    assert runner.summary.startswith("### Gate: reference:lose=97 against stomp://")
     for name in ("summary", "report"):
         assert (ROOT / runner.outputs[name]).is_relative_to(results.resolve())
         assert (ROOT / runner.outputs[name]).stat().st_size
-    assert {"gate.xml", "gates.jsonl"} <= {path.name for path in results.iterdir()}
+    assert (results / "gate.xml").stat().st_size
+    (line,) = (results / "gates.jsonl").read_text().splitlines()
+    assert json.loads(line)["verdict"] == "failed"
+    for role, lost in ((GateRole.CANDIDATE, True), (GateRole.BASELINE, False)):
+        assert (whole_audit((results / "latest").resolve(), role.value)["lost"] > 0) == lost
 
 
 #: `gh api`: keeps its words, and knows a pull request and the comments that it is told of.

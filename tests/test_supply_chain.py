@@ -39,7 +39,7 @@ def test_the_whole_audit_passes(topology, base, warm_up_s, seconds, tmp_path):
 
     assert said["figure"]["value"] == base
     assert said["test_info"]["verdict"] == VerdictKind.VALID
-    assert (said["configuration"]["consumption"], said["configuration"]["transactions"]) == ("strict", "full")
+    assert (said["conduct"]["consumption"], said["conduct"]["transactions"]) == ("strict", "full")
     assert {row["verdict"] for row in said["audit"]} == {"pass"}
 
 
@@ -49,7 +49,7 @@ def test_a_broker_that_only_sends_in_transactions(tmp_path):
     said, screen = disclosed(tmp_path / "results", "artemis", "vertical", 10, 15, 41)
 
     assert said["figure"]["value"] == 10
-    assert said["configuration"]["transactions"] == "send-only"
+    assert said["conduct"]["transactions"] == "send-only"
     assert not said["test_info"]["compliant"]
     assert "messages consumed in a transaction are acknowledged outside it (sections 4.2.2 and 4.3)" in screen
     assert "compliant: no" in screen

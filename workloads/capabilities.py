@@ -7,7 +7,7 @@ asked for it is a matter of the protocol.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from workloads.messaging import AckMode, DestinationKind
@@ -36,6 +36,11 @@ class Capabilities:
     destinations: frozenset[DestinationKind]
     #: whether a subscription may have a selector
     selectors: bool = True
+    #: whether a selector compares text that is a number as a number
+    numeric_selectors: bool = True
+    #: whether selectors are bindings that are made before a cell of the study, so that there are none in workloads, nor
+    #: of durable subscriptions
+    prepared_selectors: bool = False
     #: whether, where it may not, `name = 'value'` on the only property of the messages becomes a topic of its own
     topic_filters: bool = False
     #: whether a connection may have several subscriptions to the same messages, each of which gets its copy
@@ -80,8 +85,32 @@ class Capabilities:
     logins: bool = True
     #: whether the broker closes a connection that sends bytes which are not of the protocol
     strict: bool = True
+    #: whether publishers and subscribers speak the same protocol
+    one_protocol: bool = True
     #: largest number of subscriptions that a run has on the broker at once; limited by the memory they take there
     subscriptions_per_block: int = SUBSCRIPTIONS_PER_BLOCK
+
+
+def mixed(publishing: Capabilities, consuming: Capabilities, destinations: frozenset[DestinationKind]) -> Capabilities:
+    """What a broker supports whose publishers and subscribers speak two protocols.
+
+    publishing, consuming: what it supports over the one of each
+    destinations: kinds of destinations that are the same over both
+    """
+    return replace(
+        consuming,
+        destinations=publishing.destinations & consuming.destinations & destinations,
+        selectors=publishing.selectors and consuming.selectors,
+        numeric_selectors=publishing.numeric_selectors and consuming.numeric_selectors,
+        topic_filters=publishing.topic_filters and consuming.topic_filters,
+        ack_modes=consuming.ack_modes - ({AckMode.EXACTLY_ONCE} - publishing.ack_modes),
+        receipts=publishing.receipts,
+        stores_unconfirmed=publishing.stores_unconfirmed,
+        drops=publishing.drops or consuming.drops,
+        repeats_copies=publishing.repeats_copies or consuming.repeats_copies,
+        reorders_copies=publishing.reorders_copies or consuming.reorders_copies,
+        one_protocol=False,
+    )
 
 
 #: What a broker lacks without a kind of destination, as a reason why something is not applicable to it.

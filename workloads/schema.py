@@ -201,7 +201,6 @@ class Window(LayoutKeys):
     planned_per_s: Annotated[float | None, "messages planned per second; null in a closed loop"]
     broker_cpu_ns: Annotated[int | None, "CPU time of all its processes; null where it cannot be read"]
     compiler_cpu_ns: Annotated[int | None, "of it, by the compiler threads of its JVM; null without"]
-    gc_cpu_ns: Annotated[int | None, "of it, by the JVM's threads for garbage collection; null without"]
     gc_pause_ns: Annotated[int | None, "pauses for young collections in between; null without a log"]
     gc_pauses: Annotated[int | None, "how many such pauses began in between; null without a log"]
     full_gc_pause_ns: Annotated[int | None, "pauses for full collections; null without a log"]
@@ -265,7 +264,6 @@ class SampledRow:
 
     broker_cpu_ns: Annotated[int | None, "CPU time of all the broker's processes"]
     compiler_cpu_ns: Annotated[int | None, "of it, by the compiler threads of its JVM; null without"]
-    gc_cpu_ns: Annotated[int | None, "of it, by the JVM's threads for garbage collection; null without"]
     broker_rss_bytes: Annotated[int | None, "resident memory of all the broker's processes"]
     broker_context_switches: Annotated[int | None, "of all threads of the broker"]
     broker_disk_written_bytes: Annotated[int | None, "by the broker's processes"]
@@ -429,7 +427,6 @@ class PeriodRow:
     broker_cpu_ns: Annotated[int | None, "CPU time of all the broker's processes in it"]
     gc_pause_ns: Annotated[int | None, "pauses of the broker's JVM in it; null without"]
     load_cpu_ns: Annotated[int, "CPU time of all workers in it"]
-    host_speed_ns: Annotated[int, "time of a fixed piece of work on the load's CPU, lower quartile over the period"]
     store_bytes: Annotated[int | None, "what the broker's files hold at its end; null where unknown"]
 
 

@@ -168,6 +168,12 @@ class Or(_Joined):
 Selector: TypeAlias = Equals | In | Like | Between | IsNull | And | Or
 
 
+def compares_numbers(selector: Selector | None) -> bool:
+    """Whether a part of it compares text as a number."""
+    terms = selector.terms if isinstance(selector, And | Or) else ()
+    return isinstance(selector, Between) or any(map(compares_numbers, terms))
+
+
 def all_of(*terms: Selector) -> Selector:
     """The conjunction of one or more terms; a single term is returned unchanged."""
     return terms[0] if len(terms) == 1 else And(terms)

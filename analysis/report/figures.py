@@ -17,16 +17,14 @@ from analysis.results import (
     BrokerComparison,
     CellSummary,
     FitResult,
-    FittedCell,
     Interval,
     LatencyResult,
     Roofline,
-    RoundLevel,
     RunResult,
 )
 from analysis.throughput.cost_model import PARAMETERS, processing_time_s
-from analysis.throughput.tables import SCOPES, by_start, levels_said
-from workloads.limits import DISTURBED_LEVEL, GOOD, ROUGH
+from analysis.throughput.tables import SCOPES
+from workloads.limits import GOOD, ROUGH
 from workloads.schema import Window
 from workloads.status import CellStatus, VerdictKind
 
@@ -235,78 +233,8 @@ def against_plane(fit: FitResult) -> Picture:
     )
 
 
-def residuals(fit: FitResult, cells: Sequence[CellSummary]) -> Picture:
-    """Measured / fitted - 1 of every cell of a fit over B and the regressors; cells that were left out are hollow.
-
-    cells: those of the fit's broker, experiment and profile, including those left out
-    """
-    estimates = {name: interval.estimate for name, interval in fit.parameters.items()}
-    taken = [(point, False) for point in fit.points]
-    out = [cell for cell in _left_out(fit, cells) if cell.processing_s is not None]
-    for cell in out:
-        fitted_s = processing_time_s(estimates, cell.n_fltr, cell.replication)
-        if cell.processing_s is not None and fitted_s > 0:
-            deviation = _scaled(cell.processing_s, 1 / fitted_s, -1)
-            of_plane = (cell.key.cell, cell.n_fltr, cell.replication, cell.processing_s, fitted_s, deviation)
-            taken.append((FittedCell(*of_plane), True))
-    panels = tuple(
-        Panel(
-            title,
-            label,
-            "measured / model - 1 in %",
-            (Series("", tuple(PlotPoint(x(at), _scaled(at.deviation, 100), hollow=hollow) for at, hollow in taken)),),
-            levels=(0.0,),
-            bands=_BANDS,
-        )
-        for title, label, x in _RESIDUAL_AXES
-    )
-    return Picture(
-        f"residuals-{_unit(fit)}",
-        "Residuals of the model",
-        f"The same deviations over B, the number of filters and the replication grade. A pattern in any of them is an "
-        f"effect that the model lacks. Shaded: {GOOD.limit:.0%} and {ROUGH.limit:.0%}.",
-        f"Three scatter plots of relative deviations; largest residual {fit.lack_of_fit.max_relative_deviation:.1%}.",
-        panels,
-        _named(out),
-    )
-
-
 def _unit(fit: FitResult) -> str:
     return f"{fit.experiment}-{fit.broker}-{fit.profile}"
-
-
-def levels(rounds: Sequence[RoundLevel]) -> Iterable[Picture]:
-    """A picture per start: the level of each round over time, and the shares of garbage collection and compiler."""
-    for (broker, start), of_start in by_start(rounds).items():
-        layouts = [r for index, r in enumerate(of_start) if not index or r.layout != of_start[index - 1].layout]
-        borders = _thinned([(first.begin_s, first.layout) for first in layouts])
-        points = tuple(PlotPoint(r.begin_s, Interval(r.level * 100), r.layout, hollow=r.disturbed) for r in of_start)
-        shares = tuple(
-            Series(label, tuple(PlotPoint(r.begin_s, Interval(share * 100)) for r, share in found), joined=True)
-            for label, field in (
-                ("garbage collection", "gc_share"),
-                ("compiler", "compiler_share"),
-                ("stolen", "stolen_share"),
-            )
-            if (found := [(r, share) for r in of_start if (share := getattr(r, field)) is not None])
-        )
-        time = "s from the first counted slice; dotted: a layout begins"
-        level = Panel(
-            "level of each round", time, "slower than the median undisturbed round, in %",
-            (Series("", points, joined=True),), levels=(0.0, DISTURBED_LEVEL.limit * 100), even=True, borders=borders,
-        )  # fmt: skip
-        share = Panel("pauses, compiler, stolen time", time, "%", shares, even=True, level=True, borders=borders)
-        yield Picture(
-            f"levels-{broker}-{start}",
-            f"Rounds on {broker}, start {start}",
-            f"{levels_said(of_start)}. Every cell is measured once in a round, so that a level is common to all cells; "
-            "it is removed from their times. Hollow: disturbed. Garbage collection: share of the time for which the "
-            "JVM paused; compiler: share of the broker's CPU time; stolen: share of the time of its CPUs that the "
-            "hypervisor gave to other machines, of each layout.",
-            f"Level of {len(of_start)} rounds over time: from {min(r.level for r in of_start):+.1%} to "
-            f"{max(r.level for r in of_start):+.1%}; the table below has each.",
-            (level, *([share] if shares else [])),
-        )
 
 
 def slices(cells: Iterable[CellSummary]) -> Picture | None:
@@ -487,12 +415,6 @@ def ratios(comparison: BrokerComparison) -> Picture | None:
         ),
     )
 
-
-_RESIDUAL_AXES: tuple[tuple[str, str, Callable[[FittedCell], float]], ...] = (
-    ("over B", "B of the model in µs", lambda at: at.fitted_s * 1e6),
-    ("over filters", "filters installed, n_fltr", lambda at: at.n_fltr),
-    ("over copies", "replication grade r", lambda at: at.replication),
-)
 
 #: Limits of the grades, in %.
 _BANDS = (GOOD.limit * 100, ROUGH.limit * 100)
@@ -701,11 +623,6 @@ def _split(cells: Iterable[CellSummary], factor: str) -> list[tuple[object, list
     for cell in cells:
         found.setdefault(cell.factors[factor], []).append(cell)
     return sorted(found.items(), key=lambda item: item[0] if isinstance(item[0], int) else 0)
-
-
-def _left_out(fit: FitResult, cells: Sequence[CellSummary]) -> list[CellSummary]:
-    places = {(excluded.cell, excluded.start) for excluded in fit.cells_excluded}
-    return [cell for cell in cells if {(cell.key.cell, 0), (cell.key.cell, cell.key.start)} & places]
 
 
 def _percentile(rank: float, results: Sequence[LatencyResult]) -> Series:

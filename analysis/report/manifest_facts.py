@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from analysis.formats import MIB
-from analysis.report.drawings import Figure
 from analysis.report.page import Facts, Part, Section, Soft
 from analysis.table import Table, TableColumn
 from workloads.json_value import json_value
@@ -25,21 +24,15 @@ def title_lines(manifest: Manifest) -> Iterator[str]:
 
 
 def system(
-    anchor: str,
-    path: str | Path,
-    manifest: Manifest,
-    brokers: Mapping[str, BrokerRecord],
-    diagram: tuple[Figure, ...] = (),
-    further: tuple[Section, ...] = (),
+    anchor: str, path: str | Path, manifest: Manifest, brokers: Mapping[str, BrokerRecord], *further: Section
 ) -> Section:
     """The section about the run directory, the brokers, and the host, options and time of the run.
 
     anchor: of the chapter
-    diagram: shown first
     further: groups of facts that are shown last
     """
     setup = Section("", "", (*_setup(manifest), *further), style="setup")
-    parts: tuple[Part, ...] = (*diagram, Soft(f"Run directory: {path}"), _brokers(brokers), setup)
+    parts: tuple[Part, ...] = (Soft(f"Run directory: {path}"), _brokers(brokers), setup)
     return Section(f"{anchor}-setup", "System under test", parts)
 
 

@@ -10,7 +10,6 @@ from analysis.results import Interval
 from analysis.scenario.results import InteractionResult, Second, WorkloadResult
 from analysis.table import grouped
 from workloads.scenario.limits import DELIVERY_TIME, INPUT_RATE
-from workloads.scenario.published_views import ModelFigure
 
 #: Maximum number of points of a line; in longer runs each point is the highest of several seconds.
 MOST_POINTS = 300
@@ -233,20 +232,6 @@ def subscriptions(result: WorkloadResult) -> Picture | None:
         panels if len(churn.slices) > 1 else panels[:2],
         low=True,
     )
-
-
-def of_model(found: ModelFigure) -> Picture:
-    """A figure that follows from the model alone."""
-    panel = Panel(
-        "",
-        found.x_label,
-        found.y_label,
-        tuple(Series(label, line=line) for label, line in found.lines),
-        even=True,
-        level=True,
-    )
-    names = ", ".join(label for label, _ in found.lines)
-    return Picture(f"model-{found.name}", found.title, found.caption, f"Lines of the model: {names}.", (panel,))
 
 
 def _against_base(

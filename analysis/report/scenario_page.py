@@ -14,8 +14,7 @@ from markupsafe import Markup
 
 from analysis.errors import DataError
 from analysis.report import manifest_facts, scenario_figures
-from analysis.report.deployment_diagram import diagram
-from analysis.report.drawings import Drawings, Figure, drawn, slug
+from analysis.report.drawings import Drawings, drawn, slug
 from analysis.report.page import NAME, Chapter, Facts, Listing, Page, Part, Section, VerdictBox, write_text
 from analysis.report.sequence_diagram import flow
 from analysis.results import JSON_SCHEMA, worst
@@ -177,24 +176,16 @@ def _sections(anchor: str, result: WorkloadResult, drawings: Drawings) -> Iterat
         yield Section(f"{anchor}-handlers", "Event handlers", handlers)
     yield Section(f"{anchor}-destinations", "Destinations", (tables.destinations(result, model),))
     if result.churn is not None:
-        subscriptions = _subscriptions(anchor, result, model, drawings)
+        over_time = drawings.figures(anchor, scenario_figures.subscriptions(result))
         sheets = churn_tables(result.churn, result.workload.flows(model))
-        yield Section(f"{anchor}-subscribing", "Subscriptions", (*subscriptions, *sheets))
+        yield Section(f"{anchor}-subscribing", "Subscriptions", (*over_time, *sheets))
     yield Section(f"{anchor}-storage", "Storage", (tables.storage(storage(result)),))
-    deployment = drawn(
-        f"{anchor}-sut",
-        "System under test",
-        "Processes with the CPUs to which they are bound, their connections, the broker and its store, as recorded in "
-        "the manifest of the run.",
-        diagram(result.manifest, result.plan, result.key.broker),
-    )
     yield manifest_facts.system(
         anchor,
         result.path,
         result.manifest,
         {result.key.broker: result.broker},  # the run's other brokers have separate chapters
-        diagram=(deployment,),
-        further=(Section("", "Workload", (Facts(tuple(_topology(result, model))),)),),
+        Section("", "Workload", (Facts(tuple(_topology(result, model))),)),
     )
 
 
@@ -235,14 +226,6 @@ def _interaction(
     yield from drawings.figures(anchor, *pictures)
     if steps := tables.steps(result.periods, number):
         yield steps
-
-
-def _subscriptions(anchor: str, result: WorkloadResult, model: Model, drawings: Drawings) -> Iterator[Figure]:
-    """The subscriptions over time, then the figures of the model."""
-    if picture := scenario_figures.subscriptions(result):
-        yield drawings.figure(anchor, picture)
-        for found in result.workload.figures(model):
-            yield drawings.figure(anchor, scenario_figures.of_model(found))
 
 
 def _title(result: WorkloadResult) -> Iterator[str]:

@@ -109,7 +109,7 @@ def _box_width(parties: int) -> float:
 def _drawn_column(column: _Column, x: float, top: float, bottom: float, spacing: float) -> Iterator[str]:
     width = min(spacing - 8, 150)
     yield line([(x, top - 8), (x, bottom)], Tone.RULE, width=1.5)
-    yield box(x - width / 2, 4, width, top - 12, fill=Tone.SHADE)
+    yield box(x - width / 2, 4, width, top - 12)
     y = 4 + _PARTY * LEADING
     for words in _wrapped(column.title, width - 8, _PARTY):
         yield text(x, y, words, size=_PARTY, anchor=Anchor.MIDDLE, bold=True)

@@ -68,12 +68,8 @@ def line(points: Iterable[tuple[float, float]], tone: Tone, *, width: float = 1,
     return f'<polyline points="{way}" style="fill: none; stroke: {tone}; stroke-width: {width:g}{dashes}"/>'
 
 
-def box(
-    x: float, y: float, width: float, height: float, *, fill: Tone = Tone.PAGE, edge: Tone = Tone.SOFT,
-    dashed: bool = False,
-) -> str:  # fmt: skip
-    dashes = "; stroke-dasharray: 5 4" if dashed else ""
-    style = f"fill: {fill}; stroke: {edge}; stroke-width: 1{dashes}"
+def box(x: float, y: float, width: float, height: float) -> str:
+    style = f"fill: {Tone.SHADE}; stroke: {Tone.SOFT}; stroke-width: 1"
     return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="5" style="{style}"/>'
 
 

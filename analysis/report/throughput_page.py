@@ -18,7 +18,7 @@ from analysis.text import alike, capital, counted_verdicts
 from analysis.throughput import tables
 from analysis.throughput.console import nowhere
 from analysis.throughput.overview import RunOverview, overview
-from analysis.throughput.tables import by_start, unit
+from analysis.throughput.tables import by_start
 
 _LIMITS = Markup("""
 <li>The experiments and the model are derived from a published paper: Henjes, Schlosser, Menth, Himmler,
@@ -125,7 +125,7 @@ def _sections(anchor: str, result: RunResult, drawings: Drawings) -> Iterator[Se
     groups = figures.groups(result)
     if result.measures:
         unfitted = "; ".join(result.refused) or "No experiment of this run varies filters and copies independently."
-        models = tuple(_model(anchor, fit, groups, drawings) for fit in result.fits)
+        models = tuple(_model(anchor, fit, drawings) for fit in result.fits)
         yield Section(f"{anchor}-models", "Fitted models", models or (f"No model was fitted. {unfitted}",))
     if result.comparisons:
         explained = (
@@ -148,15 +148,12 @@ def _sections(anchor: str, result: RunResult, drawings: Drawings) -> Iterator[Se
     yield manifest_facts.system(anchor, result.path, result.manifest, result.manifest.brokers)
 
 
-def _model(anchor: str, fit: FitResult, groups: Sequence[PlotGroup], drawings: Drawings) -> Section:
-    of_fit = (fit.experiment, fit.broker, fit.profile)
-    cells = [cell for group in groups for cell in group.cells if unit(cell) == of_fit]
+def _model(anchor: str, fit: FitResult, drawings: Drawings) -> Section:
     title = f"{fit.experiment} on {fit.broker}, profile {fit.profile}"
-    pictures = (figures.against_plane(fit), figures.residuals(fit, cells)) if fit.points else ()
     parts: tuple[Part, ...] = (
         tables.parameters(fit),
         Facts(tuple(tables.model_facts(fit))),
-        *drawings.figures(anchor, *pictures),
+        *drawings.figures(anchor, figures.against_plane(fit) if fit.points else None),
         tables.fitted_cells(fit),
     )
     return Section(slug(f"{anchor}-model-{title}"), title, parts, verdict=fit.verdict)
@@ -170,13 +167,12 @@ def _compared(anchor: str, comparison: BrokerComparison, drawings: Drawings) -> 
 
 
 def _rounds(anchor: str, result: RunResult, drawings: Drawings) -> Iterator[Section]:
-    """The rounds of every start that has a slice to show: their levels over time, and every slice."""
+    """The rounds of every start that has a slice to show: every slice, and the levels of the rounds."""
     starts = grouped(result.cells, lambda cell: (cell.key.broker, cell.key.start))
     levels = by_start(result.rounds)
-    pictures = dict(zip(levels, figures.levels(result.rounds), strict=True))
     for key in sorted(starts.keys() | levels.keys()):
         title = f"{key[0]}, start {key[1]}"
-        parts: list[Part] = [*drawings.figures(anchor, pictures.get(key), figures.slices(starts.get(key, ())))]
+        parts: list[Part] = [*drawings.figures(anchor, figures.slices(starts.get(key, ())))]
         if key in levels:
             parts.append(tables.rounds(levels[key]))
         if parts:

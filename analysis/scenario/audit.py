@@ -16,7 +16,7 @@ from analysis.scenario import steady
 from analysis.scenario.aggregates import Counts, times
 from analysis.scenario.audit_rows import Counted, deviation, judged, near, percentile, share, summed, unjudged, zero
 from analysis.scenario.reader import CaseRecord
-from analysis.scenario.results import AuditRow, AuditVerdict, Second
+from analysis.scenario.results import AuditRow, AuditVerdict, InteractionResult, Second
 from workloads.arrivals import ArrivalProcess
 from workloads.errors import WorkloadError
 from workloads.limits import Rule
@@ -32,24 +32,6 @@ _SILENT_GAPS = 5
 _SURE_STARTS = 20
 
 _MEASURED = (Period.MEASUREMENT, Period.REPEAT)
-
-
-@dataclass(frozen=True, slots=True)
-class InteractionCounts:
-    """The counts of an interaction in a measured period, with those that the model predicts."""
-
-    number: int
-    #: Executions started.
-    started: int
-    expected_started: float
-    #: Messages sent.
-    sent: int
-    expected_sent: float
-    #: Messages received by event handlers.
-    received: int
-    expected_received: float
-    #: Starts that were more than one mean gap late.
-    misses: int
 
 
 @dataclass(frozen=True)
@@ -82,8 +64,8 @@ class AuditInput:
         return () if self.killed else tuple(period for period in _MEASURED if period in self.periods)
 
 
-def flow(material: AuditInput, number: int, period: Period) -> InteractionCounts:
-    """The counts of an interaction in a period.
+def flow(material: AuditInput, number: int, period: Period) -> InteractionResult:
+    """The counts and times of an interaction in a period.
 
     The model predicts rate times duration executions, and messages as that number times the mean number of messages per
     recorded execution, which depends on the suppliers of its product family. For Poisson arrivals the plan as drawn is
@@ -104,19 +86,27 @@ def flow(material: AuditInput, number: int, period: Period) -> InteractionCounts
         each_sent, each_received = float(interaction.sent), float(interaction.received)
     mine = set(_steps(cell, number))
     pace = counts.pace.get((period, number))
-    return InteractionCounts(
-        number,
-        0 if pace is None else pace["starts"],
-        expected,
-        sum(row["n"] for (at, to), row in counts.sent.items() if at is period and cell.address_steps[to] in mine),
-        expected * each_sent,
-        sum(row["n"] - row["of_members"] for (at, step), row in counts.steps.items() if at is period and step in mine),
-        expected * each_received,
-        0 if pace is None else pace["misses"],
+    started = 0 if pace is None else pace["starts"]
+    return InteractionResult(
+        number=number,
+        title=interaction.title,
+        planned_per_s=float(interaction.started_per_s),
+        started=started,
+        expected_started=expected,
+        started_per_s=started / seconds,
+        sent=sum(row["n"] for (at, to), row in counts.sent.items() if at is period and cell.address_steps[to] in mine),
+        expected_sent=expected * each_sent,
+        received=sum(
+            row["n"] - row["of_members"] for (at, step), row in counts.steps.items() if at is period and step in mine
+        ),
+        expected_received=expected * each_received,
+        pacing_misses=0 if pace is None else pace["misses"],
+        completed=0 if row is None else row["complete"],
+        end_to_end=times(row),
     )
 
 
-def audit(material: AuditInput, flows: Mapping[tuple[Period, int], InteractionCounts]) -> tuple[AuditRow, ...]:
+def audit(material: AuditInput, flows: Mapping[tuple[Period, int], InteractionResult]) -> tuple[AuditRow, ...]:
     """All rows in the order of the rules: tests of the measurement, of the whole run, and of the repeat."""
     first, repeat = ([row for row in material.measured if (row is Period.REPEAT) == again] for again in (False, True))
     rows = [row for period in first for row in _published(material, flows, period)]
@@ -150,7 +140,7 @@ def _drawn(material: AuditInput, driver: PlannedDriver, period: Period) -> float
 
 
 def _published(
-    material: AuditInput, flows: Mapping[tuple[Period, int], InteractionCounts], period: Period
+    material: AuditInput, flows: Mapping[tuple[Period, int], InteractionResult], period: Period
 ) -> Iterator[AuditRow]:
     mine = [flows[period, number] for number in material.cell.model.interactions]
     for rule, observed, expected in _COUNTS:
@@ -160,7 +150,7 @@ def _published(
         yield share(
             limits.PACING,
             f"interaction {of.number}",
-            of.misses,
+            of.pacing_misses,
             of.started,
             "starts were more than one mean gap late",
             "nothing was started",
@@ -172,7 +162,7 @@ def _published(
         yield percentile(limits.DELIVERY_TIME, scope, found, period, nothing, " messages")
 
 
-#: A rule for the counts of an interaction, and the fields of `InteractionCounts` that it compares.
+#: A rule for the counts of an interaction, and the fields of `InteractionResult` that it compares.
 _COUNTS = (
     (limits.INPUT_RATE, "started", "expected_started"),
     (limits.SENT, "sent", "expected_sent"),
@@ -181,7 +171,7 @@ _COUNTS = (
 
 
 def _count(
-    material: AuditInput, entry: InteractionCounts, period: Period, rule: Rule, observed: int, expected: float
+    material: AuditInput, entry: InteractionResult, period: Period, rule: Rule, observed: int, expected: float
 ) -> AuditRow:
     """The row of a count.
 

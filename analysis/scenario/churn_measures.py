@@ -27,7 +27,7 @@ from analysis.scenario.results import (
 from workloads.scenario import limits
 from workloads.scenario.execution import NUMBER_BITS
 from workloads.scenario.periods import Period
-from workloads.scenario.published_views import PublishedFlow
+from workloads.scenario.published_flows import PublishedFlow
 
 
 def churn_result(

@@ -9,7 +9,7 @@ from analysis.formats import NOTHING, number, ranged, share_of
 from analysis.scenario.results import ChurnResult, DeliveryTimes, FlowResult, PopulationResult
 from analysis.scenario.tables import times
 from analysis.table import Table, TableColumn
-from workloads.scenario.published_views import PublishedFlows
+from workloads.scenario.published_flows import PublishedFlows
 
 
 def churn_tables(churn: ChurnResult, published: PublishedFlows | None) -> Iterator[Table]:

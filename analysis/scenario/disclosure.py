@@ -1,15 +1,15 @@
 """The full disclosure of a result as one JSON object: what the run rules ask for, as far as it applies.
 
-Source: run rules, sections 6 and 7; the keys follow their order, and items that do not apply are listed with the
-reason. Plain values of the result, its plan and its manifest; nothing is measured or read here. The same result always
-gives the same object, independent of the time of writing.
+Source: run rules, sections 6 and 7; items that do not apply are listed with the reason. Plain values of the result, its
+plan and its manifest, as they are recorded; nothing is measured or read here. The same result always gives the same
+object, independent of the time of writing.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,10 @@ from analysis.scenario.planned_destinations import planned_destinations
 from analysis.scenario.results import AuditRow, AuditVerdict, WorkloadResult
 from workloads.json_value import json_value
 from workloads.messaging import DestinationKind
-from workloads.scenario.limits import BACKLOG, CLOCK, LEVEL
 from workloads.status import VerdictKind
 
 #: Version of the object below; incremented when the meaning of a key changes.
-SCHEMA = 1
+SCHEMA = 2
 
 #: Name of the file if its run has a single result.
 NAME = "disclosure.json"
@@ -109,11 +108,16 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
             "compliant": result.compliant,
             "deviations": result.deviations,
         },
-        "sut": _sut(result),
-        "general_notes": _notes(result),
-        "products": list(_products(result)),
-        "hardware": manifest.host,
-        "configuration": _configuration(result),
+        "host": manifest.host,
+        "broker": result.broker,
+        "server_on_the_client_node": True if result.one_host else None,
+        "load": manifest.options,
+        "conduct": {
+            "consumption": result.consumption,
+            "transactions": result.transactions,
+            "arrivals": result.plan.arrivals,
+            "seed": result.plan.seed,
+        },
         "topology": _topology(result),
         "workload_configuration": result.plan.configuration,
         "model": {"digest_sha256": result.workload.digest(), "source": result.workload.source},
@@ -124,6 +128,7 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
         "results": result.periods,
         "backlog_at_the_end_of_the_measurement": result.backlog_by_destination,
         "backlog_by_address_at_the_end_of_the_measurement": result.backlog_by_address,
+        "storage": storage(result),
         "recovery": result.recovery,
         "audit": [_audit_row(row) for row in result.audit],
         "findings": result.findings,
@@ -154,99 +159,6 @@ def write(results: Sequence[WorkloadResult]) -> tuple[Path, ...]:
 def _name(result: WorkloadResult) -> str:
     key = result.key
     return re.sub(r"[^\w.-]", "_", f"disclosure-{key.broker}-{key.start:02d}-{key.cell}") + ".json"
-
-
-def _sut(result: WorkloadResult) -> dict[str, Any]:
-    """Section 6.1.1.2. CPUs are those assigned to the server or the clients; chips are those of the host. Both are
-    unknown of clients on several hosts."""
-    host, options, broker = result.manifest.host, result.manifest.options, result.broker
-    here, hosts = result.one_host, options.get("host_count") if options.get("hosts") else None
-    return {
-        "server_nodes": 1,
-        "server_cpus": None if broker.cpus is None else len(broker.cpus),
-        "server_chips": host.cpu_sockets if here else None,
-        "server_instances": 1,
-        "server_on_the_client_node": True if here else None,
-        "client_nodes": hosts or 1,
-        "client_cpus": None if hosts else len(options.get("load_cpus") or ()) or None,
-        "client_chips": None if hosts else host.cpu_sockets,
-        "client_processes": options.get("workers", 1) * (hosts or 1),
-        "database_nodes": 0,
-        "others": [],
-    }
-
-
-def _clock_bound_ms(result: WorkloadResult) -> float:
-    """How much a time between two hosts of the load may be wrong; 0 on a single host."""
-    return max((row.observed or 0.0 for row in result.audit if row.rule is CLOCK), default=0.0)
-
-
-def _notes(result: WorkloadResult) -> dict[str, Any]:
-    """Section 6.1.1.3."""
-    steady = [row for row in result.audit if row.rule in {LEVEL, BACKLOG}]
-    recovery = result.recovery
-    return {
-        "steady_state": [f"{row.rule.name}, {row.scope}: {row.verdict}" for row in steady],
-        "recoverability": (
-            "not shown by this run; it is a separate test without a figure"
-            if recovery is None
-            else f"the broker was killed under load: {recovery.seconds_to_recovery:.1f} s to recovery"
-        ),
-        "storage": storage(result),
-        "other_info": (
-            "every message and every delivery was recorded; planned, sent and received instants are "
-            + (
-                f"put by one clock, within {bound_ms:.3g} ms between two hosts of the load"
-                if (bound_ms := _clock_bound_ms(result))
-                else "read from one clock that all processes share"
-            )
-        ),
-    }
-
-
-def _products(result: WorkloadResult) -> Iterator[dict[str, Any]]:
-    """Section 6.1.2."""
-    host, broker = result.manifest.host, result.broker
-    yield {
-        "type": "message broker",
-        "name": broker.product,
-        "version": broker.version,
-        "says_of_itself": broker.server,
-        "provider": broker.provider,
-        "image": broker.image,
-        "os": host.os,
-    }
-    if broker.java:
-        yield {"type": "JVM of the broker", "version": broker.java, "architecture": host.machine}
-    yield {
-        "type": "load generator and audit",
-        "name": "brokerbench",
-        "client": result.manifest.options.get("client"),
-        "packages": host.packages,
-    }
-    yield {"type": "Python of the load", "version": host.python, "architecture": host.machine}
-
-
-def _configuration(result: WorkloadResult) -> dict[str, Any]:
-    """Section 6.1.4: configuration and tuning of the broker and of the load."""
-    broker = result.broker
-    return {
-        "broker": {
-            "options": broker.options,
-            "jvm_flags": broker.flags,
-            "jvm_flags_in_effect": broker.flags_in_effect,
-            "configuration_digest_sha256": broker.configuration_digest,
-            "protocol": broker.protocol,
-            "capabilities": broker.capabilities,
-            "cpus": broker.cpus,
-            "tls": broker.tls,
-        },
-        "load": result.manifest.options,
-        "consumption": result.consumption,
-        "transactions": result.transactions,
-        "arrivals": result.plan.arrivals,
-        "seed": result.plan.seed,
-    }
 
 
 def _topology(result: WorkloadResult) -> dict[str, Any]:

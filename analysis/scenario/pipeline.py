@@ -17,7 +17,7 @@ from analysis.results import Finding, reasons, verdict
 from analysis.run_directory import broker_findings, files_of
 from analysis.scenario import audit, deviations, recovery, timeline
 from analysis.scenario.aggregates import Counts, counts, instants, percentiles_ms, times
-from analysis.scenario.audit import AuditInput, InteractionCounts
+from analysis.scenario.audit import AuditInput
 from analysis.scenario.churn_audit import ChurnInput, MemberRecord, churn_audit, copy_counts
 from analysis.scenario.churn_counts import ChurnCounts, churn_counts
 from analysis.scenario.churn_measures import churn_findings, churn_result, population_results
@@ -233,7 +233,7 @@ def _slices(cell: CaseRecord, counted: Counts) -> Iterator[PeriodSlice]:
 
 
 def _period(
-    material: AuditInput, flows: Mapping[tuple[Period, int], InteractionCounts], period: Period
+    material: AuditInput, flows: Mapping[tuple[Period, int], InteractionResult], period: Period
 ) -> PeriodResult:
     cell, counted, row = material.cell, material.counts, material.periods[period]
     seconds = material.elapsed_s(period)
@@ -253,9 +253,7 @@ def _period(
         store_growth_bytes_per_s=_growth(material, period),
         lateness=counted.lateness.get(period, times(None)),
         delivery=times(overall),
-        interactions=tuple(
-            _interaction(material, flows[period, number], period, seconds) for number in cell.model.interactions
-        ),
+        interactions=tuple(flows[period, number] for number in cell.model.interactions),
         steps=tuple(_step(material, number, period) for number in range(len(cell.steps))),
         handlers=tuple(_handler(material, handler, period) for handler in cell.plan.handlers),
         destinations=tuple(_destination(material, number, period) for number in range(len(cell.plan.destinations))),
@@ -270,25 +268,6 @@ def _growth(material: AuditInput, period: Period) -> float | None:
         return None
     before, after = (rows[at]["store_bytes"] for at in (place - 1, place))
     return None if before is None or after is None else (after - before) / material.elapsed_s(period)
-
-
-def _interaction(material: AuditInput, flow: InteractionCounts, period: Period, seconds: float) -> InteractionResult:
-    row = material.counts.executions.get((period, flow.number))
-    interaction = material.cell.model.interactions[flow.number]
-    return InteractionResult(
-        number=flow.number,
-        title=interaction.title,
-        planned_per_s=float(interaction.started_per_s),
-        started=flow.started,
-        started_per_s=flow.started / seconds,
-        sent=flow.sent,
-        expected_sent=flow.expected_sent,
-        received=flow.received,
-        expected_received=flow.expected_received,
-        pacing_misses=flow.misses,
-        completed=0 if row is None else row["complete"],
-        end_to_end=times(row),
-    )
 
 
 def _step(material: AuditInput, number: int, period: Period) -> StepResult:

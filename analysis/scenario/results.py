@@ -15,7 +15,7 @@ from workloads.registry import WORKLOADS
 from workloads.scenario import deviations
 from workloads.scenario.model import Consumption
 from workloads.scenario.periods import Period
-from workloads.scenario.published_views import PublishedFlow
+from workloads.scenario.published_flows import PublishedFlow
 from workloads.scenario.scenario_plan import ScenarioPlan
 from workloads.scenario.workload import Model, Workload
 from workloads.schema import Severity
@@ -77,8 +77,9 @@ class InteractionResult:
     title: str
     #: Planned executions per second.
     planned_per_s: float
-    #: Executions started.
+    #: Executions started, and those that the model predicts: of Poisson arrivals, the plan as drawn.
     started: int
+    expected_started: float
     #: Executions started per second.
     started_per_s: float
     #: Messages sent.

@@ -26,7 +26,6 @@ from analysis.results import (
     CellDeviation,
     CellKey,
     CellSummary,
-    Constrained,
     Description,
     Excluded,
     Finding,
@@ -36,7 +35,6 @@ from analysis.results import (
     HalfWidth,
     Interval,
     LackOfFit,
-    LeaveOneOut,
     Negligible,
     Roofline,
     Scope,
@@ -46,12 +44,9 @@ from analysis.table import grouped
 from analysis.throughput import rotation
 from analysis.throughput.cost_model import PARAMETERS, regressors
 from analysis.throughput.linear_model import (
-    at_most,
     identifiable,
     iterated_wls,
     lack_of_fit_f,
-    left_out_errors,
-    non_negative,
     rests_on_one_row,
 )
 from analysis.throughput.roofline import regimes
@@ -222,8 +217,6 @@ def fit(cells: Sequence[CellSummary], precision: float | None = None) -> FitResu
         degrees=degrees if known else 0,
         t_quantile=t_quantile(degrees) if known and degrees >= 1 else None,
         roofline=roofline,
-        constrained=_constrained(points, parameters, float(np.sqrt(covariance[0, 0])), degrees),
-        leave_one_out=_leave_one_out(points, names),
         variation=variation(usable),
         description=_description([*points, *(roofline.points if roofline is not None and capped else ())]),
         precision=_precision(parameters, points, precision),
@@ -455,10 +448,6 @@ def _moved(interval: Interval, estimate: float) -> Interval:
     return Interval(estimate, estimate + interval.low - interval.estimate, estimate + interval.high - interval.estimate)
 
 
-def _measured(points: Sequence[FittedCell]) -> Vector:
-    return np.array([point.measured_s.estimate for point in points])
-
-
 def _roofline(usable: Sequence[CellSummary], names: Sequence[str], label: str) -> Roofline | None:
     """The roofline fitted to the cells' means over the starts; None where the cells do not allow one.
 
@@ -510,30 +499,6 @@ def _at_cap(cells: Sequence[CellSummary]) -> list[_Seen]:
         _Seen(cell, float(measured[0, index]), float(fitted[0, index]), measured[1:, index], fitted[1:, index])
         for index, cell in enumerate(cells)
     ]
-
-
-def _constrained(
-    points: Sequence[FittedCell], parameters: Mapping[str, Interval], standard_error: float, degrees: int
-) -> Constrained | None:
-    """The fit with non-negative parameters, where t_rcv does not differ significantly from 0.
-
-    standard_error, degrees: of t_rcv
-    """
-    t_rcv = parameters["t_rcv"]
-    if t_rcv.low is None or t_rcv.high is None or not t_rcv.low <= 0 <= t_rcv.high:
-        return None
-    measured, fitted = _measured(points), np.array([point.fitted_s for point in points])
-    estimates = non_negative(measured, design(points, tuple(parameters)), np.where(fitted > 0, fitted, measured))
-    return Constrained(
-        {name: float(estimate) for name, estimate in zip(parameters, estimates, strict=True)},
-        at_most(t_rcv.estimate, standard_error, degrees),
-    )
-
-
-def _leave_one_out(points: Sequence[FittedCell], names: Sequence[str]) -> LeaveOneOut:
-    errors = np.abs(left_out_errors(_measured(points), design(points, names)))
-    worst = int(errors.argmax())
-    return LeaveOneOut(float(np.median(errors)), float(errors[worst]), points[worst].cell)
 
 
 def _lack(starts: Sequence[StartFit], names: Sequence[str], points: Sequence[FittedCell], spread: Spread) -> LackOfFit:
@@ -739,10 +704,9 @@ def _doubtful_parameter(result: FitResult, name: str, interval: Interval) -> Ite
             broker=result.broker,
         )
         return
-    bound = result.constrained if name == "t_rcv" else None
     yield Finding(
         what=f"{result.experiment}: {name} does not differ significantly from 0",
-        measured=measured + (f"; at most {bound.t_rcv_at_most_s * 1e6:.4g} us (one-sided 95 %)" if bound else ""),
+        measured=measured,
         limit="an interval above 0",
         advice="cells with more filters determine t_fltr better, small cells t_rcv; more layouts narrow both intervals",
         broker=result.broker,

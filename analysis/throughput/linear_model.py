@@ -8,11 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
 from scipy.special import fdtrc
 
-from analysis import student
-from analysis.intervals import CONFIDENCE, Matrix, Vector
+from analysis.intervals import Matrix, Vector
 
 #: Rounds of 1 / fitted^2; the weights no longer move after the second.
 ROUNDS = 3
@@ -34,8 +32,6 @@ class Plane:
     parameters: Vector
     #: x @ parameters
     fitted: Vector
-    #: the values by which the rows were divided in the last iteration
-    reference: Vector
 
 
 def identifiable(x: Matrix) -> bool:
@@ -63,36 +59,8 @@ def iterated_wls(b: Vector, x: Matrix) -> Plane:
         right = q.swapaxes(-1, -2) @ (b / reference)[..., None]
         parameters = np.linalg.solve(r, right)[..., 0]
         fitted = parameters @ x.T
-        used, reference = reference, np.where(fitted > 0, fitted, b)
-    return Plane(parameters, parameters @ x.T, used)
-
-
-def non_negative(b: Vector, x: Matrix, reference: Vector) -> Vector:
-    """Least squares with weights 1 / reference^2 and no parameter below 0 (Lawson and Hanson 1974, chapter 23)."""
-    scale = np.linalg.norm(x / reference[:, None], axis=0)
-    estimates: Vector = nnls(x / reference[:, None] / scale, b / reference)[0] / scale
-    return estimates
-
-
-def at_most(estimate: float, standard_error: float, degrees: int) -> float:
-    """A one-sided 95 % upper bound for a quantity that cannot be negative, from an estimate that may be.
-
-    The u with P(T <= (estimate - u) / s) = 0.05 P(T <= estimate / s), T being Student's t. Far above 0 it is the
-    ordinary bound; near and below 0, where the ordinary bound would be too small or negative, its coverage exceeds 95 %
-    and it stays positive (CLs: Read, J. Phys. G 28, 2002, page 2693; Zech, Nucl. Instrum. Meth. A 277, 1989, page 608).
-    """
-    share = (1 - CONFIDENCE) * student.cumulative(degrees, estimate / standard_error)
-    return float(estimate - student.quantile(degrees, share) * standard_error)
-
-
-def left_out_errors(b: Vector, x: Matrix) -> Vector:
-    """Per row: (predicted from all other rows) / observed - 1, at the weights of the fit with all rows.
-
-    The residual of a row that was left out is e / (1 - h), h its leverage (PRESS: Allen, Technometrics 16, 1974).
-    """
-    plane = iterated_wls(b, x)
-    errors: Vector = (plane.fitted - b) / (1 - _leverage(x / plane.reference[:, None])) / b
-    return errors
+        reference = np.where(fitted > 0, fitted, b)
+    return Plane(parameters, fitted)
 
 
 def lack_of_fit_f(relative: Vector, covariance: Matrix, degrees: int, x: Matrix) -> tuple[float, float] | None:

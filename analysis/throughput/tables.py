@@ -132,21 +132,13 @@ def by_start(rounds: Iterable[RoundLevel]) -> dict[tuple[str, int], list[RoundLe
     return grouped(ordered, lambda level: (level.broker, level.start))
 
 
-def levels_said(rounds: Sequence[RoundLevel]) -> str:
-    """The number of rounds, and how many of them were disturbed."""
-    disturbed = sum(level.disturbed for level in rounds)
-    return (
-        f"{len(rounds)} rounds, {disturbed} of them disturbed (!), {DISTURBED_LEVEL.limit:.0%} or more slower than the "
-        "median undisturbed round"
-    )
-
-
 def rounds(of_start: Sequence[RoundLevel]) -> Table:
     """The levels of the rounds of one broker and start: a row for each layout and block."""
     layouts = grouped(of_start, lambda level: (level.layout, level.block)).values()
-    title = f"Rounds on {of_start[0].broker}, start {of_start[0].start}: {levels_said(of_start)}"
+    disturbed = sum(level.disturbed for level in of_start)
     return Table.of(
-        title,
+        f"Rounds on {of_start[0].broker}, start {of_start[0].start}: {len(of_start)} rounds, {disturbed} of them "
+        f"disturbed (!), {DISTURBED_LEVEL.limit:.0%} or more slower than the median undisturbed round",
         layouts,
         TableColumn("layout", lambda of: str(of[0].layout)),
         TableColumn("block", lambda of: str(of[0].block)),
@@ -265,8 +257,6 @@ class _Audited:
 def parameters(fit: FitResult) -> Table:
     """A row per parameter; a column for each alternative estimate in the fit."""
     others: dict[str, Mapping[str, Any]] = {"least squares as in the paper": fit.ols_as_in_paper or {}}
-    if fit.constrained:
-        others["none below 0"] = fit.constrained.parameters
     if fit.roofline:
         others["with a transmission cap"] = fit.roofline.parameters
     others["the paper, ActiveMQ 4.0"] = PAPER
@@ -323,7 +313,7 @@ def negligible(fit: FitResult) -> Iterator[str]:
 
 def model_facts(fit: FitResult) -> Iterator[tuple[str, str]]:
     """What else was found about a model: (name, text)."""
-    lack, scatter, alone = fit.lack_of_fit, fit.variation, fit.leave_one_out
+    lack, scatter = fit.lack_of_fit, fit.variation
     sizes = ((len(fit.cells_used), "cell"), (fit.layouts, "layout"), (fit.starts, "start"))
     yield "based on", ", ".join(count(*size) for size in sizes)
     if found := fit.description:
@@ -334,9 +324,6 @@ def model_facts(fit: FitResult) -> Iterator[tuple[str, str]]:
         yield "lack of fit", f"F {lack.f:.1f}, p {lack.p:.2g}"
     if small := "; ".join(negligible(fit)):
         yield NEGLIGIBLE, small
-    if alone:
-        error = f"error {alone.median:.1%} (median), {alone.largest:.1%} at most ({alone.cell})"
-        yield "each cell predicted from all others", error
     parts = {
         "slices of a layout": scatter.slices,
         "layouts beyond that": scatter.layouts,
@@ -344,8 +331,6 @@ def model_facts(fit: FitResult) -> Iterator[tuple[str, str]]:
     }
     if known := [f"{name} {value:.1%}" for name, value in parts.items() if value is not None]:
         yield "scatter of B (relative standard deviation)", ", ".join(known)
-    if fit.constrained:
-        yield "t_rcv, not below 0", f"at most {us(fit.constrained.t_rcv_at_most_s)} µs (one-sided 95 % bound)"
     if cap := fit.roofline:
         yield "with a cap, B = max(plane, r t_sat)", f"t_sat {ranged(cap.t_sat_s, us)} µs per copy"
         better = "the better description"

@@ -1,12 +1,14 @@
 """Which brokers the contract is held against: each product as each provider runs it, the suite's own, and one by URL.
 
-One contract speaks STOMP, frame by frame; the other one the sessions of all protocols. The rows come from `PRODUCTS`,
-so that a new broker is held to the contract by being there. What a machine lacks is found out when it is asked for.
+The contract is asked by the sessions of all protocols; what is particular to STOMP is asked frame by frame. The rows
+come from `PRODUCTS`, so that a new broker, or a further protocol of one, is held to the contract by being there. What a
+machine lacks is found out when it is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +19,7 @@ import pytest
 
 from fixtures import brokers
 from fixtures.brokers import activemq, probe
-from fixtures.brokers.product import PROTOCOL
+from fixtures.brokers.product import PROTOCOL, Product
 from fixtures.brokers.spec import Provider, Running
 from fixtures.host import cpus
 from fixtures.wire.protocols import PROTOCOLS
@@ -29,14 +31,22 @@ from tests.support.requirements import extra_missing, require_prepared
 #: Those that start within a second, and that everybody may have.
 SWIFT = {"mosquitto", "nats"}
 
+#: Protocols that brokers speak on the port of another one: a process for that one serves both.
+ON_THE_PORT_OF = {"mqtt5": "mqtt"}
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A broker as its user names it; by_url: started first, and then taken for one that runs already."""
+    """A broker as its user names it.
+
+    by_url: started first, and then taken for one that runs already
+    process: what is started, if it is another protocol's and serves this one as well
+    """
 
     text: str
     provider: Provider | None = None
     by_url: bool = False
+    process: str | None = None
 
     def __str__(self) -> str:
         return "-".join(filter(None, ("url" if self.by_url else "", self.text, self.provider or "")))
@@ -46,7 +56,7 @@ class Entry:
 PRODUCTS = [product for product in brokers.PRODUCTS if isinstance(product.offers[0].protocol, Stomp)]
 
 
-def parameters() -> list[object]:
+def of_stomp() -> list[object]:
     """Each product in its default and its newest version, and the suite's own broker, also by its URL; all else takes
     too long for CI.
 
@@ -57,26 +67,40 @@ def parameters() -> list[object]:
 
 
 def of_protocols() -> list[object]:
-    """Each product in its default version over each of its protocols but STOMP, and the suite's own broker over all.
+    """Those of STOMP, each product in its default version over each other protocol, and the suite's own broker.
 
-    `make test` has the brokers that start within a second, `make test-brokers` the others.
+    `make test` has of these the brokers that start within a second, `make test-brokers` the others.
     """
-    found: list[object] = [
-        pytest.param(Entry(f"reference:{PROTOCOL}={name}"), id=f"reference-{name}") for name in PROTOCOLS
-    ]
+    found = of_stomp()
+    for name in PROTOCOLS:
+        if name != Stomp.name:
+            found.append(pytest.param(Entry(f"reference:{PROTOCOL}={name}"), id=f"reference-{name}"))
     for product in brokers.PRODUCTS:
-        for name in [offer.protocol.name for offer in product.offers if not isinstance(offer.protocol, Stomp)]:
-            text = f"{product.name},{PROTOCOL}={name}" if len(product.offers) > 1 else product.name
+        for offer in product.offers:
+            if isinstance(offer.protocol, Stomp):
+                continue
+            name = offer.protocol.name
+            entry = Entry(_over(product, name), product.providers[0])
+            if (of_port := ON_THE_PORT_OF.get(name)) is not None:
+                entry = replace(entry, process=_over(product, of_port))
             marks = [] if product.name in SWIFT else [pytest.mark.brokers]
-            found.append(pytest.param(Entry(text, product.providers[0]), id=f"{product.name}-{name}", marks=marks))
+            found.append(pytest.param(entry, id=f"{product.name}-{name}", marks=marks))
     return found
+
+
+def _over(product: Product, protocol: str) -> str:
+    """What is not said where nobody has to say it."""
+    return product.name if protocol == product.offers[0].protocol.name else f"{product.name},{PROTOCOL}={protocol}"
+
+
+#: The product that `make test` has.
+FIRST = Entry(f"activemq:{activemq.PRODUCT.default_version}", Provider.JARS)
 
 
 def _marks(entry: Entry, *, quick: bool) -> list[pytest.MarkDecorator]:
     if not quick:
         return [pytest.mark.slow, pytest.mark.brokers]
-    first = entry.text in {"reference", f"activemq:{activemq.PRODUCT.default_version}"} and not entry.by_url
-    return [] if first else [pytest.mark.brokers]
+    return [] if entry in {Entry("reference"), FIRST} else [pytest.mark.brokers]
 
 
 def _entries() -> Iterator[tuple[Entry, bool]]:
@@ -93,7 +117,54 @@ def _entries() -> Iterator[tuple[Entry, bool]]:
         yield Entry(product.name, product.providers[0], by_url=True), False
 
 
-def start(entry: Entry, folder: Path, stack: ExitStack) -> Running:
+class SharedBrokers:
+    """Brokers that are started once for all contracts and protocols; those of a product end when another is asked for.
+
+    folder: makes one for each of them
+    """
+
+    def __init__(self, folder: Callable[[], Path]) -> None:
+        self._folder, self._product, self._stack = folder, "", ExitStack()
+        self._running: dict[Entry, Running] = {}
+
+    def running(self, entry: Entry) -> Running:
+        """The broker; skips the test where this machine cannot have it."""
+        product, key = re.split("[:,]", entry.text)[0], _process(entry)
+        if product != self._product:
+            self.close()
+            self._product = product
+        if key not in self._running:
+            self._running[key] = _start(key, self._folder(), self._stack)
+        return _over_its_protocol(entry, self._running[key])
+
+    def restarted(self, entry: Entry) -> Running:
+        """The broker after a crash."""
+        key = _process(entry)
+        crashed = self._running[key]
+        assert crashed.kill is not None
+        assert crashed.restart is not None
+        crashed.kill()
+        self._running[key] = crashed.restart()
+        return _over_its_protocol(entry, self._running[key])
+
+    def close(self) -> None:
+        self._running.clear()
+        self._stack.close()
+
+
+def _process(entry: Entry) -> Entry:
+    return replace(entry, text=entry.process or entry.text, process=None)
+
+
+def _over_its_protocol(entry: Entry, running: Running) -> Running:
+    if entry.process is None:
+        return running
+    spec = brokers.parse(entry.text, provider=entry.provider)
+    (product,) = (product for product in brokers.PRODUCTS if product.name == spec.product)
+    return replace(running, spec=spec, capabilities=product.capabilities(spec), protocol=product.offer(spec).protocol)
+
+
+def _start(entry: Entry, folder: Path, stack: ExitStack) -> Running:
     """The broker, stopped by the stack; skips the test where this machine cannot have it."""
     text = entry.text
     if entry.provider is Provider.CONTAINER:

@@ -33,7 +33,7 @@ from workloads.scenario.model import (
 )
 from workloads.scenario.periods import Lengths, Period
 from workloads.scenario.population import Member, Order, Population, PopulationSubscription, enrolments
-from workloads.scenario.published_views import ModelFigure, PublishedFlow, PublishedFlows
+from workloads.scenario.published_flows import PublishedFlow, PublishedFlows
 from workloads.scenario.workload import AddressKey, ExpectedMessage, InteractionModel, Model, StepSpec, Workload
 
 #: Name of the workload; see `workload`.
@@ -241,9 +241,6 @@ def workload() -> Workload:
         deviations=None,
         not_applicable=(),
         flows=lambda _: PublishedFlows("Table of the tests", "s", Fraction(1), FLOWS),
-        figures=lambda _: (
-            ModelFigure("growth", "Growth", "Of the tests.", "BASE", "subscriptions", (("all", ((1, 18), (2, 36))),)),
-        ),
         apart=lambda model: dict(model.facts),
         replaced_after_s=lambda _: {STATUS: 0.5},
         announced=lambda _: {},
@@ -444,7 +441,6 @@ class _Life(wr.Events):
                 "broker_cpu_ns": (end - begin) // 10,
                 "gc_pause_ns": 0,
                 "load_cpu_ns": (end - begin) // 20,
-                "host_speed_ns": 5_000_000,
                 "store_bytes": end // 1000,
             }
             for period, (begin, end) in spans.items()

@@ -29,7 +29,6 @@ def window(number, begin_ns, seconds, received, **changes):
         "planned_per_s": None,
         "broker_cpu_ns": round(0.985e9 * seconds),
         "compiler_cpu_ns": round(0.001e9 * seconds),
-        "gc_cpu_ns": round(0.03e9 * seconds),
         "gc_pause_ns": round(0.02e9 * seconds),
         "gc_pauses": 4,
         "full_gc_pause_ns": 0,

@@ -60,7 +60,6 @@ def window(
         "planned_per_s": None,
         "broker_cpu_ns": None,
         "compiler_cpu_ns": None,
-        "gc_cpu_ns": None,
         "gc_pause_ns": round(young_s * 1e9),
         "gc_pauses": 0,
         "full_gc_pause_ns": round(full_s * 1e9),

@@ -375,7 +375,7 @@ def unreadable_run() -> RunDirectory:
     """Of a broker without a JVM and without a process that can be read."""
     run = measured_run([(0, 1), (0, 2)])
     for row in run.tables["windows"]:
-        row.update(dict.fromkeys(("gc_pause_ns", "gc_pauses", "full_gc_pause_ns", "compiler_cpu_ns", "gc_cpu_ns")))
+        row.update(dict.fromkeys(("gc_pause_ns", "gc_pauses", "full_gc_pause_ns", "compiler_cpu_ns")))
     for row in run.tables["samples"]:
         row.update(dict.fromkeys(("broker_context_switches", "broker_disk_written_bytes")))
     return run
@@ -404,7 +404,7 @@ def queue_plan(subscribers: int, *, publishers: int = 2, cell: str = "queue") ->
 
 
 #: What a slice has more of when it takes longer.
-_BY_TIME = ("broker_cpu_ns", "compiler_cpu_ns", "gc_cpu_ns", "gc_pause_ns", "full_gc_pause_ns", "load_cpu_ns")
+_BY_TIME = ("broker_cpu_ns", "compiler_cpu_ns", "gc_pause_ns", "full_gc_pause_ns", "load_cpu_ns")
 
 
 def stretch(run: RunDirectory, factor: float, **keys: Any) -> None:
@@ -637,7 +637,6 @@ def add_window(
             "planned_per_s": None,
             "broker_cpu_ns": broker_cpu_ns,
             "compiler_cpu_ns": broker_cpu_ns // 500,
-            "gc_cpu_ns": broker_cpu_ns // 40,
             "gc_pause_ns": round(0.02 * elapsed),
             "gc_pauses": 2,
             "full_gc_pause_ns": 0,
@@ -661,7 +660,6 @@ def add_sample(run: RunDirectory, keys: Mapping[str, Any], at_ns: int) -> None:
             "dispatched": 1000,
             "broker_cpu_ns": round(0.985 * at_ns),
             "compiler_cpu_ns": round(0.002 * at_ns),
-            "gc_cpu_ns": round(0.025 * at_ns),
             "broker_rss_bytes": 900 * 2**20,
             "broker_context_switches": at_ns // 10**6,
             "broker_disk_written_bytes": at_ns // 2000,

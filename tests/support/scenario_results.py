@@ -237,6 +237,7 @@ def _period(topology, scenario, period, length_s, p50_ms, growth) -> PeriodResul
                 one.script.title,
                 rate,
                 started,
+                rate * length_s,
                 started / length_s,
                 round(sent),
                 sent,

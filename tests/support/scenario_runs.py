@@ -517,7 +517,6 @@ def _period_row(period: Period, begin: int, end: int, load_begin_ns: int, done: 
         "broker_cpu_ns": messages * 50_000,
         "gc_pause_ns": messages * 500,
         "load_cpu_ns": messages * 20_000,
-        "host_speed_ns": 5_000_000 + (begin - load_begin_ns) // SECOND_NS,
         "store_bytes": before * 100,
     }
 
@@ -536,7 +535,6 @@ def _samples(begin_ns: int, end_ns: int, done: Performed) -> Iterator[dict[str, 
             "left": 0,
             "broker_cpu_ns": sum(messages) * 50_000,
             "compiler_cpu_ns": sum(messages) * 500,
-            "gc_cpu_ns": sum(messages) * 1000,
             "broker_rss_bytes": 900 * 2**20,
             "broker_context_switches": sum(messages) * 4,
             "broker_disk_written_bytes": messages[0] * 1000,

@@ -138,7 +138,7 @@ def _loading(pid: int) -> dict[str, int]:
             }
             if "worker" in family and len(family["worker"].net_connections()) >= LEAST_CONNECTIONS:
                 return {name: child.pid for name, child in family.items()}
-        time.sleep(0.02)
+        time.sleep(0.1)  # looking costs
     raise TimeoutError("the load did not begin")
 
 

@@ -12,7 +12,7 @@ from workloads.json_value import json_value
 from workloads.messaging import AckMode, Destination, DestinationKind
 from workloads.scenario.applicability import missing_capability_of_scenario
 from workloads.scenario.model import Consumption, with_receipts
-from workloads.selectors import Equals, Like
+from workloads.selectors import And, Between, Equals, Like, Or
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import vertical
 from workloads.throughput.applicability import missing_capability
@@ -33,6 +33,8 @@ PLANS = {
     **{kind.value: plan(kind) for kind in DestinationKind},
     "filter": plan(subscription=Subscription(MATCHING)),
     "no topic": plan(subscription=Subscription(Like("P", "a%"))),
+    "numbers": plan(subscription=Subscription(Or((MATCHING, And((MATCHING, Between("P", 1, 2))))))),
+    "lasting filter": plan(subscription=Subscription(Like("P", "a%"), durable=True)),
     "repeated": Plan("e", "c", PROFILES["today"], (replace(plan().flows[0], per_connection=3),)),
     "durable": plan(subscription=Subscription(durable=True)),
     "receipts": plan(receipts=True),
@@ -44,7 +46,8 @@ def without(kind):
     return {"destinations": EVERYTHING.destinations - {kind}}
 
 
-FILTERED = ("filter", "no topic")
+NO_TOPICS = ("no topic", "numbers", "lasting filter")
+FILTERED = ("filter", *NO_TOPICS)
 ON_A_TOPIC = (*FILTERED, "repeated", "durable", "receipts")
 NO_TOPIC_FILTER = "filters are topics, which can only stand for name = 'value' on the messages' only property"
 NO_TRANSACTION = "no acknowledgement in a transaction (transactions: {})"
@@ -60,10 +63,12 @@ LACKING = [
     (without(DestinationKind.KEY), {"key": "no routing by key"}),
     (without(DestinationKind.HEADERS), {"headers": "no routing by headers"}),
     ({"queue_ack_modes": frozenset()}, {"queue": "no acknowledgement mode auto on queues"}),
-    ({"selectors": False}, dict.fromkeys(("filter", "no topic"), "no filters on subscriptions")),
-    ({"selectors": False, "topic_filters": True}, {"no topic": NO_TOPIC_FILTER}),
+    ({"selectors": False}, dict.fromkeys(FILTERED, "no filters on subscriptions")),
+    ({"selectors": False, "topic_filters": True}, dict.fromkeys(NO_TOPICS, NO_TOPIC_FILTER)),
+    ({"numeric_selectors": False}, {"numbers": "no filters that compare numbers"}),
+    ({"prepared_selectors": True}, {"lasting filter": "no filters on topics with durable subscriptions"}),
     ({"repeated": False}, {"repeated": "no second subscription of a connection to the same messages"}),
-    ({"durable": False}, {"durable": "no durable subscriptions"}),
+    ({"durable": False}, dict.fromkeys(("durable", "lasting filter"), "no durable subscriptions")),
     ({"receipts": False}, {"receipts": "no confirmation of messages"}),
     *(
         ({"transactions": kind}, {AckMode.TRANSACTED: NO_TRANSACTION.format(kind.value)})
@@ -114,7 +119,7 @@ TOPIC_AND_QUEUE = frozenset((DestinationKind.TOPIC, DestinationKind.QUEUE))
 ALL = Capabilities(TOPIC_AND_QUEUE, durable=True, one_ahead=True)
 CHAINS = SupplyChain(vertical(1)).scenario
 #: With selectors at the handlers of price updates, which hear a topic.
-FILTERED = replace(
+FILTERED_CHAINS = replace(
     CHAINS,
     handlers=tuple(
         replace(handler, subscriptions=tuple(replace(each, selector="A = 'a'") for each in handler.subscriptions))
@@ -140,8 +145,9 @@ PERSISTENT = replace(
         (CHAINS, "strict", replace(ALL, one_ahead=False), "no limit on the messages delivered before acknowledgement"),
         (CHAINS, "strict", replace(ALL, durable=False), "no durable subscriptions"),
         (CHAINS, "strict", replace(ALL, selectors=False), ""),
-        (FILTERED, "strict", ALL, ""),
-        (FILTERED, "strict", replace(ALL, selectors=False), "no filters on subscriptions"),
+        (FILTERED_CHAINS, "strict", ALL, ""),
+        (FILTERED_CHAINS, "strict", replace(ALL, selectors=False), "no filters on subscriptions"),
+        (FILTERED_CHAINS, "strict", replace(ALL, prepared_selectors=True), "no filters on subscriptions"),
         (CHAINS, "strict", replace(ALL, transactions=Transactions.SEND_ONLY), ""),
         (CHAINS, "strict", replace(ALL, transactions=Transactions.NONE), "no transactions"),
         (CHAINS, "strict", replace(ALL, receipts=False), ""),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from workloads.logistics.cases import CASES, COMPRESSION, NAME, PRESETS, SETTINGS
 from workloads.logistics.compiled import TRACKING, LogisticsModel, compression, quantities, ramp_s, replaced_after_s
-from workloads.logistics.figures import flows, model_figures
+from workloads.logistics.figures import flows
 from workloads.logistics.rules import NOT_APPLICABLE
 from workloads.logistics.size_record import SizeRecord, digest
 from workloads.logistics.traffic import CONFIRMATION
@@ -50,7 +50,6 @@ WORKLOAD = Workload(
     constant_because="the stages of a shipment follow its begin, so that no start can be drawn at random",
     least_warm_up_s=ramp_s,
     flows=flows,
-    figures=model_figures,
     apart=quantities,
     replaced_after_s=replaced_after_s,
     announced=lambda _: {TRACKING: CONFIRMATION},

@@ -30,7 +30,7 @@ from workloads.logistics.profiles import (
 from workloads.logistics.size_record import SizeRecord
 from workloads.logistics.traffic import MESSAGES, body_bytes
 from workloads.messaging import DestinationKind
-from workloads.scenario.published_views import ModelFigure, PublishedFlow, PublishedFlows
+from workloads.scenario.published_flows import PublishedFlow, PublishedFlows
 
 #: Numbers per minute of the model, or at one time, by entity.
 Numbers = Mapping[Entity, Fraction]
@@ -317,38 +317,6 @@ def figure_rows_json(sizes: Iterable[LogisticsSize]) -> list[dict[str, Any]]:
         row["totals"] = _totals_json(totals(size))
         found.append(row)
     return found
-
-
-#: The parts of Figure 3: key of `entity_rows`, title, label of the y axis.
-_PARTS = (
-    ("subscriptions", "Subscriptions", "subscriptions at one time"),
-    ("published_per_min", "Published messages", "messages per minute"),
-    ("received_per_min", "Received messages", "messages per minute"),
-)
-
-#: BASE of the published figure.
-_BASES = range(1, 11)
-
-
-def model_figures(model: Any) -> tuple[ModelFigure, ...]:
-    """Figure 3 of a model's profile: the published size, whatever the size of the model."""
-    profile = model.size.profile
-    rows = {base: entity_rows(LogisticsSize(profile, base)) for base in _BASES}
-    return tuple(
-        ModelFigure(
-            f"figure-3{letter}",
-            f"{title} by entity",
-            f"Figure 3 ({letter}) of Appel and Sachs, from Table 3 in the profile {profile.name}, with all vehicles, "
-            "without time compression; entities as a whole",
-            "BASE_L",
-            label,
-            tuple(
-                (entity.value, tuple((float(base), float(rows[base][key][entity])) for base in _BASES))
-                for entity in rows[1][key]
-            ),
-        )
-        for letter, (key, title, label) in zip("abc", _PARTS, strict=True)
-    )
 
 
 def flows(model: Any) -> PublishedFlows:

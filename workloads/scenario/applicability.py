@@ -15,10 +15,12 @@ def missing_capability_of_scenario(scenario: Scenario, consumption: Consumption,
 
 
 def _unmet_by_scenario(scenario: Scenario, consumption: Consumption, capabilities: Capabilities) -> Iterator[str]:
+    if not capabilities.one_protocol:
+        yield "no single protocol in which a handler can receive and answer"
     for destination in scenario.destinations:
         if destination.kind not in capabilities.destinations:
             yield WITHOUT_DESTINATION[destination.kind]
-    if scenario.filtered and not capabilities.selectors:
+    if scenario.filtered and (not capabilities.selectors or capabilities.prepared_selectors):
         yield "no filters on subscriptions"
     if scenario.durable and not capabilities.durable:
         yield "no durable subscriptions"
@@ -28,6 +30,10 @@ def _unmet_by_scenario(scenario: Scenario, consumption: Consumption, capabilitie
         yield "no persistent messages without a confirmation"
     if scenario.transacted and capabilities.transactions is Transactions.NONE:
         yield "no transactions"
+    yield from _unmet_by_consumption(scenario, consumption, capabilities)
+
+
+def _unmet_by_consumption(scenario: Scenario, consumption: Consumption, capabilities: Capabilities) -> Iterator[str]:
     strict = consumption is Consumption.STRICT
     if strict and not capabilities.one_ahead:
         yield "no limit on the messages delivered before acknowledgement"

@@ -22,7 +22,7 @@ from workloads.scenario.deviations import Deviation
 from workloads.scenario.execution import Execution
 from workloads.scenario.model import Scenario
 from workloads.scenario.periods import Lengths
-from workloads.scenario.published_views import ModelFigure, PublishedFlows
+from workloads.scenario.published_flows import PublishedFlows
 
 
 class AddressKey(NamedTuple):
@@ -317,10 +317,6 @@ def _no_flows(_: Model) -> PublishedFlows | None:
     return None
 
 
-def _no_figures(_: Model) -> tuple[ModelFigure, ...]:
-    return ()
-
-
 def _no_texts(_: Model) -> Mapping[str, str]:
     return {}
 
@@ -384,8 +380,6 @@ class Workload:
     least_warm_up_s: Callable[[Model], float] = _no_time
     #: The published table of a model's flows, beside which a run is put; None if there is none.
     flows: Callable[[Model], PublishedFlows | None] = _no_flows
-    #: Figures of the publication that follow from the model alone.
-    figures: Callable[[Model], tuple[ModelFigure, ...]] = _no_figures
     #: Quantities of a model, by name: results that differ in one of them are never compared, nor on one page.
     apart: Callable[[Model], Mapping[str, str]] = _no_texts
     #: By the number of a message type, the time in s after which its sender replaces a message by the next one.

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from workloads.capabilities import WITHOUT_DESTINATION, WITHOUT_RECEIPTS, Capabilities, Transactions
 from workloads.messaging import AckMode, DestinationKind
+from workloads.selectors import compares_numbers
 from workloads.throughput.flow import Flow, Plan
 
 
@@ -38,9 +39,15 @@ def _unmet(plan: Plan, capabilities: Capabilities) -> Iterator[str]:
 
 
 def _unmet_filters(flow: Flow, capabilities: Capabilities) -> Iterator[str]:
-    if not flow.filtered or flow.destination.kind.routed or capabilities.selectors:
+    if not flow.filtered or flow.destination.kind.routed:
         return
-    if not capabilities.topic_filters:
+    if capabilities.selectors:
+        selectors = {subscription.selector for subscription in flow.subscriptions} - {None}
+        if not capabilities.numeric_selectors and any(map(compares_numbers, selectors)):
+            yield "no filters that compare numbers"
+        if capabilities.prepared_selectors and any(subscription.durable for subscription in flow.subscriptions):
+            yield "no filters on topics with durable subscriptions"
+    elif not capabilities.topic_filters:
         yield "no filters on subscriptions"
     elif not flow.by_topic:
         yield "filters are topics, which can only stand for name = 'value' on the messages' only property"

@@ -109,18 +109,6 @@ def test_a_grid_may_begin_at_nothing():
     assert picture.panels[2].series[0].model[0] == pytest.approx((0, 1 / study_runs.TIMES[0]), rel=0.05)
 
 
-def test_residuals_show_the_cells_left_out():
-    """Used cells are filled, those left out hollow, in all three panels."""
-    result = study_runs.study()
-    (group,) = [g for g in figures.groups(result) if g.experiment == "replication"]
-
-    panels = figures.residuals(result.fits[0], group.cells).panels
-    assert [panel.title for panel in panels] == ["over B", "over filters", "over copies"]
-    for panel in panels:
-        hollow = [point.hollow for series in panel.series for point in series.points]
-        assert (len(hollow), sum(hollow)) == (30, len(study_runs.DOUBTFUL))
-
-
 def test_every_cell_stands_against_the_model():
     """Its deviation with its interval in %, in the bands of the grades, a row for each cell that was used."""
     (fit,) = study_runs.small().fits
@@ -134,22 +122,6 @@ def test_every_cell_stands_against_the_model():
         assert (point.y.low, point.y.estimate, point.y.high) == pytest.approx(
             tuple(100 * end for end in (of_cell.low, of_cell.estimate, of_cell.high))
         )
-
-
-def test_rounds_over_time():
-    """One picture per start: level of each round, hollow where disturbed, and the shares of GC and compiler."""
-    result = study_runs.study(starts=2)
-    drawn = list(figures.levels(result.rounds))
-
-    assert [picture.title for picture in drawn] == [f"Rounds on activemq, start {start}" for start in (1, 2)]
-    levels, shares = drawn[0].panels
-    points = levels.series[0].points
-    assert len(points) == study_runs.LAYOUTS * study_runs.ROUNDS
-    assert [point.y.estimate for point in points if point.hollow] == pytest.approx([24.0, 27.0])
-    assert [name for _, name in levels.borders] == [str(layout) for layout in range(1, study_runs.LAYOUTS + 1)]
-    assert [series.label for series in shares.series] == ["garbage collection", "compiler", "stolen"]
-    bare = [replace(one, gc_share=None, compiler_share=None, stolen_share=None) for one in result.rounds]
-    assert [len(picture.panels) for picture in figures.levels(bare)] == [1, 1]
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -318,7 +318,6 @@ def test_the_screen_and_the_page_show_what_came_and_went(results):
         assert words in text
         assert words in page
     assert "Subscriptions that come and go" in page
-    assert "Of the tests." in page, "the figure of the model"
 
 
 def test_what_must_not_be_compared_is_refused(results, recorded, registered, tmp_path):

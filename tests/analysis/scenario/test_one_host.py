@@ -64,7 +64,7 @@ def test_the_disclosure_says_where_the_server_was():
     for result, expected in ((here, True), (wr.result(broker="stomp://10.0.0.1:61613"), None)):
         brokers = {result.key.broker: replace(result.broker, provider="url")}
         by_url = replace(result, manifest=replace(result.manifest, brokers=brokers))
-        assert disclosure(by_url)["sut"]["server_on_the_client_node"] is expected
+        assert disclosure(by_url)["server_on_the_client_node"] is expected
 
 
 def test_a_result_that_does_not_comply_says_why():

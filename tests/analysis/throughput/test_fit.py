@@ -481,18 +481,6 @@ def test_two_layouts_do_not_tell_starts_from_layouts():
     assert (found.between_starts, found.reason.split(":")[0]) == (None, "too few layouts")
 
 
-def test_leaving_a_cell_out_shows_the_one_that_is_off():
-    """The largest error is that of the disturbed cell, and close to its disturbance; the typical one is small."""
-    grid = [(further, r) for further in (0, 160, 640, 2560) for r in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)]
-    cells = [off(each, 1.25) if each.key.cell == "f0160-r005" else each for each in start_of(cells=grid)]
-
-    found = fit(cells).leave_one_out
-
-    assert found.cell == "f0160-r005"
-    assert found.largest == pytest.approx(1 - 1 / 1.25, abs=0.01)
-    assert found.median < 0.02
-
-
 # A cap on transmission
 
 
@@ -618,29 +606,6 @@ def test_a_cap_is_found_on_a_quiet_host(grid, cap):
 
     assert row.saturated == runs
     assert row.labelled / runs >= 0.9 - slack(0.9, runs)
-
-
-# Bounds
-
-
-def test_a_t_rcv_that_may_be_0_has_a_bound():
-    """Beside the free fit stands the one without negative parameters, and a one-sided bound above the estimate."""
-    for seed in range(repetitions(8, 20)):
-        result = fit(start_of(np.random.default_rng(seed), times=(0.0, *TIMES[1:]), cell_noise=0.01))
-        t_rcv = result.parameters["t_rcv"]
-        if t_rcv.low <= 0 <= t_rcv.high:
-            assert all(value >= 0 for value in result.constrained.parameters.values())
-            assert max(t_rcv.estimate, 0) < result.constrained.t_rcv_at_most_s < max(t_rcv.high, 3e-6)
-            (finding,) = [
-                finding for finding in result.findings if "t_rcv does not differ significantly from 0" in finding.what
-            ]
-            assert f"at most {result.constrained.t_rcv_at_most_s * 1e6:.4g} us" in finding.measured
-
-
-@pytest.mark.parametrize("t_rcv", [TIMES[0], -2e-5])
-def test_a_t_rcv_that_is_not_0_has_no_bound(t_rcv):
-    """Neither where it is clearly above 0, nor where it is the alarm below it, which nothing hides."""
-    assert fit(start_of(times=(t_rcv, 2e-8, 6e-5), noise=0.001)).constrained is None
 
 
 # What is said

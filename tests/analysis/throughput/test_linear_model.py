@@ -5,21 +5,17 @@ import warnings
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from scipy.optimize import lsq_linear
 from statsmodels.stats.multivariate import test_mvmean as mvmean
 from statsmodels.tools.sm_exceptions import DomainWarning
 
 from analysis.throughput.linear_model import (
-    at_most,
     identifiable,
     iterated_wls,
     lack_of_fit_f,
-    left_out_errors,
-    non_negative,
     rests_on_one_row,
 )
 from tests.support.run_directories import CELLS, TIMES
-from tests.support.simulations import about, repetitions, slack
+from tests.support.simulations import about
 
 X = np.array([[1.0, further + r, r] for further, r in CELLS])
 
@@ -40,16 +36,6 @@ def test_weighted_fit_is_the_gamma_model(seed):
     assert iterated_wls(b, X).parameters == pytest.approx(gamma.params, rel=1e-4)
 
 
-def test_the_last_step_is_weighted_least_squares():
-    """With the weights that it says it used, statsmodels finds the same parameters and fitted values."""
-    b = noisy(1)
-    found = iterated_wls(b, X)
-    reference = sm.WLS(b, X, weights=1 / found.reference**2).fit()
-
-    assert found.parameters == pytest.approx(reference.params)
-    assert found.fitted == pytest.approx(reference.fittedvalues)
-
-
 def test_many_replicates_are_fitted_one_by_one():
     """A first axis changes nothing but the shape."""
     b = np.array([noisy(seed) for seed in range(4)])
@@ -65,69 +51,6 @@ def test_fitted_values_that_are_not_positive_keep_the_weights_finite():
     b = np.where(X[:, 2] == 10, 1e-3, 1e-6)
 
     assert np.all(np.isfinite(iterated_wls(b, X).parameters))
-
-
-@pytest.mark.parametrize("times", [TIMES, (-3e-6, 2e-8, 9e-6), (3e-5, -1e-9, 9e-6)])
-def test_non_negative_is_the_bounded_least_squares_of_scipy(times):
-    """Another algorithm for the same bounds gives the same parameters, none of them below 0."""
-    b = noisy(3, times=times)
-    reference = X @ np.abs(times)
-    scale = np.abs(times)
-    bounded = lsq_linear(X * scale / reference[:, None], b / reference, bounds=(0, np.inf), tol=1e-14).x * scale
-
-    found = non_negative(b, X, reference)
-
-    assert found == pytest.approx(bounded, rel=1e-5, abs=1e-13)
-    assert np.all(found >= 0)
-
-
-def test_non_negative_leaves_a_possible_fit_alone():
-    """Where no parameter of the free fit is below 0, the constrained one is the same."""
-    b = noisy(4)
-    free = iterated_wls(b, X)
-
-    assert non_negative(b, X, free.fitted) == pytest.approx(free.parameters, rel=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("estimate", "degrees", "bound"),
-    # Printed tables of Student's t (NIST/SEMATECH, 1.3.6.7.2): far from 0 the one-sided 95 % point, and at 0 that
-    # of 97.5 %, as half of the distribution is excluded there.
-    [(1000, 13, 1000 + 1.771), (1000, 4, 1000 + 2.132), (0, 13, 2.160), (0, 4, 2.776)],
-)
-def test_the_bound_is_that_of_the_printed_tables(estimate, degrees, bound):
-    """estimate + t(0.95) s far above 0, t(0.975) s at 0."""
-    assert at_most(estimate, 1.0, degrees) == pytest.approx(bound, abs=1e-3)
-
-
-def test_the_bound_scales_and_stays_above_0():
-    """In other units it is the same bound; an estimate far below 0 still leaves a cost above 0 possible."""
-    assert at_most(2e-6, 3e-6, 13) == pytest.approx(1e-6 * at_most(2, 3, 13))
-    assert 0 < at_most(-3, 1, 13) < at_most(-1, 1, 13) < at_most(0, 1, 13)
-
-
-@pytest.mark.parametrize(("truth", "most"), [(0.0, 1.0), (0.5, 1.0), (5.0, 0.96)])
-def test_the_bound_covers_at_least_95_percent(truth, most):
-    """Never less than promised, and no more than promised where the truth is far from 0 (3 sigma)."""
-    rng, runs = np.random.default_rng(6), repetitions(500, 2000)
-    estimates = truth + rng.standard_normal(runs)
-    errors = np.sqrt(rng.chisquare(13, runs) / 13)
-    covered = np.mean([at_most(e, s, 13) >= truth for e, s in zip(estimates, errors, strict=True)])
-
-    assert 0.95 - slack(0.95, runs) <= covered <= most + slack(0.95, runs)
-
-
-def test_left_out_errors_are_those_of_leaving_out():
-    """At unchanged weights, each row predicted from a fit on the fifteen others."""
-    b = noisy(7)
-    weights = 1 / iterated_wls(b, X).reference ** 2
-    expected = []
-    for row in range(len(b)):
-        kept = np.arange(len(b)) != row
-        other = sm.WLS(b[kept], X[kept], weights=weights[kept]).fit()
-        expected.append((X[row] @ other.params) / b[row] - 1)
-
-    assert left_out_errors(b, X) == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.formats import us
 from analysis.report import plot_svg, throughput_page
-from analysis.results import Constrained, HalfWidth, Interval, Negligible, fit_json, summary_json
+from analysis.results import HalfWidth, Interval, Negligible, fit_json, summary_json
 from analysis.throughput import broker_comparison, closing_screen, console, predict, tables
 from analysis.throughput.fit import bend, fit, fits
 from analysis.throughput.overview import overview
@@ -152,7 +152,6 @@ def negligible(name, interval, times, share):
             model,
             parameters={**model.parameters, name: interval},
             precision={**model.precision, name: found},
-            constrained=Constrained(dict.fromkeys(model.parameters, 0.0), 1e-6),
         )
     )
 

@@ -1,4 +1,4 @@
-"""What a workload with populations says of itself for display: its flows beside which a run is put, and its figures.
+"""The published table of flows of a workload with populations, beside which a run is put.
 
 Plain values of a model; the analysis measures the same quantities in the records, and knows no workload.
 """
@@ -49,17 +49,3 @@ class PublishedFlows:
     #: Seconds of a run that are one unit.
     unit_s: Fraction
     rows: tuple[PublishedFlow, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFigure:
-    """A line plot that follows from the model alone."""
-
-    #: Short name, for its anchor on a page.
-    name: str
-    title: str
-    caption: str
-    x_label: str
-    y_label: str
-    #: Label and (x, y) of each line.
-    lines: tuple[tuple[str, tuple[tuple[float, float], ...]], ...]

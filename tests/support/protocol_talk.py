@@ -36,11 +36,12 @@ class MemoryTalk:
         (self.greeting,) = heard
 
     def say(self, data: bytes) -> None:
-        """The broker hears this behind what is owed, up to the end of the connection."""
-        self._write(self.session.take_owed())
-        self._write(self.session.completed(data))
+        """The broker hears this, completed, behind what is owed."""
+        self.write(self.session.take_owed())
+        self.write(self.session.completed(data))
 
-    def _write(self, data: bytes) -> None:
+    def write(self, data: bytes) -> None:
+        """The broker hears these bytes as they are, up to the end of the connection."""
         for begin in range(0, len(data), self.piece):
             if self.client.ending:
                 return
@@ -57,7 +58,7 @@ class MemoryTalk:
             events, self._tail = self.session.decode(self._tail + data[begin : begin + self.piece])
             self.heard += events
         if owed := self.session.take_owed():
-            self._write(owed)
+            self.write(owed)
             self.listen()
 
     def taken(self) -> list[Event]:

@@ -91,9 +91,7 @@ class Capabilities:
     subscriptions_per_block: int = SUBSCRIPTIONS_PER_BLOCK
 
 
-def mixed(
-    publishing: Capabilities, consuming: Capabilities, destinations: frozenset[DestinationKind]
-) -> Capabilities:
+def mixed(publishing: Capabilities, consuming: Capabilities, destinations: frozenset[DestinationKind]) -> Capabilities:
     """What a broker supports whose publishers and subscribers speak two protocols.
 
     publishing, consuming: what it supports over the one of each

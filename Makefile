@@ -48,7 +48,7 @@ wheel: .venv
 	$(BIN)/python -m hatchling build --target wheel --directory dist
 
 # What only some tests need, from the packages of Debian; as root. Without it those tests are skipped, loudly.
-EXTRAS := chromium docker.io iproute2 mosquitto nats-server rabbitmq-server
+EXTRAS := chromium docker.io iproute2 mosquitto nats-server python3-qpid-proton rabbitmq-server
 
 extras:
 	@command -v apt-get > /dev/null || { echo "make extras: needs apt-get; install $(EXTRAS) in this system's way" >&2; exit 1; }

@@ -37,7 +37,10 @@ class MemoryTalk:
 
     def say(self, data: bytes) -> None:
         """The broker hears this behind what is owed, up to the end of the connection."""
-        data = self.session.take_owed() + self.session.completed(data)
+        self._write(self.session.take_owed())
+        self._write(self.session.completed(data))
+
+    def _write(self, data: bytes) -> None:
         for begin in range(0, len(data), self.piece):
             if self.client.ending:
                 return
@@ -54,7 +57,7 @@ class MemoryTalk:
             events, self._tail = self.session.decode(self._tail + data[begin : begin + self.piece])
             self.heard += events
         if owed := self.session.take_owed():
-            self.say(owed)
+            self._write(owed)
             self.listen()
 
     def taken(self) -> list[Event]:

@@ -56,7 +56,7 @@ extras:
 
 bench-engine: .venv
 	$(BIN)/python -m tests.bench_engine
-	$(BIN)/python -m tests.bench_mqtt
+	$(BIN)/python -m tests.bench_protocols
 
 bench-fit: .venv
 	$(BIN)/python -m tests.bench_fit

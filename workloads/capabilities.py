@@ -38,8 +38,8 @@ class Capabilities:
     selectors: bool = True
     #: whether a selector compares text that is a number as a number
     numeric_selectors: bool = True
-    #: whether selectors are bindings that are made before a cell of the study, so that there are none in workloads, nor
-    #: of durable subscriptions
+    #: whether filters need a destination of another kind, which is made for a cell of the study and known to all of its
+    #: clients: there are none in workloads, nor of durable subscriptions
     prepared_selectors: bool = False
     #: whether, where it may not, `name = 'value'` on the only property of the messages becomes a topic of its own
     topic_filters: bool = False

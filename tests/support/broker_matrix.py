@@ -47,13 +47,20 @@ class Entry:
     provider: Provider | None = None
     by_url: bool = False
     process: str | None = None
+    #: Protocol that has to be chosen; empty for the broker's default.
+    speaks: str = ""
 
     def __str__(self) -> str:
         return "-".join(filter(None, ("url" if self.by_url else "", self.text, self.provider or "")))
 
 
-#: Those that speak STOMP where nobody asks for something else.
-PRODUCTS = [product for product in brokers.PRODUCTS if isinstance(product.offers[0].protocol, Stomp)]
+def stomp_of(product: Product) -> Stomp | None:
+    """How a product is asked over STOMP; None if it does not speak it."""
+    return next((offer.protocol for offer in product.offers if isinstance(offer.protocol, Stomp)), None)
+
+
+#: Those that speak STOMP.
+PRODUCTS = [product for product in brokers.PRODUCTS if stomp_of(product) is not None]
 
 
 def of_stomp() -> list[object]:
@@ -103,6 +110,11 @@ def _marks(entry: Entry, *, quick: bool) -> list[pytest.MarkDecorator]:
     return [] if entry in {Entry("reference"), FIRST} else [pytest.mark.brokers]
 
 
+def _chosen(product: Product) -> str:
+    """What has to be said so that a product speaks STOMP."""
+    return "" if isinstance(product.offers[0].protocol, Stomp) else Stomp.name
+
+
 def _entries() -> Iterator[tuple[Entry, bool]]:
     for product in PRODUCTS:
         for provider in product.providers:
@@ -110,11 +122,12 @@ def _entries() -> Iterator[tuple[Entry, bool]]:
             names = [f"{product.name}:{version}" for version in seen] or [product.name]
             for name in names:
                 often = {product.name, *(f"{product.name}:{each}" for each in (product.default_version, *seen[-1:]))}
-                yield Entry(name, provider), name in often and provider is product.providers[0]
+                entry = Entry(name, provider, speaks=_chosen(product))
+                yield entry, name in often and provider is product.providers[0]
     yield Entry("reference"), True
     yield Entry("reference", by_url=True), True
     for product in PRODUCTS:
-        yield Entry(product.name, product.providers[0], by_url=True), False
+        yield Entry(product.name, product.providers[0], by_url=True, speaks=_chosen(product)), False
 
 
 class SharedBrokers:
@@ -182,6 +195,8 @@ def _start(entry: Entry, folder: Path, stack: ExitStack) -> Running:
         text += f",image={_image(entry.text, stack)}"
     elif entry.provider is Provider.HOME and text in LAYOUTS:
         text += f",path={installed(text, folder / 'installation')}"
+    if entry.speaks:
+        text += f",{PROTOCOL}={entry.speaks}"
     spec = brokers.parse(text, provider=entry.provider)
     require_prepared(spec)
     running = brokers.start(spec, folder, cpus.available_cpus())

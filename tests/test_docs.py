@@ -233,18 +233,20 @@ def collected(tmp_path_factory):
 
 def written_files(folder: Path) -> dict[tuple[str, str], str]:
     """The files that the documents name, with the texts that these have for them: by option and name, the path."""
-    grid, topology, configuration, login, authorities = (
-        folder / name for name in ("grid.toml", "mine.toml", "own.toml", "login.txt", "ca.pem")
+    grid, topology, configuration, sensors, login, authorities = (
+        folder / name for name in ("grid.toml", "mine.toml", "own.toml", "sensors.toml", "login.txt", "ca.pem")
     )
     grid.write_text(block_of("docs/options.md", "toml"), encoding="utf-8")
     topology.write_text(block_of("docs/workloads.md", "toml", having="[locations]"), encoding="utf-8")
     configuration.write_text(block_of("docs/workloads.md", "toml", having="scenario = "), encoding="utf-8")
+    sensors.write_text(block_of("docs/mqtt.md", "toml"), encoding="utf-8")
     login.touch(mode=0o600)
     login.write_text("user:secret\n", encoding="utf-8")
     trustme.CA().cert_pem.write_to_path(authorities)
     return {
         ("--grid", "mine.toml"): str(grid),
         ("--workload", "shop.toml"): "workloads/own/shop.toml",
+        ("--workload", "sensors.toml"): str(sensors),
         ("--freeform", "mine.toml"): str(topology),
         ("--configuration", "own.toml"): str(configuration),
         ("--credentials", "login.txt"): str(login),

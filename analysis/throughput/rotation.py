@@ -142,10 +142,6 @@ class StartEstimate:
     #: the same with one layout left out, in the order of `layouts`; NaN for a cell that has no other layout; no rows
     #: where there are too few layouts for an interval
     replicates_s: Array
-    #: time divided by messages over all slices
-    means_s: Array
-    #: estimates_s without the pauses recorded in a log
-    robust_s: Array
     #: ratio of each round to the median undisturbed round, less 1
     levels: Mapping[RoundKey, float]
     scatter: Scatter
@@ -171,8 +167,6 @@ def estimate(slices: Sequence[MeasuredSlice], widening: float = 1.0) -> StartEst
         layouts=table.layouts,
         estimates_s=values[0],
         replicates_s=values[0] + widening * (values[1:] - values[0]),
-        means_s=_ratio(table.taken.sum(axis=0), table.messages.sum(axis=0)),
-        robust_s=robust_s[0],
         levels=_levels(table, fitted),
         scatter=_scatter(table, fitted),
         carry_over=_carry_over(table, fitted),

@@ -81,7 +81,7 @@ def summary(key, setting, estimated, **changes):
         "overall_per_s": rate,
         "processing_s": processing,
         "replicates_s": tuple(map(float, replicates)) if np.isfinite(replicates).all() else (),
-        "mean_processing_s": float(estimated.means_s[place]),
+        "mean_processing_s": processing.estimate,
         "layouts": len(estimated.layouts),
     }
     return cell_summary(key, **(values | changes))

@@ -51,7 +51,7 @@ def test_without_noise_every_cell_and_every_replicate_is_exact():
     assert found.cells == tuple(sorted(CELLS))
     assert found.layouts == tuple(range(1, LAYOUTS + 1))
     assert found.replicates_s.shape == (LAYOUTS, len(CELLS))
-    for row in (found.estimates_s, found.means_s, found.robust_s, *found.replicates_s):
+    for row in (found.estimates_s, *found.replicates_s):
         assert row == pytest.approx(truth(), rel=1e-9)
     assert max(map(abs, found.levels.values())) < 1e-9
     assert found.scatter.slices == pytest.approx(0, abs=1e-9)
@@ -205,15 +205,14 @@ def test_pauses_are_a_cost_and_never_trimmed():
     found = estimate(made)
 
     assert found.estimates_s[1] == pytest.approx(CELLS["b"] * (1 + 1 / 18), rel=1e-9)
-    assert found.robust_s[1] == pytest.approx(CELLS["b"], rel=1e-9)
     assert np.delete(found.estimates_s, 1) == pytest.approx(np.delete(truth(), 1), rel=1e-9)
     # its error is known: without its layout the cell has no pause at all
     assert found.replicates_s[made[at].layout - 1, 1] == pytest.approx(CELLS["b"], rel=1e-9)
     assert np.delete(found.replicates_s[:, 1], made[at].layout - 1) == pytest.approx(CELLS["b"] * (1 + 1 / 15))
 
 
-def test_without_a_log_of_pauses_the_mean_stands_beside_the_robust_value():
-    """The same slices: nothing says that it was a pause, so that both values are needed."""
+def test_without_a_log_of_pauses_a_long_slice_is_a_disturbance():
+    """The same slices: nothing says that it was a pause."""
     made = slices()
     at = next(place for place, each in enumerate(made) if each.cell == "b")
     made[at] = replace(made[at], taken_s=2 * made[at].taken_s)
@@ -221,7 +220,6 @@ def test_without_a_log_of_pauses_the_mean_stands_beside_the_robust_value():
     found = estimate(made)
 
     assert found.estimates_s == pytest.approx(truth(), rel=1e-6)
-    assert found.means_s[1] == pytest.approx(CELLS["b"] * (1 + 1 / 18), rel=1e-9)
 
 
 def test_a_full_collection_is_spread_over_all_cells_by_their_time():

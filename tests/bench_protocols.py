@@ -1,6 +1,7 @@
-"""`make bench-engine`, second part: what the load costs over MQTT and AMQP 0-9-1, beside another client in one run.
+"""`make bench-engine`, second part: what the load costs over MQTT and AMQP, beside another client in one run.
 
-That is paho-mqtt on the same Mosquitto, and pika on the same RabbitMQ.
+That is paho-mqtt on the same Mosquitto, pika on the same RabbitMQ, and Apache Qpid Proton on the same Artemis, in a
+process of the system's Python, for which `make extras` installs it.
 
 What the kernel takes for the same copies is shown beside it: bare sockets that are read as often, and nothing else.
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -55,6 +57,8 @@ IN_FLIGHT = 1000
 #: The same for bare sockets: as many as the engine has of such a cell.
 IN_FLIGHT_BARE = IN_FLIGHT_PER_PUBLISHER * PUBLISHERS
 _PIKA_KEY = "bench-pika"
+#: What runs Proton's load.
+SYSTEM_PYTHON, PROTON_LOAD = "/usr/bin/python3", Path(__file__).parent / "support" / "proton_load.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +309,27 @@ class PikaLoad:
         self._loop.call_later(0.0005, self._turn)
 
 
+def proton_us(settled: bool, running: Running, cpu: int) -> float:
+    """Load CPU of a closed loop of Proton's clients per delivered message, us; one thread, nothing is checked.
+
+    settled: whether messages are settled when they are sent; otherwise each is accepted
+    """
+    endpoint = running.endpoint
+    options = {
+        "settled": settled,
+        "replication": REPLICATION,
+        "publishers": PUBLISHERS,
+        "in_flight": IN_FLIGHT,
+        "seconds": LONG_S,
+        "cpu": cpu,
+        "user": endpoint.login,
+        "password": endpoint.passcode,
+    }
+    command = [SYSTEM_PYTHON, PROTON_LOAD, f"amqp://{endpoint.host}:{endpoint.port}", json.dumps(options)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60 + LONG_S, check=True)
+    return float(done.stdout)
+
+
 def _acknowledging(mode: AckMode, *, stored: bool = False) -> Profile:
     return Profile(f"{mode}", persistent=stored, receipts=stored, ack=mode)
 
@@ -318,6 +343,10 @@ WAYS: Mapping[str, Sequence[Way]] = {
     "rabbitmq,protocol=amqp091": (
         Way("no-ack", PROFILES["today"], 0.9, "pika", partial(pika_us, False)),
         Way("multiple acks", _acknowledging(AckMode.CLIENT), 1.0, "pika", partial(pika_us, True)),
+    ),
+    "artemis,protocol=amqp": (
+        Way("settled", PROFILES["today"], 0.9, "proton", partial(proton_us, True)),
+        Way("dispositions of ranges", _acknowledging(AckMode.CLIENT), 1.2, "proton", partial(proton_us, False)),
     ),
 }
 

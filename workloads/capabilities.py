@@ -75,6 +75,10 @@ class Capabilities:
     crash_marked: frozenset[DestinationKind] = frozenset()
     #: whether persistent messages survive the end of the process
     stored: bool = True
+    #: page on which the product promises that confirmed persistent messages survive; empty where it promises nothing
+    stored_source: str = ""
+    #: whether a queue stores messages while nobody consumes from it
+    queues_store: bool = True
     #: whether a message is on the disk when the broker confirms it; None where that is unknown
     synced: bool | None = None
     #: whether a transaction whose commit is confirmed takes effect as a whole even if the broker is killed

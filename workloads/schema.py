@@ -21,6 +21,13 @@ instead of `workloads.throughput.study_plan.StudyPlan`, and instead of sends, de
         setup/            one row per (broker, start, experiment, cell), if the scenario has populations
         periods/          one file per (broker, start, experiment, cell), written last
 
+Of a run of faults (kind `faults`) the entries of plan.json are `workloads.faults.faults.FaultPlan`, and the tables are
+
+        messages/         every message, one file per (broker, start, experiment, cell); a start is a repetition
+        copies/           every copy, likewise
+        usage/            likewise, what the broker used
+        lives/            likewise, one row, written last
+
 A *layout* is the cells of a block connected and subscribed on the broker at once, until the last of its rounds; the
 layouts of all blocks with the same number form a pass, which is the unit of every interval. Layout 0 is that of the
 warm-up. Lanes and subscriptions are numbered per cell, as in plan.json, and the sequence numbers of a lane continue
@@ -452,11 +459,65 @@ class HeapRow:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class FaultMessageRow:
+    """A message of a cell with a fault."""
+
+    lane: Annotated[Int32, "its publisher; lanes of an open transaction follow those of the load"]
+    seq: Annotated[int, "its number in the lane, from 0"]
+    planned_ns: Annotated[int, "instant planned"]
+    written_ns: Annotated[int | None, "instant after its first byte was written; null if none was"]
+    confirmed_ns: Annotated[int | None, "instant at which its confirmation was read; null if none was"]
+    fate: Annotated[str, "of workloads.faults.accounting.Fate"]
+
+
+@dataclass(frozen=True, slots=True)
+class FaultCopyRow:
+    """A copy of a message of a cell with a fault; those of a subscription are in the order of their arrival."""
+
+    subscription: Annotated[Int32, "its consumer"]
+    lane: Annotated[Int32, "of its message"]
+    seq: Annotated[int, "of its message"]
+    at_ns: Annotated[int, "instant at which it was read"]
+    redelivered: Annotated[Int32, "1 if it is marked as delivered before, else 0"]
+
+
+@dataclass(frozen=True, slots=True)
+class FaultUsageRow:
+    """What the broker used at an instant; counters are cumulative over a life of its process."""
+
+    at_ns: Annotated[int, "instant of the reading"]
+    broker_cpu_ns: Annotated[int, "CPU time of all the broker's processes"]
+    broker_rss_bytes: Annotated[int, "resident memory of all the broker's processes"]
+
+
+@dataclass(frozen=True, slots=True)
+class FaultLifeRow:
+    """A cell with a fault: one life of a broker, or two."""
+
+    place: Annotated[str, "what messages were sent to, of workloads.faults.faults.Place"]
+    publishers: Annotated[Int32, "connections that sent"]
+    consumers: Annotated[Int32, "connections that received, each with a subscription"]
+    capacity_per_s: Annotated[float, "messages per second of a closed loop, of a pilot on the same broker"]
+    rate_per_s: Annotated[float, "messages per second planned"]
+    begin_ns: Annotated[int, "first planned instant"]
+    fault_ns: Annotated[int, "instant right before the fault"]
+    over_ns: Annotated[int | None, "instant at which what the suite does to the broker was over; null if it never was"]
+    ready_ns: Annotated[int | None, "instant at which a restarted broker answered a login; null without, or if never"]
+    load_end_ns: Annotated[int, "instant at which no further message was sent"]
+    end_ns: Annotated[int, "end of the drain"]
+    first_broken_ns: Annotated[int | None, "instant at which the load first found a connection broken; null if none"]
+    attempts: Annotated[int, "connections that were tried again"]
+    refusals: Annotated[int, "of these, those that the broker refused or closed without a login"]
+    overdue: Annotated[str, "what had not come back when the cell's limit was over; empty if nothing"]
+
+
 class RunKind(StrEnum):
     """What a run directory holds."""
 
     THROUGHPUT = "throughput"
     WORKLOAD = "workload"
+    FAULTS = "faults"
 
 
 WINDOWS = (*KEYS, *columns_of(Window))
@@ -485,7 +546,16 @@ WORKLOAD_TABLES: Mapping[str, tuple[Column, ...]] = {
     "samples": WORKLOAD_SAMPLES,
 }
 
+#: Tables of a run of faults.
+FAULT_TABLES: Mapping[str, tuple[Column, ...]] = {
+    "messages": (*KEYS, *columns_of(FaultMessageRow)),
+    "copies": (*KEYS, *columns_of(FaultCopyRow)),
+    "usage": (*KEYS, *columns_of(FaultUsageRow)),
+    "lives": (*KEYS, *columns_of(FaultLifeRow)),
+}
+
 TABLES_OF: Mapping[RunKind, Mapping[str, tuple[Column, ...]]] = {
     RunKind.THROUGHPUT: TABLES,
     RunKind.WORKLOAD: WORKLOAD_TABLES,
+    RunKind.FAULTS: FAULT_TABLES,
 }

@@ -1,0 +1,96 @@
+"""The classes of messages and copies: whatever happened to each, it is counted once, and in its own class."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workloads.faults.accounting import Account, Accounting, Fate, Promise, broken
+from workloads.schema import FaultCopyRow, FaultMessageRow
+
+#: What may happen to a message: its fate, its copies as (marked, at the wrong subscription), and what that counts as.
+COUNTS = {
+    (Fate.CONFIRMED, ((False, False),)): {"confirmed": 1, "delivered": 1},
+    (Fate.CONFIRMED, ()): {"confirmed": 1, "lost": 1},
+    (Fate.CONFIRMED, ((True, False),)): {"confirmed": 1, "delivered": 1},
+    (Fate.CONFIRMED, ((False, False), (True, False))): {"confirmed": 1, "delivered": 1, "twice_marked": 1},
+    (Fate.CONFIRMED, ((False, False), (False, False))): {"confirmed": 1, "delivered": 1, "twice_unmarked": 1},
+    (Fate.CONFIRMED, ((False, True),)): {"confirmed": 1, "lost": 1, "misdelivered": 1},
+    (Fate.CONFIRMED, ((False, True), (True, False))): {"confirmed": 1, "delivered": 1, "misdelivered": 1},
+    (Fate.UNKNOWN, ((False, False),)): {"unknown": 1, "recovered": 1, "delivered": 1},
+    (Fate.UNKNOWN, ()): {"unknown": 1},
+    (Fate.UNSENT, ()): {},
+    (Fate.UNSENT, ((False, False), (True, False))): {"unexpected": 2},
+}
+LANES = 3
+
+
+def message(lane, seq, fate):
+    instant = seq * 10
+    written = None if fate is Fate.UNSENT else instant + 1
+    return FaultMessageRow(lane, seq, instant, written, instant + 2 if fate is Fate.CONFIRMED else None, fate.value)
+
+
+def copy(lane, seq, *, marked=False, at=None, subscription=None):
+    at = seq * 10 + 3 if at is None else at
+    return FaultCopyRow(lane if subscription is None else subscription, lane, seq, at, int(marked))
+
+
+@given(st.lists(st.lists(st.sampled_from(list(COUNTS))), min_size=LANES, max_size=LANES), st.randoms())
+def test_each_message_is_in_its_class(lanes, random):
+    """Lanes of messages with any fates and copies; those of different lanes arrive in any order."""
+    messages, queues, expected = [], [], {}
+    for lane, happened in enumerate(lanes):
+        queue = []
+        for seq, (fate, copies) in enumerate(happened):
+            messages.append(message(lane, seq, fate))
+            for marked, astray in copies:
+                queue.append(copy(lane, seq, marked=marked, subscription=(lane + 1) % LANES if astray else lane))
+            for name, count in COUNTS[fate, copies].items():
+                expected[name] = expected.get(name, 0) + count
+        queues.append(queue)
+    copies = []
+    while any(queues):
+        copies.append(random.choice([queue for queue in queues if queue]).pop(0))
+    found = Accounting.of(messages, copies, [{lane} for lane in range(LANES)])
+
+    sent = expected.get("confirmed", 0) + expected.get("unknown", 0)
+    assert found.account == Account(sent=sent, **expected)
+    for name, some in found.named.items():
+        assert len(some) == min(5, getattr(found.account, name))
+
+
+@given(st.permutations(range(8)))
+def test_reordered_copies_are_those_behind_a_later_one(order):
+    """Of a lane at one subscription, marks apart; another subscription of a queue has an order of its own."""
+    messages = [message(0, seq, Fate.CONFIRMED) for seq in range(8)]
+    late = sum(any(before > seq for before in order[:at]) for at, seq in enumerate(order))
+    here = [copy(0, seq, at=at) for at, seq in enumerate(order)]
+
+    assert Accounting.of(messages, here, [{0}]).account.reordered == late
+    marked = [copy(0, seq, at=at, marked=True) for at, seq in enumerate(order)]
+    assert Accounting.of(messages, marked, [{0}]).account.reordered == 0
+    dealt = [copy(0, seq, at=at, subscription=seq) for at, seq in enumerate(order)]
+    assert Accounting.of(messages, dealt, [set(range(8))]).account.reordered == 0
+
+
+def test_what_was_never_sent_is_unexpected():
+    """A number that the load has not used, such as another run's."""
+    found = Accounting.of([message(0, 0, Fate.CONFIRMED)], [copy(0, 0), copy(0, 7, at=2_000_000_000)], [{0}])
+
+    assert found.account.unexpected == 1
+    assert found.explained("unexpected", 500_000_000) == "lane 0 number 7 at +1.500 s"
+
+
+def test_promises_are_broken_by_what_they_are_about():
+    """Without a promise losses and unmarked copies break nothing; what was not committed must never come."""
+    account = Account(lost=1, twice_unmarked=1, reordered=1, twice_marked=1)
+
+    assert list(broken(account, Promise(stored=True, marked=True))) == ["lost", "twice_unmarked"]
+    assert list(broken(account, Promise(stored=False, marked=False))) == []
+    assert list(broken(Account(unexpected=1, misdelivered=1), Promise(stored=False, marked=False))) == [
+        "unexpected",
+        "misdelivered",
+    ]
+
+
+def test_accounts_add_up():
+    assert Account(sent=1, lost=2) + Account(sent=3, unexpected=4) == Account(sent=4, lost=2, unexpected=4)

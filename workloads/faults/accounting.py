@@ -1,0 +1,191 @@
+"""What became of every message around a fault: the class of each, from the records of the load alone.
+
+Every message has a lane, that is, its publisher, and a number in it, and is sent once, so that nothing which the load
+does can make a copy twice. The classes are those of Jepsen's checkers of queues (attempted, acknowledged, lost,
+unexpected, recovered, duplicated), with copies told apart by whether the broker marked them as delivered before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Self
+
+from workloads.schema import FaultCopyRow, FaultMessageRow
+
+
+class Fate(StrEnum):
+    """What the publisher knows of a message."""
+
+    #: The broker has confirmed it.
+    CONFIRMED = "confirmed"
+    #: Some of it was written, and its connection ended before a confirmation: delivered or not, both are right.
+    UNKNOWN = "unknown"
+    #: None of it was written, or the transaction that it belongs to was never committed: must not be delivered.
+    UNSENT = "unsent"
+
+
+#: A message: its lane and its number in the lane.
+MessageKey = tuple[int, int]
+
+#: How many messages of each kind are named.
+NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A message that a count is about."""
+
+    lane: int
+    seq: int
+    #: Instant, ns: of the copy; of a lost message, its confirmation.
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Messages and copies by their classes."""
+
+    #: Messages of which something was written.
+    sent: int = 0
+    confirmed: int = 0
+    #: Sent, and not known to have been taken; `recovered` of them were delivered, and the others vanished.
+    unknown: int = 0
+    recovered: int = 0
+    #: Messages that arrived where they should, once or more often.
+    delivered: int = 0
+    #: Confirmed, and never delivered until the end of the drain.
+    lost: int = 0
+    #: Further copies, marked as delivered before.
+    twice_marked: int = 0
+    #: Further copies without the mark.
+    twice_unmarked: int = 0
+    #: Copies of what was never sent, or sent in a transaction that was not committed.
+    unexpected: int = 0
+    #: First copies without a mark that arrived behind a later message of their lane at the same subscription.
+    reordered: int = 0
+    #: Copies at a subscription that must not get them.
+    misdelivered: int = 0
+
+    @property
+    def vanished(self) -> int:
+        return self.unknown - self.recovered
+
+    def __add__(self, other: Account) -> Account:
+        return Account(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(Account)))
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting:
+    """An account with the first messages of each kind that should not be there."""
+
+    account: Account
+    #: By the name of the count.
+    named: Mapping[str, tuple[Sighting, ...]]
+
+    @classmethod
+    def of(
+        cls,
+        messages: Iterable[FaultMessageRow],
+        copies: Iterable[FaultCopyRow],
+        receivers: Sequence[Collection[int]],
+    ) -> Self:
+        """Puts every message and every copy into its class.
+
+        messages: each once
+        copies: those of a subscription in the order of their arrival
+        receivers: by lane, the subscriptions one of which must get each message
+        """
+        found = _Sorter({(message.lane, message.seq): message for message in messages}, receivers)
+        for copy in copies:
+            found.take(copy)
+        return cls(found.account(), {name: tuple(some) for name, some in found.named.items()})
+
+    def explained(self, count: str, origin_ns: int) -> str:
+        """The first messages that a count is about, with their instants from an origin on."""
+        return ", ".join(
+            f"lane {each.lane} number {each.seq} at {(each.at_ns - origin_ns) / 1e9:+.3f} s"
+            for each in self.named.get(count, ())
+        )
+
+
+class _Sorter:
+    def __init__(self, messages: Mapping[MessageKey, FaultMessageRow], receivers: Sequence[Collection[int]]) -> None:
+        self._messages, self._receivers = messages, receivers
+        self._seen: set[MessageKey] = set()
+        self._last: dict[tuple[int, int], int] = {}  # by subscription and lane: the highest number so far
+        self._counts: dict[str, int] = {}
+        self.named: dict[str, list[Sighting]] = {}
+
+    def take(self, copy: FaultCopyRow) -> None:
+        key = copy.lane, copy.seq
+        message = self._messages.get(key)
+        if message is None or message.fate == Fate.UNSENT:
+            self._count("unexpected", copy)
+        elif copy.subscription not in self._receivers[copy.lane]:
+            self._count("misdelivered", copy)
+        elif key in self._seen:
+            self._count("twice_marked" if copy.redelivered else "twice_unmarked", copy)
+        else:
+            self._seen.add(key)
+            if not copy.redelivered:
+                self._check_order(copy)
+
+    def _check_order(self, copy: FaultCopyRow) -> None:
+        place = copy.subscription, copy.lane
+        if copy.seq < self._last.get(place, -1):
+            self._count("reordered", copy)
+        else:
+            self._last[place] = copy.seq
+
+    def _count(self, name: str, copy: FaultCopyRow) -> None:
+        self._note(name, Sighting(copy.lane, copy.seq, copy.at_ns))
+
+    def _note(self, name: str, sighting: Sighting) -> None:
+        self._counts[name] = self._counts.get(name, 0) + 1
+        some = self.named.setdefault(name, [])
+        if len(some) < NAMED:
+            some.append(sighting)
+
+    def account(self) -> Account:
+        confirmed = unknown = recovered = 0
+        for key, message in self._messages.items():
+            if message.fate == Fate.CONFIRMED:
+                confirmed += 1
+                if key not in self._seen:
+                    self._note("lost", Sighting(*key, message.confirmed_ns or 0))
+            elif message.fate == Fate.UNKNOWN:
+                unknown += 1
+                recovered += key in self._seen
+        return Account(
+            sent=confirmed + unknown,
+            confirmed=confirmed,
+            unknown=unknown,
+            recovered=recovered,
+            delivered=len(self._seen),
+            **self._counts,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a broker promises of messages under a fault, and who says so."""
+
+    #: Nothing confirmed is lost.
+    stored: bool
+    #: A further copy is marked as delivered before.
+    marked: bool
+    #: The page that promises it; empty where the protocol itself does, or nothing is promised.
+    source: str = ""
+
+
+def broken(account: Account, promise: Promise) -> Iterator[str]:
+    """The names of the counts that break a promise."""
+    if promise.stored and account.lost:
+        yield "lost"
+    if promise.marked and account.twice_unmarked:
+        yield "twice_unmarked"
+    for name in ("unexpected", "misdelivered"):
+        if getattr(account, name):
+            yield name

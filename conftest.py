@@ -4,6 +4,7 @@ pytest_plugins = [
     "fixtures.session.failures_plugin",
     "fixtures.session.throughput_plugin",
     "fixtures.session.scenario_plugin",
+    "fixtures.session.faults_plugin",
     "fixtures.session.release_gates",
     "fixtures.plugin",
     "analysis.plugin",

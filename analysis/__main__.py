@@ -41,11 +41,10 @@ def _answer(options: argparse.Namespace) -> tuple[str, ExitCode]:
     if options.verb == "history":
         return _history(options.file, as_json=options.json), ExitCode.OK
     kind = run_description.kind_of(options.run)
-    verbs = (_throughput if kind is RunKind.THROUGHPUT else _workload)(options)
+    verbs = _OF_KIND[kind](options)
     if options.verb not in (*verbs, "gate"):
         raise DataError(
-            f"{options.verb}: a run of a business workload has no model of broker times; its verbs are "
-            f"{', '.join(verbs)}"
+            f"{options.verb}: a run of {kind} has no model of broker times; its verbs are {', '.join(verbs)}"
         )
     if options.verb == "gate" or all(is_gate(manifest) for manifest, _ in run_description.manifests(options.run)):
         verbs = {**verbs, **_gate(options)}
@@ -110,6 +109,26 @@ def _workload(options: argparse.Namespace) -> Verbs:
         "audit": (answers.analysed, console.audit, json_output.audit_json),
         "report": (answers.analysed, *_report(written)),
     }
+
+
+def _faults(options: argparse.Namespace) -> Verbs:
+    from analysis.faults import console, json_output, pipeline  # noqa: PLC0415
+
+    def written(results: Sequence[Any]) -> Written:
+        from analysis.report import faults_page  # noqa: PLC0415 - matplotlib
+
+        path = faults_page.write(results, options.output)
+        return {"report": [path]}, {"reports": [str(path)]}
+
+    return {
+        "summary": (pipeline.analysed, console.summary, json_output.summary_json),
+        "audit": (pipeline.analysed, console.summary, json_output.summary_json),
+        "report": (pipeline.analysed, *_report(written)),
+    }
+
+
+#: The verbs of each kind of run.
+_OF_KIND = {RunKind.THROUGHPUT: _throughput, RunKind.WORKLOAD: _workload, RunKind.FAULTS: _faults}
 
 
 def _gate(options: argparse.Namespace) -> Verbs:

@@ -35,8 +35,8 @@ MEASUREMENT = "measurement"
 #: The name under which the measuring half finds the plugin that says how much must be measured.
 PLANNER = "planner"
 
-#: Markers of the items that measure: throughput study and business workloads.
-MARKERS = ("experiment", "workload")
+#: Markers of the items that measure: throughput study, business workloads, faults.
+MARKERS = ("experiment", "workload", "fault")
 
 _TEXT = pytest.StashKey[str]()
 
@@ -370,7 +370,20 @@ def _programs() -> str:
     return f"{folder.relative_to(Path.cwd())}/" if folder.is_relative_to(Path.cwd()) else ""
 
 
-_KINDS = {RunKind.THROUGHPUT: _throughput, RunKind.WORKLOAD: _workload}
+def _faults(folder: Path, stash: pytest.Stash) -> RunVerdict:
+    from analysis.faults import console, pipeline  # noqa: PLC0415
+    from analysis.report import faults_page  # noqa: PLC0415
+
+    results = pipeline.analysed([folder])
+    stash[_TEXT] = console.summary(results)
+    (page,) = _written(lambda: faults_page.write(results))
+    stash[_TEXT] += f"\nreport: {page}\nrun directory: {_near(folder)}"
+    findings = tuple(finding for result in results for finding in result.findings)
+    found, failed = worst(result.verdict for result in results), any(result.audit_failed for result in results)
+    return RunVerdict(found, findings, code_of(found, audit_failed=failed), failed=failed)
+
+
+_KINDS = {RunKind.THROUGHPUT: _throughput, RunKind.WORKLOAD: _workload, RunKind.FAULTS: _faults}
 
 
 def _reasons(judged: RunVerdict, folder: Path) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from analysis.errors import DataError
 from analysis.record_reading import read
 from workloads.command_line import analysing, measuring
+from workloads.faults.faults import FaultPlan
 from workloads.manifest import Manifest, RunOptions
 from workloads.scenario.scenario_plan import ScenarioPlan
 from workloads.schema import SCHEMA_VERSION, RunKind
@@ -23,11 +24,15 @@ from workloads.throughput.study_plan import StudyPlan
 LATEST = Path("results/latest")
 
 #: Names of the kinds in messages.
-_WHAT = {RunKind.THROUGHPUT: "the throughput study", RunKind.WORKLOAD: "a business workload"}
+_WHAT = {
+    RunKind.THROUGHPUT: "the throughput study",
+    RunKind.WORKLOAD: "a business workload",
+    RunKind.FAULTS: "the experiment faults",
+}
 
 ManifestT = TypeVar("ManifestT", bound=Manifest)
 OptionsT = TypeVar("OptionsT", bound=RunOptions)
-PlanT = TypeVar("PlanT", bound=StudyPlan | ScenarioPlan)
+PlanT = TypeVar("PlanT", bound=StudyPlan | ScenarioPlan | FaultPlan)
 
 #: What a manifest, its options and an entry of plan.json have to be.
 Records: TypeAlias = tuple[type[ManifestT], type[OptionsT], type[PlanT]]
@@ -56,7 +61,7 @@ def kind_of(paths: Sequence[Path]) -> RunKind:
     kinds = {path: _manifest(folder, path)[1] for folder, path, _ in resolve_runs(paths)}
     if len(set(kinds.values())) > 1:
         texts = "; ".join(f"{path} is of {_WHAT[kind]}" for path, kind in kinds.items())
-        raise DataError(f"cannot combine throughput and workload runs: {texts}; name runs of one kind")
+        raise DataError(f"cannot combine runs of different kinds: {texts}; name runs of one kind")
     return next(iter(kinds.values()))
 
 

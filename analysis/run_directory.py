@@ -51,10 +51,10 @@ ARROW = {
 }
 
 #: The table that has rows of every measured cell.
-_MEASURED = {RunKind.THROUGHPUT: "windows", RunKind.WORKLOAD: "periods"}
+_MEASURED = {RunKind.THROUGHPUT: "windows", RunKind.WORKLOAD: "periods", RunKind.FAULTS: "lives"}
 
 #: The unit in which a killed run is complete.
-_COMPLETED = {RunKind.THROUGHPUT: "layout", RunKind.WORKLOAD: "cell"}
+_COMPLETED = {RunKind.THROUGHPUT: "layout", RunKind.WORKLOAD: "cell", RunKind.FAULTS: "cell"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,12 +293,13 @@ def _measured_cells(
 ) -> dict[CellKey, set[int]]:
     """Cells with rows in complete layouts, and the numbers of the layouts in which they have counted rows.
 
-    A workload's cell is complete if it has a row at all; it has a single number.
+    The cell of a workload or a fault is complete if it has a row at all; it has a single number.
     """
-    names = KEY_NAMES if kind is RunKind.WORKLOAD else [*KEY_NAMES, *(column.name for column in LAYOUT_KEYS), "status"]
+    by_cell = kind is not RunKind.THROUGHPUT
+    names = KEY_NAMES if by_cell else [*KEY_NAMES, *(column.name for column in LAYOUT_KEYS), "status"]
     found: dict[CellKey, set[int]] = {}
     for row in (row for file in files for row in _rows(file, names)):
-        if kind is RunKind.WORKLOAD or tuple(row[name] for name in LAYOUT_NAMES) in complete:
+        if by_cell or tuple(row[name] for name in LAYOUT_NAMES) in complete:
             counted = found.setdefault(CellKey(run, *(row[name] for name in KEY_NAMES)), set())
             if row.get("status", WindowStatus.OK) == WindowStatus.OK:
                 counted.add(row.get("layout", WARM_UP_LAYOUT))

@@ -296,6 +296,15 @@ class WorkloadOptions(RunOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FaultRunOptions(RunOptions):
+    """Likewise of the experiment about faults."""
+
+    grid: str
+    #: How often each fault is repeated.
+    repetitions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GateOptions(GateRules):
     """The options of a session that a regression gate depends on: its rules, and what it compares."""
 

@@ -29,6 +29,14 @@ class Fate(StrEnum):
 #: A message: its lane and its number in the lane.
 MessageKey = tuple[int, int]
 
+#: The counts that may break a promise, in words.
+WORDS = {
+    "lost": "lost of what was confirmed",
+    "twice_unmarked": "delivered twice without a mark",
+    "unexpected": "delivered though never sent or committed",
+    "misdelivered": "delivered to another subscription",
+}
+
 #: How many messages of each kind are named.
 NAMED = 5
 
@@ -103,11 +111,12 @@ class Accounting:
         return cls(found.account(), {name: tuple(some) for name, some in found.named.items()})
 
     def explained(self, count: str, origin_ns: int) -> str:
-        """The first messages that a count is about, with their instants from an origin on."""
-        return ", ".join(
+        """A count in words, with the first messages that it is about, and their instants from an origin on."""
+        some = ", ".join(
             f"lane {each.lane} number {each.seq} at {(each.at_ns - origin_ns) / 1e9:+.3f} s"
             for each in self.named.get(count, ())
         )
+        return f"{getattr(self.account, count):,} {WORDS[count]}: {some}"
 
 
 class _Sorter:

@@ -105,6 +105,9 @@ WAYS: Mapping[str, DeliveryWay] = {
     )
 }
 
+#: Further publishers, which die in a transaction; their lanes follow those of the others.
+ABANDONING = 5
+
 #: How consumers acknowledge, the preferred mode first.
 ACKS = (AckMode.CLIENT_INDIVIDUAL, AckMode.CLIENT)
 
@@ -164,10 +167,11 @@ def ack_of(place: Place | None, capabilities: Capabilities) -> AckMode | None:
 
 
 def receivers_of(place: Place, publishers: int, consumers: int) -> list[frozenset[int]]:
-    """By lane, the subscriptions one of which gets each message."""
+    """By lane, the subscriptions one of which gets each message; also of the lanes of open transactions."""
+    lanes = range(publishers + ABANDONING)
     if place is Place.QUEUE:
-        return [frozenset(range(consumers))] * publishers
-    return [frozenset((lane % consumers,)) for lane in range(publishers)]
+        return [frozenset(range(consumers)) for _ in lanes]
+    return [frozenset((lane % consumers,)) for lane in lanes]
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def test_runs_of_two_kinds_are_refused_side_by_side(tmp_path, capsys):
     rd.measured_run([(0, 1)]).write(tmp_path / "study")
 
     assert main(["summary", str(tmp_path / "workload"), str(tmp_path / "study")]) == 2
-    assert "cannot combine throughput and workload runs" in capsys.readouterr().err
+    assert "cannot combine runs of different kinds" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,9 @@ def test_what_was_never_sent_is_unexpected():
     found = Accounting.of([message(0, 0, Fate.CONFIRMED)], [copy(0, 0), copy(0, 7, at=2_000_000_000)], [{0}])
 
     assert found.account.unexpected == 1
-    assert found.explained("unexpected", 500_000_000) == "lane 0 number 7 at +1.500 s"
+    assert found.explained("unexpected", 500_000_000) == (
+        "1 delivered though never sent or committed: lane 0 number 7 at +1.500 s"
+    )
 
 
 def test_promises_are_broken_by_what_they_are_about():

@@ -1,0 +1,76 @@
+"""What a reader of the results has to know: broken promises, and what breaks none but matters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from analysis.faults.results import FaultResult
+from analysis.results import Finding
+from workloads.capabilities import Capabilities
+from workloads.faults.faults import RELAYED, Deed
+from workloads.status import VerdictKind
+
+#: A gap in the deliveries of all others, from which on a stalled consumer is said to hold them up, s.
+STARVING_S = 1.0
+
+
+def findings(faults: Sequence[FaultResult], capabilities: Capabilities) -> Iterator[Finding]:
+    """Those of a broker's faults."""
+    for fault in faults:
+        name = fault.cell.id
+        for each in fault.repetitions:
+            for text in each.broken:
+                source = f", by {fault.promise.source}" if fault.promise.source else ""
+                yield Finding(
+                    what=f"{name}, repetition {each.number}, breaks a promise",
+                    measured=text,
+                    limit=f"none{source}",
+                    advice="the messages are named by lane and number, with instants from the fault",
+                    consequence=VerdictKind.INVALID,
+                )
+            if each.life.overdue:
+                yield Finding(
+                    what=f"{name}, repetition {each.number}: not all is as before the fault",
+                    measured=each.life.overdue,
+                    limit="all clients connected, and messages on time",
+                    advice="read the broker's log in the run directory",
+                    consequence=VerdictKind.INVALID,
+                )
+        yield from _remarks(fault, capabilities)
+    yield from _relay(faults)
+
+
+def _remarks(fault: FaultResult, capabilities: Capabilities) -> Iterator[Finding]:
+    account, name = fault.account, fault.cell.id
+    why_not = "it is not persistent" if not fault.cell.way.persistent else "nothing is promised of a restart"
+    if account.lost and not fault.promise.stored:
+        yield _remark(f"{name}: {account.lost:,} of {account.confirmed:,} confirmed messages lost", why_not)
+    if account.twice_unmarked and not fault.promise.marked:
+        yield _remark(
+            f"{name}: {account.twice_unmarked:,} copies came again without a mark",
+            "the broker marks none" if not capabilities.redelivered else "no mark is promised after a restart",
+        )
+    if account.reordered:
+        yield _remark(f"{name}: {account.reordered:,} copies overtaken by later ones", "order ends with a connection")
+    held = fault.spread(lambda each: each.course.away_s) if fault.cell.fault.deed is Deed.STALL else None
+    if held is not None and held[2] > STARVING_S:
+        yield _remark(f"{name}: the other consumers got nothing for {held[2]:.1f} s", "they read all the time")
+
+
+def _remark(measured: str, limit: str) -> Finding:
+    return Finding(what="remark", measured=measured, limit=limit, advice="nothing promised is broken")
+
+
+def _relay(faults: Sequence[FaultResult]) -> Iterator[Finding]:
+    """What the relay costs: the time of a confirmation before the fault, with it and without."""
+    times: dict[bool, list[float]] = {True: [], False: []}
+    for fault in faults:
+        for each in fault.repetitions:
+            if each.course.confirmation_ms is not None:
+                times[fault.cell.fault.deed in RELAYED].append(each.course.confirmation_ms)
+    if times[True] and times[False]:
+        through, without = (sorted(found)[len(found) // 2] for found in (times[True], times[False]))
+        yield _remark(
+            f"a confirmation took {through:.1f} ms through the relay and {without:.1f} ms without, before the fault",
+            "the medians over the repetitions",
+        )

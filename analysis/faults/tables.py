@@ -1,0 +1,97 @@
+"""The results of faults as tables, for terminal and page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from analysis.faults.results import BrokerFaults, FaultRepetition, FaultResult
+from analysis.table import Table, TableColumn
+
+
+def caption(result: BrokerFaults) -> str:
+    """What was measured, in a sentence."""
+    lives = [each.life for each in result.repetitions]
+    if not lives:
+        return f"{result.title}: no fault was measured"
+    ways = ", ".join(dict.fromkeys(fault.cell.way.name for fault in result.faults))
+    rates = sorted(life.rate_per_s for life in lives)
+    rate = f"{rates[0]:,.0f}" if rates[0] == rates[-1] else f"{rates[0]:,.0f} to {rates[-1]:,.0f}"
+    share = lives[0].rate_per_s / lives[0].capacity_per_s
+    places = ", ".join(dict.fromkeys(life.place for life in lives))
+    return (
+        f"{result.title}: {ways} ({places}), confirmed; {lives[0].publishers} publishers, {lives[0].consumers} "
+        f"consumers, {rate} messages/s ({share:.0%} of capacity), {result.options.repetitions} "
+        f"repetition{'s' * (result.options.repetitions != 1)}; times in s from the fault, median (range)"
+    )
+
+
+def overview(result: BrokerFaults) -> Table:
+    """A row for each fault."""
+    return Table.of(
+        caption(result),
+        result.faults,
+        TableColumn("fault", lambda fault: fault.cell.id, number=False),
+        TableColumn("lost of confirmed", lambda fault: f"{fault.account.lost:,} of {fault.account.confirmed:,}"),
+        TableColumn(
+            "unknown, of these delivered", lambda fault: f"{fault.account.unknown:,}, {fault.account.recovered:,}"
+        ),
+        TableColumn(
+            "twice: marked, unmarked",
+            lambda fault: f"{fault.account.twice_marked:,}, {fault.account.twice_unmarked:,}",
+        ),
+        TableColumn("delivery away", _spread(lambda each: each.course.away_s)),
+        TableColumn("90 % again", _spread(lambda each: each.course.back_s)),
+        TableColumn("backlog gone", _spread(lambda each: each.course.backlog_gone_s)),
+        kind=lambda fault: "invalid" if fault.failed else "",
+    )
+
+
+def details(result: BrokerFaults) -> Table:
+    """The other figures of each fault."""
+    return Table.of(
+        "Further figures; times in s from the fault, median (range) over the repetitions",
+        result.faults,
+        TableColumn("fault", lambda fault: fault.cell.id, number=False),
+        TableColumn("noticed", _spread(lambda each: each.course.noticed_s)),
+        TableColumn("ready", _spread(lambda each: each.course.ready_s)),
+        TableColumn("first confirmation", _spread(lambda each: each.course.confirmed_s)),
+        TableColumn("first delivery", _spread(lambda each: each.course.delivered_s)),
+        TableColumn("connected again", _spread(lambda each: each.life.attempts)),
+        TableColumn("of these refused", _spread(lambda each: each.life.refusals)),
+        TableColumn("reordered", lambda fault: f"{fault.account.reordered:,}"),
+        TableColumn("unexpected", lambda fault: f"{fault.account.unexpected:,}"),
+        TableColumn("broker CPU", _spread(lambda each: each.broker_cpu), unit="cores"),
+        TableColumn(
+            "broker memory",
+            _spread(lambda each: None if each.broker_rss_bytes is None else each.broker_rss_bytes / 2**20),
+            unit="MiB",
+        ),
+    )
+
+
+def promises(result: BrokerFaults) -> Table:
+    """What was promised under each fault."""
+    return Table.of(
+        "What is promised, and by whom",
+        result.faults,
+        TableColumn("fault", lambda fault: fault.cell.id, number=False),
+        TableColumn("what is done", lambda fault: fault.cell.fault.how, number=False),
+        TableColumn("confirmed messages", lambda fault: "kept" if fault.promise.stored else "-", number=False),
+        TableColumn("further copies", lambda fault: "marked" if fault.promise.marked else "-", number=False),
+        TableColumn("source", lambda fault: fault.promise.source or "-", number=False),
+    )
+
+
+def _spread(of: Callable[[FaultRepetition], float | None]) -> Callable[[FaultResult], str]:
+    def text(fault: FaultResult) -> str:
+        found = fault.spread(of)
+        if found is None:
+            return "-"
+        middle, low, high = map(_number, found)
+        return middle if low == high else f"{middle} ({low}-{high})"
+
+    return text
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 or isinstance(value, int) else f"{value:.1f}"

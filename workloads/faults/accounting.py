@@ -102,11 +102,11 @@ class Accounting:
         """Puts every message and every copy into its class.
 
         messages: each once
-        copies: those of a subscription in the order of their arrival
+        copies: in any order, but those that a subscription got at the same instant in that of their arrival
         receivers: by lane, the subscriptions one of which must get each message
         """
         found = _Sorter({(message.lane, message.seq): message for message in messages}, receivers)
-        for copy in copies:
+        for copy in sorted(copies, key=lambda copy: copy.at_ns):
             found.take(copy)
         return cls(found.account(), {name: tuple(some) for name, some in found.named.items()})
 

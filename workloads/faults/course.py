@@ -54,11 +54,10 @@ def course(
     fault, end, aside = life.fault_ns, life.load_end_ns, set(apart)
     first: dict[tuple[int, int], int] = {}
     seen: list[int] = []
-    for copy in copies:
+    for copy in sorted(copies, key=lambda copy: copy.at_ns):
         if copy.subscription not in aside:
             seen.append(copy.at_ns)
             first.setdefault((copy.lane, copy.seq), copy.at_ns)
-    seen.sort()
     confirmed = sorted(message.confirmed_ns for message in messages if message.confirmed_ns is not None)
     away = _longest_gap(seen, fault, end)
     confirming = _longest_gap(confirmed, fault, end)
@@ -75,10 +74,10 @@ def course(
     return Course(
         noticed_s=_since(fault, _noticed(messages, life)),
         ready_s=_since(fault, life.ready_ns),
-        confirmed_s=_since(fault, confirming and confirming[1]),
-        delivered_s=_since(fault, away and away[1]),
+        confirmed_s=_since(fault, _end_of(confirming, fault)),
+        delivered_s=_since(fault, _end_of(away, fault)),
         away_s=None if away is None else (away[1] - away[0]) / 1e9,
-        back_s=_since(fault, _back(seen, fault, away and away[1], end)),
+        back_s=_since(fault, _back(seen, fault, _end_of(away, fault), end)),
         backlog_gone_s=_since(fault, _backlog_gone(delays, fault)),
         confirmation_ms=waits[len(waits) // 2] / 1e6 if waits else None,
     )
@@ -93,6 +92,13 @@ def _longest_gap(instants: Sequence[int], fault_ns: int, end_ns: int) -> tuple[i
     begin = max(0, bisect_right(instants, fault_ns) - 1)
     found = [pair for pair in pairwise(instants[begin:]) if fault_ns < pair[1] <= end_ns]
     return max(found, key=lambda pair: pair[1] - pair[0], default=None)
+
+
+def _end_of(gap: tuple[int, int] | None, fault_ns: int) -> int | None:
+    """The end of an outage, which is the fault itself where no gap is long."""
+    if gap is None:
+        return None
+    return gap[1] if gap[1] - gap[0] > LATE_NS else fault_ns
 
 
 def _noticed(messages: Iterable[FaultMessageRow], life: FaultLifeRow) -> int | None:

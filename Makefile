@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Tests and sessions start hundreds of processes of Python. Where this is set, each of them compiles every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: bench test test-brokers test-hosts test-ci test-all check bench-engine bench-fit bench-audit wheel extras lock clean
+.PHONY: bench test test-brokers test-hosts test-all check bench-engine bench-fit bench-audit wheel extras lock clean
 
 .venv: requirements.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
@@ -31,11 +31,6 @@ test-brokers: .venv
 test-hosts: .venv
 	$(BIN)/pytest -m "hosts and not slow and not alone" -n 4 --no-loadscope-reorder
 	$(BIN)/pytest -m "hosts and not slow and alone"
-
-# These three at once: they are collected once, and while some wait others compute.
-test-ci: .venv
-	$(BIN)/pytest -m "not slow and not alone" -n 6 --no-loadscope-reorder
-	$(BIN)/pytest -m "not slow and alone"
 
 test-all: .venv
 	$(BIN)/pytest --hypothesis-profile thorough -m "not alone" -n 4 --no-loadscope-reorder

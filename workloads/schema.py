@@ -47,7 +47,7 @@ from types import NoneType
 from typing import Annotated, Any, TypeAlias, get_args, get_type_hints
 
 #: Raised when a column, a key or the meaning of one changes; the analysis refuses other versions.
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 
 #: Offset of the positions of a cell's second part, after its broker was killed, from those of the first.
 PART_POSITIONS = 10**9

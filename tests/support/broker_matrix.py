@@ -31,8 +31,8 @@ from tests.support.requirements import extra_missing, require_prepared
 #: Those that start within a second, and that everybody may have.
 SWIFT = {"mosquitto", "nats"}
 
-#: Protocols that a broker speaks on the port of another one, if it speaks that as well: a process serves both.
-ON_THE_PORT_OF = {"mqtt5": "mqtt", "amqp": "amqp091"}
+#: Protocols that a broker speaks on the port of another one without being told to: a process serves both.
+ON_THE_PORT_OF = {("artemis", "mqtt5"): "mqtt", ("hivemq", "mqtt5"): "mqtt", ("qpid", "amqp"): "amqp091"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +83,11 @@ def of_protocols() -> list[object]:
         if name != Stomp.name:
             found.append(pytest.param(Entry(f"reference:{PROTOCOL}={name}"), id=f"reference-{name}"))
     for product in brokers.PRODUCTS:
-        names = [offer.protocol.name for offer in product.offers]
-        for name in names:
+        for name in [offer.protocol.name for offer in product.offers]:
             if name == Stomp.name:
                 continue
             entry = Entry(_over(product, name), product.providers[0])
-            if (of_port := ON_THE_PORT_OF.get(name)) in names:
+            if (of_port := ON_THE_PORT_OF.get((product.name, name))) is not None:
                 entry = replace(entry, process=_over(product, of_port))
             marks = [] if product.name in SWIFT else [pytest.mark.brokers]
             found.append(pytest.param(entry, id=f"{product.name}-{name}", marks=marks))

@@ -132,7 +132,7 @@ def _back(seen: Sequence[int], fault_ns: int, from_ns: int | None, end_ns: int) 
 def _backlog_gone(delays: Iterable[tuple[int, int]], fault_ns: int) -> int | None:
     """When the last late message was delivered: the fault itself if none was late; None if nothing came after it."""
     found = sorted(delays)
-    before = sorted(delay for at, delay in found if at < fault_ns)
+    before = sorted(delay for at, delay in found if fault_ns - BEFORE_NS <= at < fault_ns)
     usual = before[int(0.99 * (len(before) - 1))] if before else 0
     after = [(at, delay) for at, delay in found if at >= fault_ns]
     late = (at for at, delay in after if delay > max(LATE_NS, LATE_FACTOR * usual))

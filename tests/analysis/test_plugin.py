@@ -98,7 +98,7 @@ def test_what_goes_wrong_in_a_figure_does_not_cost_the_report(session, runs, mon
     draw = plot_svg.svg
 
     def bad(picture, salt):
-        if picture.name.startswith("levels-"):
+        if picture.name.startswith("slices-"):
             raise ZeroDivisionError("no room")
         warnings.warn("axes collapsed", UserWarning, stacklevel=1)
         return draw(picture, salt)

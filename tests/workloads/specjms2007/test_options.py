@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fixtures.session.options import OPTIONS, ScenarioOptions, ThroughputOptions
+from fixtures.session.options import OPTIONS, RUNS, FaultOptions, ScenarioOptions, ThroughputOptions
 from fixtures.session.scenario_plugin import Cases
 from tests.support.sessions import Config
 from workloads.errors import WorkloadError
@@ -41,20 +41,23 @@ def test_an_impossible_option_is_refused(key, source):
         ScenarioOptions(Config(given, ini))
 
 
-OTHERS = {
-    RunKind.THROUGHPUT: (ScenarioOptions, "the throughput study"),
-    RunKind.WORKLOAD: (ThroughputOptions, "a business"),
+OF_RUNS = {
+    RunKind.THROUGHPUT: ThroughputOptions,
+    RunKind.WORKLOAD: ScenarioOptions,
+    RunKind.FAULTS: FaultOptions,
 }
 
 
-@pytest.mark.parametrize("name", [name for name, option in OPTIONS.items() if option.of])
-def test_options_of_the_other_kind_are_refused(name):
+@pytest.mark.parametrize(
+    ("name", "kind"), [(name, kind) for name, option in OPTIONS.items() for kind in RunKind if kind not in option.of]
+)
+def test_options_of_other_kinds_are_refused(name, kind):
     """What a kind of run does not have is refused where it is given for this session; a default of the ini file not."""
-    wanted, whose = OTHERS[OPTIONS[name].of]
-    key = name.replace("-", "_")
+    wanted, key = OF_RUNS[kind], name.replace("-", "_")
+    owners = ".*".join(RUNS[each] for each in RunKind if each in OPTIONS[name].of)
 
-    wanted(Config({}, {key: "1"} if wanted is ScenarioOptions else {})).refuse_others()
-    with pytest.raises(WorkloadError, match=f"--{name} is an option of {whose}"):
+    wanted(Config({}, {key: "1"} if kind is RunKind.WORKLOAD else {})).refuse_others()
+    with pytest.raises(WorkloadError, match=f"--{name} is an option of {owners}, .* selected is {RUNS[kind]}"):
         wanted(Config({key: "1"}, {})).refuse_others()
 
 

@@ -37,7 +37,7 @@ from fixtures.load.group.coordinator import Workers
 from fixtures.load.net.connection import READ_BYTES
 from fixtures.load.net.opening import ConnectionRequest, close_all, open_connections
 from fixtures.load.throughput.layout_run import IN_FLIGHT_PER_PUBLISHER
-from fixtures.load.throughput.loop import BOOKED_SHARE, PROMPT_US, reads_per_turn
+from fixtures.load.throughput.loop import BOOKED_SHARE, MOST_READS, PROMPT_US
 from fixtures.wire.events import SubscriptionRequest
 from fixtures.wire.stamp import LANE_DIGITS
 from microbench.test_replication import EXPERIMENT
@@ -118,7 +118,6 @@ def bare_us(running: Running, plan: Plan, cpu: int) -> tuple[float, float]:
     try:
         for descriptor in reading:
             epoll.register(descriptor, select.EPOLLIN)
-        most = reads_per_turn(plan, workers=1)
         sent = received = begun = 0
         begin: os.times_result | None = None
         end = time.monotonic() + LONG_S + 1
@@ -131,7 +130,7 @@ def bare_us(running: Running, plan: Plan, cpu: int) -> tuple[float, float]:
                     publisher.write_all(message * IN_FLIGHT_PER_PUBLISHER)
                     sent += IN_FLIGHT_PER_PUBLISHER
             time.sleep(PROMPT_US / 1e6)
-            for descriptor, _ in epoll.poll(0.02, most):
+            for descriptor, _ in epoll.poll(0.02, MOST_READS):
                 received += reading[descriptor].recv_into(buffer)
         assert begin is not None
         took, copies = os.times(), (received - begun) / len(message) / 1e6

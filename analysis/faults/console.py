@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from analysis.faults.results import BrokerFaults
 from analysis.faults.tables import overview
+from analysis.formats import count
 from analysis.results import reasons
 from analysis.table import grouped, render_text
 from analysis.text import MOST_LINES, wrapped
@@ -37,4 +38,4 @@ def verdict_line(result: BrokerFaults) -> str:
     failed = sum(each.failed for each in lives)
     remarks = sum(finding.consequence == VerdictKind.VALID for finding in result.findings)
     kept = f"kept every promise in {len(lives)} faults" if not failed else f"FAILED in {failed} of {len(lives)} faults"
-    return f"verdict: {kept}; {remarks} remark{'s' * (remarks != 1)}"
+    return f"verdict: {kept}; {count(remarks, 'remark')}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import median_high
 
 from analysis.faults.results import FaultResult
 from analysis.results import Finding
@@ -69,7 +70,7 @@ def _relay(faults: Sequence[FaultResult]) -> Iterator[Finding]:
             if each.course.confirmation_ms is not None:
                 times[fault.cell.fault.deed in RELAYED].append(each.course.confirmation_ms)
     if times[True] and times[False]:
-        through, without = (sorted(found)[len(found) // 2] for found in (times[True], times[False]))
+        through, without = map(median_high, (times[True], times[False]))
         yield _remark(
             f"a confirmation took {through:.1f} ms through the relay and {without:.1f} ms without, before the fault",
             "the medians over the repetitions",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from analysis.faults.results import BrokerFaults, FaultRepetition, FaultResult
+from analysis.formats import count
 from analysis.table import Table, TableColumn
 
 
@@ -20,8 +21,8 @@ def caption(result: BrokerFaults) -> str:
     places = ", ".join(dict.fromkeys(life.place for life in lives))
     return (
         f"{result.title}: {ways} ({places}), confirmed; {lives[0].publishers} publishers, {lives[0].consumers} "
-        f"consumers, {rate} messages/s ({share:.0%} of capacity), {result.options.repetitions} "
-        f"repetition{'s' * (result.options.repetitions != 1)}; times in s from the fault, median (range)"
+        f"consumers, {rate} messages/s ({share:.0%} of capacity), "
+        f"{count(result.options.repetitions, 'repetition')}; times in s from the fault, median (range)"
     )
 
 

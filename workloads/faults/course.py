@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median_high
 
 from workloads.schema import FaultCopyRow, FaultLifeRow, FaultMessageRow
 
@@ -66,11 +67,11 @@ def course(
         for message in messages
         if (at := first.get((message.lane, message.seq))) is not None
     ]
-    waits = sorted(
+    waits = [
         message.confirmed_ns - message.written_ns
         for message in messages
         if message.confirmed_ns is not None and message.written_ns is not None and message.confirmed_ns < fault
-    )
+    ]
     return Course(
         noticed_s=_since(fault, _noticed(messages, life)),
         ready_s=_since(fault, life.ready_ns),
@@ -79,7 +80,7 @@ def course(
         away_s=None if away is None else (away[1] - away[0]) / 1e9,
         back_s=_since(fault, _back(seen, fault, _end_of(away, fault), end)),
         backlog_gone_s=_since(fault, _backlog_gone(delays, fault)),
-        confirmation_ms=waits[len(waits) // 2] / 1e6 if waits else None,
+        confirmation_ms=median_high(waits) / 1e6 if waits else None,
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from analysis.faults import console, json_output, pipeline
 from analysis.report import faults_page
 from fixtures import brokers
-from fixtures.recording.parquet import FileKeys, TableWriter
+from fixtures.recording.parquet import TableWriter, slot_place
 from fixtures.recording.run_directory import RunDirectory
 from tests.support.fault_lives import S, life_of
 from workloads.faults.faults import FaultPlan
@@ -44,7 +44,7 @@ def written(folder, lives, *, missing=()):
         usage = [FaultUsageRow(FAULT + step * S // 5, step * S // 10, (100 + step) << 20) for step in range(10)]
         rows = {"messages": messages, "copies": copies, "usage": usage, "lives": [life]}
         for table in FAULT_TABLES:
-            keys = FileKeys(RunKind.FAULTS, {name: getattr(slot, name) for name in Slot.__slots__})
+            keys = slot_place(slot, RunKind.FAULTS)
             with TableWriter(directory.path, table, keys) as writer:
                 dicts = [asdict(each) for each in rows[table]]
                 writer.write({name: [each[name] for each in dicts] for name in dicts[0]})

@@ -85,8 +85,12 @@ class Talk:
         self.write_bytes(encode(frame, self._decoder.version))
 
     def write_bytes(self, data: bytes) -> None:
+        """Raises Refused with the broker's last words where it has ended the connection."""
         self._socket.settimeout(self.patience_s)
-        self._socket.sendall(data)
+        try:
+            self._socket.sendall(data)
+        except ConnectionError:
+            raise Refused(self.refusal()) from None
 
     def say(self, command: str, body: bytes = b"", **headers: str) -> None:
         """A frame by the names of its headers, in which underscores stand for hyphens; no answer is awaited."""

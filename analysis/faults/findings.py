@@ -46,6 +46,11 @@ def _remarks(fault: FaultResult, capabilities: Capabilities) -> Iterator[Finding
     why_not = "it is not persistent" if not fault.cell.way.persistent else "nothing is promised of a restart"
     if account.lost and not fault.promise.stored:
         yield _remark(f"{name}: {account.lost:,} of {account.confirmed:,} confirmed messages lost", why_not)
+    if account.kept:
+        yield _remark(
+            f"{name}: {account.kept:,} messages came only to consumers that connected anew after the drain",
+            "kept by the broker, so neither lost nor delivered",
+        )
     if account.twice_unmarked and not fault.promise.marked:
         yield _remark(
             f"{name}: {account.twice_unmarked:,} copies came again without a mark",

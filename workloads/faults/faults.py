@@ -61,7 +61,7 @@ FAULTS: Mapping[str, FaultKind] = {
         FaultKind("stalled-consumer", Deed.STALL, "a consumer reads nothing for 10 s", 10.0),
         FaultKind("dead-consumer", Deed.DIE, "a consumer dies with messages that it has not acknowledged"),
         FaultKind("open-transaction", Deed.ABANDON, "a publisher dies between its messages and the commit"),
-        FaultKind("disk-full", Deed.FILL, "the disk of the store is full for 15 s, and then has room again", 15.0),
+        FaultKind("disk-full", Deed.FILL, "the disk of the store is full for 20 s, and then has room again", 20.0),
     )
 }
 

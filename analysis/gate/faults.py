@@ -15,6 +15,7 @@ from statistics import median
 from analysis.errors import DataError
 from analysis.faults import pipeline
 from analysis.faults.results import BrokerFaults, FaultRepetition, FaultResult
+from analysis.formats import count
 from analysis.gate.pairs import check_complete, pairs_of_lives
 from analysis.gate.results import CellComparison, GateResult, incomplete
 from analysis.gate.verdict import GateVerdict, MetricRow, judge
@@ -97,7 +98,7 @@ def of_results(results: Sequence[BrokerFaults], asked: GateOptions, *, partial: 
         baseline=asked.baseline,
         broker=asked.broker[0],
         titles={role: by_role[role].title for role in GateRole},
-        what=f"{len(both)} cells of faults",
+        what=f"{count(len(both), 'cell')} of faults",
         pairs=len(pairs),
         rules=asked,
         families=judgement.families,
@@ -170,9 +171,9 @@ def _remarks(cell: str, before: FaultResult, after: FaultResult) -> Iterator[Fin
     if told:
         yield _remark(f"{cell}: the baseline does not keep it", ", ".join(told), "judged is what is new")
     for name, words in _UNPROMISED.items():
-        count = getattr(after.account, name)
-        if count and not getattr(before.account, name) and name not in _broken(after, before):
-            yield _remark(f"{cell}: new, but promised by neither", f"{count:,} {words}", "none of the baseline")
+        new = getattr(after.account, name)
+        if new and not getattr(before.account, name) and name not in _broken(after, before):
+            yield _remark(f"{cell}: new, but promised by neither", f"{new:,} {words}", "none of the baseline")
 
 
 def _remark(what: str, measured: str, limit: str) -> Finding:

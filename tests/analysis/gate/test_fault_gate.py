@@ -40,7 +40,7 @@ def options(**given):
     return json.loads(json.dumps(wanted.settings().options))
 
 
-def repetition(number, away_s, gone_s, account, overdue):
+def repetition(number, away_s, gone_s, *, account, overdue):
     none = dict.fromkeys(Course.__slots__)
     course = Course(**none | {"away_s": away_s, "backlog_gone_s": gone_s})
     return FaultRepetition(number, account, course, replace(LIFE, overdue=overdue), (), None, None, ())
@@ -75,7 +75,7 @@ def judged(
                 struck = index == 0 and number == 3
                 account = Account(confirmed=1000, **(counts or {}).get(role, {}) if struck else {})
                 said = (overdue or {}).get(role, "") if struck else ""
-                lives.append(repetition(number, *times_s(role, index, number), account, said))
+                lives.append(repetition(number, *times_s(role, index, number), account=account, overdue=said))
             if cell.id not in left_out:
                 results.append(FaultResult(cell, promise, tuple(lives)))
         missing = tuple(NotApplicable("gate", role.value, "faults", "", id_, "no transactions") for id_ in left_out)

@@ -33,7 +33,7 @@ def families(result: GateResult) -> Table:
         f"Change of the {result.words.figure}",
         result.families,
         TableColumn("family", lambda of: of.family, number=False),
-        *([TableColumn("medians", partial(_medians, result), unit="s")] if result.medians_s else []),
+        *([TableColumn("medians in s", partial(_medians, result))] if result.medians_s else []),
         TableColumn("change", lambda of: NO_RATIO if of.ratio is None else change(of.ratio.estimate)),
         TableColumn("95 % interval", lambda of: changes(of.ratio)),
         TableColumn("margin", lambda of: f"{of.margin:.1%}"),

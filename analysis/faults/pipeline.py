@@ -103,7 +103,7 @@ def _repetition(
     messages = _rows(files["messages"].get(key), FaultMessageRow)
     copies = _rows(files["copies"].get(key), FaultCopyRow)
     receivers = receivers_of(Place(life.place), life.publishers, life.consumers)
-    found = Accounting.of(messages, copies, receivers)
+    found = Accounting.of(messages, copies, receivers, life.end_ns)
     apart = (0,) if plan.planned.fault.deed is Deed.STALL else ()
     felt = course(messages, copies, life, apart)
     return FaultRepetition(

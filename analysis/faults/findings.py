@@ -51,6 +51,11 @@ def _remarks(fault: FaultResult, capabilities: Capabilities) -> Iterator[Finding
             f"{name}: {account.twice_unmarked:,} copies came again without a mark",
             "the broker marks none" if not capabilities.redelivered else "no mark is promised after a restart",
         )
+    if account.torn and not fault.promise.whole:
+        yield _remark(
+            f"{name}: {account.torn:,} transactions took effect in part",
+            "a commit is confirmed before it has taken effect",
+        )
     if account.reordered:
         yield _remark(f"{name}: {account.reordered:,} copies overtaken by later ones", "order ends with a connection")
     held = fault.spread(lambda each: each.course.away_s) if fault.cell.fault.deed is Deed.STALL else None

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from analysis.faults.findings import findings
 from analysis.faults.results import BrokerFaults, FaultRepetition, FaultResult, Tenth
@@ -21,18 +21,22 @@ from analysis.run_directory import RunRecord, broker_findings, read_run, read_ta
 from analysis.shared_cpus import shared_cpus
 from workloads.faults.accounting import Accounting, Promise, broken
 from workloads.faults.course import Course, course
-from workloads.faults.faults import Deed, FaultPlan, Place, receivers_of
+from workloads.faults.faults import Deed, FaultPlan, LaneShare
 from workloads.manifest import FaultRunOptions, Manifest
 from workloads.schema import (
     FaultCopyRow,
     FaultLifeRow,
     FaultMessageRow,
+    FaultTransactionRow,
     FaultUsageRow,
     RunKind,
 )
 
 FaultRecord = RunRecord[Manifest, FaultRunOptions, FaultPlan]
-RowT = TypeVar("RowT", FaultCopyRow, FaultLifeRow, FaultMessageRow, FaultUsageRow)
+RowT = TypeVar("RowT", FaultCopyRow, FaultLifeRow, FaultMessageRow, FaultTransactionRow, FaultUsageRow)
+
+#: The file of each cell, by table.
+Files: TypeAlias = Mapping[str, Mapping[CellKey, Path]]
 
 #: Step of the time line, ns, and how much of it is shown before the fault and after the load, s.
 STEP_NS = 100_000_000
@@ -56,14 +60,18 @@ def analysed(
 def _of_broker(run: FaultRecord, label: str) -> BrokerFaults:
     broker = run.manifest.brokers[label]
     keys = [key for key in run.cells if key.broker == label]
-    files = {table: _files(run, table) for table in ("messages", "copies", "usage", "lives")}
+    files = {table: _files(run, table) for table in ("messages", "copies", "transactions", "usage", "lives")}
     faults = []
     for plan in run.plans.values():
-        promise = plan.planned.promise(broker.capabilities)
         of_cell = [key for key in keys if (key.experiment, key.cell) == (plan.experiment, plan.cell)]
-        if of_cell:
-            repetitions = tuple(_repetition(key, plan, promise, files) for key in of_cell)
-            faults.append(FaultResult(plan.planned, promise, repetitions))
+        lives = [_life(key, files) for key in of_cell]
+        for shares in zip(*map(plan.shares, lives), strict=True):
+            promise = shares[0].cell.promise(broker.capabilities)
+            repetitions = tuple(
+                _repetition(key, life, share, promise, files)
+                for key, life, share in zip(of_cell, lives, shares, strict=True)
+            )
+            faults.append(FaultResult(shares[0].cell, promise, repetitions, plan.business))
     about_run = (*broker_findings({label: broker}), *shared_cpus(run.manifest), *run.findings)
     return BrokerFaults(
         run=run.name,
@@ -96,15 +104,20 @@ def _rows(file: Path | None, row: type[RowT]) -> list[RowT]:
     return [row(*values) for values in zip(*(columns[name] for name in names), strict=True)]
 
 
-def _repetition(
-    key: CellKey, plan: FaultPlan, promise: Promise, files: Mapping[str, Mapping[CellKey, Path]]
-) -> FaultRepetition:
+def _life(key: CellKey, files: Files) -> FaultLifeRow:
     (life,) = _rows(files["lives"].get(key), FaultLifeRow)
+    return life
+
+
+def _repetition(key: CellKey, life: FaultLifeRow, share: LaneShare, promise: Promise, files: Files) -> FaultRepetition:
     messages = _rows(files["messages"].get(key), FaultMessageRow)
     copies = _rows(files["copies"].get(key), FaultCopyRow)
-    receivers = receivers_of(Place(life.place), life.publishers, life.consumers)
-    found = Accounting.of(messages, copies, receivers)
-    apart = (0,) if plan.planned.fault.deed is Deed.STALL else ()
+    doubtful = _rows(files["transactions"].get(key), FaultTransactionRow)
+    found = Accounting.of(messages, copies, share.receivers, share.lanes, doubtful)
+    if share.lanes is not None:
+        messages = [message for message in messages if message.lane in share.lanes]
+        copies = [copy for copy in copies if copy.lane in share.lanes]
+    apart = (0,) if share.cell.fault.deed is Deed.STALL else ()
     felt = course(messages, copies, life, apart)
     return FaultRepetition(
         number=key.start,

@@ -7,12 +7,13 @@ unexpected, recovered, duplicated), with copies told apart by whether the broker
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Self
 
-from workloads.schema import FaultCopyRow, FaultMessageRow
+from workloads.schema import FaultCopyRow, FaultMessageRow, FaultTransactionRow
 
 
 class Fate(StrEnum):
@@ -35,6 +36,7 @@ WORDS = {
     "twice_unmarked": "delivered twice without a mark",
     "unexpected": "delivered though never sent or committed",
     "misdelivered": "delivered to another subscription",
+    "torn": "transactions that took effect in part",
 }
 
 #: How many messages of each kind are named.
@@ -75,6 +77,8 @@ class Account:
     reordered: int = 0
     #: Copies at a subscription that must not get them.
     misdelivered: int = 0
+    #: Transactions whose commit was not confirmed, and that took effect in part.
+    torn: int = 0
 
     @property
     def vanished(self) -> int:
@@ -98,16 +102,21 @@ class Accounting:
         messages: Iterable[FaultMessageRow],
         copies: Iterable[FaultCopyRow],
         receivers: Sequence[Collection[int]],
+        lanes: Collection[int] | None = None,
+        doubtful: Iterable[FaultTransactionRow] = (),
     ) -> Self:
         """Puts every message and every copy into its class.
 
         messages: each once
         copies: in any order, but those that a subscription got at the same instant in that of their arrival
         receivers: by lane, the subscriptions one of which must get each message
+        lanes: those whose messages and copies are counted; None for all
+        doubtful: what belongs to transactions whose commit was not confirmed
         """
-        found = _Sorter({(message.lane, message.seq): message for message in messages}, receivers)
+        found = _Sorter({(message.lane, message.seq): message for message in messages}, receivers, lanes)
         for copy in sorted(copies, key=lambda copy: copy.at_ns):
             found.take(copy)
+        found.check_transactions(doubtful)
         return cls(found.account(), {name: tuple(some) for name, some in found.named.items()})
 
     def explained(self, count: str, origin_ns: int) -> str:
@@ -120,9 +129,14 @@ class Accounting:
 
 
 class _Sorter:
-    def __init__(self, messages: Mapping[MessageKey, FaultMessageRow], receivers: Sequence[Collection[int]]) -> None:
-        self._messages, self._receivers = messages, receivers
-        self._seen: set[MessageKey] = set()
+    def __init__(
+        self,
+        messages: Mapping[MessageKey, FaultMessageRow],
+        receivers: Sequence[Collection[int]],
+        lanes: Collection[int] | None,
+    ) -> None:
+        self._messages, self._receivers, self._lanes = messages, receivers, lanes
+        self._seen: Counter[MessageKey] = Counter()  # copies where they should be
         self._last: dict[tuple[int, int], int] = {}  # by subscription and lane: the highest number so far
         self._counts: dict[str, int] = {}
         self.named: dict[str, list[Sighting]] = {}
@@ -134,12 +148,23 @@ class _Sorter:
             self._count("unexpected", copy)
         elif copy.subscription not in self._receivers[copy.lane]:
             self._count("misdelivered", copy)
-        elif key in self._seen:
-            self._count("twice_marked" if copy.redelivered else "twice_unmarked", copy)
         else:
-            self._seen.add(key)
-            if not copy.redelivered:
+            self._seen[key] += 1
+            if self._seen[key] > 1:
+                self._count("twice_marked" if copy.redelivered else "twice_unmarked", copy)
+            elif not copy.redelivered:
                 self._check_order(copy)
+
+    def check_transactions(self, doubtful: Iterable[FaultTransactionRow]) -> None:
+        """Finds those that took effect in part: what one has sent is there, and what it has consumed does not come
+        again, or neither."""
+        found: dict[int, list[FaultTransactionRow]] = {}
+        for row in doubtful:
+            found.setdefault(row.transaction, []).append(row)
+        for rows in found.values():
+            copies = [(self._seen[row.lane, row.seq], row.consumed) for row in rows]
+            if len({number < 2 if consumed else number > 0 for number, consumed in copies}) > 1:
+                self._note("torn", Sighting(rows[0].lane, rows[0].seq, rows[0].at_ns))
 
     def _check_order(self, copy: FaultCopyRow) -> None:
         place = copy.subscription, copy.lane
@@ -151,7 +176,12 @@ class _Sorter:
     def _count(self, name: str, copy: FaultCopyRow) -> None:
         self._note(name, Sighting(copy.lane, copy.seq, copy.at_ns))
 
+    def _counts_lane(self, lane: int) -> bool:
+        return self._lanes is None or lane in self._lanes
+
     def _note(self, name: str, sighting: Sighting) -> None:
+        if not self._counts_lane(sighting.lane):
+            return
         self._counts[name] = self._counts.get(name, 0) + 1
         some = self.named.setdefault(name, [])
         if len(some) < NAMED:
@@ -160,6 +190,8 @@ class _Sorter:
     def account(self) -> Account:
         confirmed = unknown = recovered = 0
         for key, message in self._messages.items():
+            if not self._counts_lane(message.lane):
+                continue
             if message.fate == Fate.CONFIRMED:
                 confirmed += 1
                 if key not in self._seen:
@@ -172,7 +204,7 @@ class _Sorter:
             confirmed=confirmed,
             unknown=unknown,
             recovered=recovered,
-            delivered=len(self._seen),
+            delivered=sum(self._counts_lane(lane) for lane, _ in self._seen),
             **self._counts,
         )
 
@@ -185,6 +217,8 @@ class Promise:
     stored: bool
     #: A further copy is marked as delivered before.
     marked: bool
+    #: A transaction takes effect as a whole or not at all.
+    whole: bool
     #: The page that promises it; empty where the protocol itself does, or nothing is promised.
     source: str = ""
 
@@ -195,6 +229,8 @@ def broken(account: Account, promise: Promise) -> Iterator[str]:
         yield "lost"
     if promise.marked and account.twice_unmarked:
         yield "twice_unmarked"
+    if promise.whole and account.torn:
+        yield "torn"
     for name in ("unexpected", "misdelivered"):
         if getattr(account, name):
             yield name

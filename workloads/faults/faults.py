@@ -10,6 +10,7 @@ from workloads.capabilities import WITHOUT_RECEIPTS, Capabilities, Transactions
 from workloads.errors import WorkloadError
 from workloads.faults.accounting import Promise
 from workloads.messaging import AckMode, DestinationKind
+from workloads.schema import FaultLifeRow
 
 
 class Deed(StrEnum):
@@ -132,7 +133,7 @@ class FaultCell:
         stored = kept and (survives or not again)
         kinds = capabilities.crash_marked if again else capabilities.destinations
         marked = capabilities.redelivered and place is not None and place.kind in kinds
-        return Promise(stored, marked, capabilities.stored_source if again and stored else "")
+        return Promise(stored, marked, capabilities.atomic, capabilities.stored_source if again and stored else "")
 
     def why_not(self, capabilities: Capabilities, *, own: bool, visible: bool) -> str:
         """Why the cell is not applicable to a broker; empty if it is.
@@ -194,16 +195,65 @@ def crossed(faults: Sequence[str], ways: Sequence[str]) -> tuple[FaultCell, ...]
     return tuple(FaultCell(FAULTS[fault], WAYS[way]) for way in ways for fault in faults)
 
 
+@dataclass(frozen=True, slots=True)
+class BusinessLane:
+    """Messages that a handler or driver of a business workload sends to an address, for one of those who get a copy."""
+
+    #: Mode of delivery.
+    way: str
+    #: Handlers one of which gets each message.
+    receivers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FaultBusiness:
+    """A business workload as the load; only those of its messages have a lane that a broker may have to keep."""
+
+    #: For display.
+    title: str
+    #: To be said with every result.
+    disclaimer: str
+    lanes: tuple[BusinessLane, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneShare:
+    """Lanes of a cell that have a mode of delivery in common, and so what is promised of them."""
+
+    cell: FaultCell
+    #: None for all.
+    lanes: frozenset[int] | None
+    #: As in `Accounting.of`, of all lanes of the cell.
+    receivers: list[frozenset[int]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultPlan:
     """An entry of plan.json."""
 
     experiment: str
     cell: str
-    #: Names of the fault and of the mode of delivery.
+    #: Names of the fault and of the mode of delivery; of a business workload the first of several.
     fault: str
     way: str
+    #: None where publishers and consumers are those of the experiment.
+    business: FaultBusiness | None = None
 
     @property
     def planned(self) -> FaultCell:
         return FaultCell(FAULTS[self.fault], WAYS[self.way])
+
+    def shares(self, life: FaultLifeRow) -> list[LaneShare]:
+        """What is accounted for separately."""
+        if self.business is None:
+            return [LaneShare(self.planned, None, receivers_of(Place(life.place), life.publishers, life.consumers))]
+        lanes = self.business.lanes
+        receivers = [frozenset(lane.receivers) for lane in lanes]
+        return [
+            LaneShare(
+                FaultCell(FAULTS[self.fault], WAYS[way]),
+                frozenset(number for number, lane in enumerate(lanes) if lane.way == way),
+                receivers,
+            )
+            for way in dict.fromkeys(lane.way for lane in lanes)
+        ]

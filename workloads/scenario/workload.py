@@ -293,8 +293,6 @@ class Case:
     model: Callable[[CaseRequest], Model]
     #: None if the case reads no file.
     files: CaseFiles | None = None
-    #: Whether the broker is killed under load.
-    killed: bool = False
     #: What a request calls the case in the id of its cell, where its name alone does not say it. Raises WorkloadError
     #: for an invalid text.
     called: Callable[[CaseRequest], str] | None = None

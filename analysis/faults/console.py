@@ -37,8 +37,9 @@ def _of(result: BrokerFaults) -> Iterator[str]:
 
 def verdict_line(result: BrokerFaults) -> str:
     """Whether every promise was kept, in a line."""
-    lives = result.repetitions
-    failed = sum(each.failed for each in lives)
+    lives = {(each.number, each.life.begin_ns) for each in result.repetitions}  # some have several rows
+    failed = {(each.number, each.life.begin_ns) for each in result.repetitions if each.failed}
     remarks = sum(finding.consequence == VerdictKind.VALID for finding in result.findings)
-    kept = f"kept every promise in {len(lives)} faults" if not failed else f"FAILED in {failed} of {len(lives)} faults"
+    of = count(len(lives), "fault")
+    kept = f"FAILED in {len(failed)} of {of}" if failed else f"kept every promise in {of}"
     return f"verdict: {kept}; {count(remarks, 'remark')}"

@@ -218,7 +218,7 @@ class Promise:
     #: A further copy is marked as delivered before.
     marked: bool
     #: A transaction takes effect as a whole or not at all.
-    whole: bool
+    whole: bool = True
     #: The page that promises it; empty where the protocol itself does, or nothing is promised.
     source: str = ""
 

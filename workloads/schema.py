@@ -517,7 +517,7 @@ class FaultLifeRow:
     over_ns: Annotated[int | None, "instant at which what the suite does to the broker was over; null if it never was"]
     ready_ns: Annotated[int | None, "instant at which a restarted broker answered a login; null without, or if never"]
     load_end_ns: Annotated[int, "instant at which no further message was sent"]
-    end_ns: Annotated[int, "end of the drain"]
+    end_ns: Annotated[int, "end of the drain; copies from here on were read by consumers that had connected anew"]
     first_broken_ns: Annotated[int | None, "instant at which the load first found a connection broken; null if none"]
     attempts: Annotated[int, "connections that were tried again"]
     refusals: Annotated[int, "of these, those that the broker refused or closed without a login"]

@@ -46,6 +46,11 @@ def _remarks(fault: FaultResult, capabilities: Capabilities) -> Iterator[Finding
     why_not = "it is not persistent" if not fault.cell.way.persistent else "nothing is promised of a restart"
     if account.lost and not fault.promise.stored:
         yield _remark(f"{name}: {account.lost:,} of {account.confirmed:,} confirmed messages lost", why_not)
+    if account.kept:
+        yield _remark(
+            f"{name}: {account.kept:,} messages came only to consumers that connected anew after the drain",
+            "kept by the broker, so neither lost nor delivered",
+        )
     if account.twice_unmarked and not fault.promise.marked:
         yield _remark(
             f"{name}: {account.twice_unmarked:,} copies came again without a mark",
@@ -58,6 +63,12 @@ def _remarks(fault: FaultResult, capabilities: Capabilities) -> Iterator[Finding
         )
     if account.reordered:
         yield _remark(f"{name}: {account.reordered:,} copies overtaken by later ones", "order ends with a connection")
+    ended = sum(each.life.ready_ns is not None for each in fault.repetitions)
+    if fault.cell.fault.deed is Deed.FILL and ended:
+        yield _remark(
+            f"{name}: the broker ended by itself in {ended} of {len(fault.repetitions)} repetitions",
+            "it was started again when the disk had room",
+        )
     held = fault.spread(lambda each: each.course.away_s) if fault.cell.fault.deed is Deed.STALL else None
     if held is not None and held[2] > STARVING_S:
         yield _remark(f"{name}: the other consumers got nothing for {held[2]:.1f} s", "they read all the time")

@@ -113,7 +113,7 @@ def _repetition(key: CellKey, life: FaultLifeRow, share: LaneShare, promise: Pro
     messages = _rows(files["messages"].get(key), FaultMessageRow)
     copies = _rows(files["copies"].get(key), FaultCopyRow)
     doubtful = _rows(files["transactions"].get(key), FaultTransactionRow)
-    found = Accounting.of(messages, copies, share.receivers, share.lanes, doubtful)
+    found = Accounting.of(messages, copies, share.receivers, life.end_ns, share.lanes, doubtful)
     if share.lanes is not None:
         messages = [message for message in messages if message.lane in share.lanes]
         copies = [copy for copy in copies if copy.lane in share.lanes]

@@ -67,6 +67,7 @@ def details(result: BrokerFaults) -> Table:
         TableColumn("first delivery", _spread(lambda each: each.course.delivered_s)),
         TableColumn("connected again", _spread(lambda each: each.life.attempts)),
         TableColumn("of these refused", _spread(lambda each: each.life.refusals)),
+        TableColumn("kept", lambda fault: f"{fault.account.kept:,}"),
         TableColumn("reordered", lambda fault: f"{fault.account.reordered:,}"),
         TableColumn("unexpected", lambda fault: f"{fault.account.unexpected:,}"),
         TableColumn("transactions in part", lambda fault: f"{fault.account.torn:,}"),

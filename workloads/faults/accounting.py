@@ -3,6 +3,10 @@
 Every message has a lane, that is, its publisher, and a number in it, and is sent once, so that nothing which the load
 does can make a copy twice. The classes are those of Jepsen's checkers of queues (attempted, acknowledged, lost,
 unexpected, recovered, duplicated), with copies told apart by whether the broker marked them as delivered before.
+
+At the end of the drain a message may still be in the broker. No statistics of the broker are asked for it, which most
+do not offer over the protocol of the load, and which count what cannot be told apart: where a confirmed message has not
+arrived, all consumers connect anew, and what arrives then for the first time is *kept*, neither delivered nor lost.
 """
 
 from __future__ import annotations
@@ -60,12 +64,14 @@ class Account:
     #: Messages of which something was written.
     sent: int = 0
     confirmed: int = 0
-    #: Sent, and not known to have been taken; `recovered` of them were delivered, and the others vanished.
+    #: Sent, and not known to have been taken; `recovered` of them were delivered or kept, and the others vanished.
     unknown: int = 0
     recovered: int = 0
-    #: Messages that arrived where they should, once or more often.
+    #: Messages that arrived where they should before the end of the drain, once or more often.
     delivered: int = 0
-    #: Confirmed, and never delivered until the end of the drain.
+    #: Messages that arrived only after it, at consumers that had connected anew.
+    kept: int = 0
+    #: Confirmed, and neither delivered nor kept.
     lost: int = 0
     #: Further copies, marked as delivered before.
     twice_marked: int = 0
@@ -102,6 +108,7 @@ class Accounting:
         messages: Iterable[FaultMessageRow],
         copies: Iterable[FaultCopyRow],
         receivers: Sequence[Collection[int]],
+        end_ns: int | None = None,
         lanes: Collection[int] | None = None,
         doubtful: Iterable[FaultTransactionRow] = (),
     ) -> Self:
@@ -110,10 +117,11 @@ class Accounting:
         messages: each once
         copies: in any order, but those that a subscription got at the same instant in that of their arrival
         receivers: by lane, the subscriptions one of which must get each message
+        end_ns: end of the drain, from which on consumers have connected anew; None if nothing was read after it
         lanes: those whose messages and copies are counted; None for all
         doubtful: what belongs to transactions whose commit was not confirmed
         """
-        found = _Sorter({(message.lane, message.seq): message for message in messages}, receivers, lanes)
+        found = _Sorter({(message.lane, message.seq): message for message in messages}, receivers, end_ns, lanes)
         for copy in sorted(copies, key=lambda copy: copy.at_ns):
             found.take(copy)
         found.check_transactions(doubtful)
@@ -133,9 +141,11 @@ class _Sorter:
         self,
         messages: Mapping[MessageKey, FaultMessageRow],
         receivers: Sequence[Collection[int]],
+        end_ns: int | None,
         lanes: Collection[int] | None,
     ) -> None:
-        self._messages, self._receivers, self._lanes = messages, receivers, lanes
+        self._messages, self._receivers, self._end_ns, self._lanes = messages, receivers, end_ns, lanes
+        self._kept = 0
         self._seen: Counter[MessageKey] = Counter()  # copies where they should be
         self._last: dict[tuple[int, int], int] = {}  # by subscription and lane: the highest number so far
         self._counts: dict[str, int] = {}
@@ -152,6 +162,8 @@ class _Sorter:
             self._seen[key] += 1
             if self._seen[key] > 1:
                 self._count("twice_marked" if copy.redelivered else "twice_unmarked", copy)
+            elif self._end_ns is not None and copy.at_ns >= self._end_ns:
+                self._kept += self._counts_lane(copy.lane)
             elif not copy.redelivered:
                 self._check_order(copy)
 
@@ -204,7 +216,8 @@ class _Sorter:
             confirmed=confirmed,
             unknown=unknown,
             recovered=recovered,
-            delivered=sum(self._counts_lane(lane) for lane, _ in self._seen),
+            delivered=sum(self._counts_lane(lane) for lane, _ in self._seen) - self._kept,
+            kept=self._kept,
             **self._counts,
         )
 

@@ -56,7 +56,7 @@ def course(
     first: dict[tuple[int, int], int] = {}
     seen: list[int] = []
     for copy in sorted(copies, key=lambda copy: copy.at_ns):
-        if copy.subscription not in aside:
+        if copy.subscription not in aside and copy.at_ns < life.end_ns:  # later ones are kept, and not delivered
             seen.append(copy.at_ns)
             first.setdefault((copy.lane, copy.seq), copy.at_ns)
     confirmed = sorted(message.confirmed_ns for message in messages if message.confirmed_ns is not None)

@@ -25,10 +25,13 @@ class Deed(StrEnum):
     STALL = "stall"
     DIE = "die"
     ABANDON = "abandon"
+    FILL = "fill"
 
 
 #: Deeds after which the broker starts again.
 RESTARTS = frozenset({Deed.KILL, Deed.STOP})
+#: Deeds under which the broker may end, by itself where it is not ended: what counts is what its store promises.
+ENDING = RESTARTS | {Deed.FILL}
 #: Deeds between load and broker, which need a relay.
 RELAYED = frozenset({Deed.PARTITION, Deed.SILENCE})
 
@@ -59,6 +62,7 @@ FAULTS: Mapping[str, FaultKind] = {
         FaultKind("stalled-consumer", Deed.STALL, "a consumer reads nothing for 10 s", 10.0),
         FaultKind("dead-consumer", Deed.DIE, "a consumer dies with messages that it has not acknowledged"),
         FaultKind("open-transaction", Deed.ABANDON, "a publisher dies between its messages and the commit"),
+        FaultKind("disk-full", Deed.FILL, "the disk of the store is full for 20 s, and then has room again", 20.0),
     )
 }
 
@@ -127,7 +131,7 @@ class FaultCell:
     def promise(self, capabilities: Capabilities) -> Promise:
         """What the broker promises of messages under the fault."""
         place = self.way.place(capabilities)
-        again = self.fault.deed in RESTARTS
+        again = self.fault.deed in ENDING
         kept = place is not Place.TOPIC  # a copy is lost with the connection of its only subscription
         survives = self.way.persistent and capabilities.stored and capabilities.stored_source != ""
         stored = kept and (survives or not again)
@@ -135,15 +139,16 @@ class FaultCell:
         marked = capabilities.redelivered and place is not None and place.kind in kinds
         return Promise(stored, marked, capabilities.atomic, capabilities.stored_source if again and stored else "")
 
-    def why_not(self, capabilities: Capabilities, *, own: bool, visible: bool) -> str:
+    def why_not(self, capabilities: Capabilities, *, own: bool, visible: bool, no_disk: str = "") -> str:
         """Why the cell is not applicable to a broker; empty if it is.
 
         own: whether the suite starts the broker
         visible: whether its process is known
+        no_disk: why its store cannot lie on a small file system; empty if it can
         """
-        return next(self._unmet(capabilities, own=own, visible=visible), "")
+        return next(self._unmet(capabilities, own=own, visible=visible, no_disk=no_disk), "")
 
-    def _unmet(self, capabilities: Capabilities, *, own: bool, visible: bool) -> Iterator[str]:
+    def _unmet(self, capabilities: Capabilities, *, own: bool, visible: bool, no_disk: str) -> Iterator[str]:
         place, deed = self.way.place(capabilities), self.fault.deed
         if place is None:
             yield f"nothing that keeps messages of the mode {self.way.name}"
@@ -157,6 +162,8 @@ class FaultCell:
             yield "its process is not known; name it with --broker-pid"
         if deed is Deed.ABANDON and capabilities.transactions is Transactions.NONE:
             yield "no transactions"
+        if deed is Deed.FILL and no_disk:
+            yield no_disk
 
 
 def ack_of(place: Place | None, capabilities: Capabilities) -> AckMode | None:

@@ -1,7 +1,7 @@
 """Results of faults, from a run directory with lives whose figures are known."""
 
 import json
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 
 import pytest
 
@@ -21,12 +21,12 @@ FAULT = 5 * S
 OPTIONS = {"workers": 1, "load_cpus": [0], "grid": "quick", "repetitions": 2}
 
 
-def written(folder, lives, *, missing=()):
-    """A run directory with these lives of `kill-durable`, by repetition."""
+def written(folder, lives, *, missing=(), fault="kill"):
+    """A run directory with these lives of a fault with durable subscriptions, by repetition."""
     row = brokers.prepare(brokers.parse("reference:store=file"))
-    slots = [Slot("toy", number, "faults", "kill-durable") for number in lives]
+    slots = [Slot("toy", number, "faults", f"{fault}-durable") for number in lives]
     directory = RunDirectory(folder, "faults", OPTIONS, RunKind.FAULTS, slots, missing)
-    directory.add_plans([FaultPlan(experiment="faults", cell="kill-durable", fault="kill", way="durable")])
+    directory.add_plans([FaultPlan(experiment="faults", cell=f"{fault}-durable", fault=fault, way="durable")])
     known = dict.fromkeys(field.name for field in fields(BrokerRecord))
     known |= {
         "capabilities": row,
@@ -92,6 +92,22 @@ def test_losses_are_named_and_invalid(broken):
     assert "fixtures/reference/store.py" in text
     assert "3 publishers not connected" in text
     assert "verdict: FAILED in 1 of 1 faults" in text
+
+
+def test_what_breaks_no_promise_is_a_remark(tmp_path):
+    """Messages that came only after the drain, which are not late either, and a broker that ended at a full disk."""
+    messages, copies, life = life_of()
+    late = [replace(copy, at_ns=life.end_ns + S) for copy in copies[-2:]]
+    ended = replace(life, ready_ns=FAULT + 2 * S)
+    (result,) = pipeline.analysed([written(tmp_path, {1: (messages, copies[:-2] + late, ended)}, fault="disk-full")])
+    (each,) = result.repetitions
+    text = console.summary([result])
+
+    assert not result.audit_failed
+    assert (each.account.kept, each.account.lost, each.course.backlog_gone_s) == (2, 0, 0)
+    assert "2 messages came only to consumers that connected anew" in text
+    assert "the broker ended by itself in 1 of 1 repetitions" in text
+    assert "verdict: kept every promise in 1 faults; 2 remarks" in text
 
 
 def test_the_page_shows_each_time_line(kept):

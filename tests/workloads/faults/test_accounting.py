@@ -7,19 +7,28 @@ from hypothesis import strategies as st
 from workloads.faults.accounting import Account, Accounting, Fate, Promise, broken
 from workloads.schema import FaultCopyRow, FaultMessageRow, FaultTransactionRow
 
-#: What may happen to a message: its fate, its copies as (marked, at the wrong subscription), and what that counts as.
+#: What copies may be: marked, at the wrong subscription, read after the end of the drain.
+PLAIN, MARKED, ASTRAY, LATE = frozenset(), frozenset({"marked"}), frozenset({"astray"}), frozenset({"late"})
+END = 10**6
+#: What may happen to a message: its fate, its copies, and what that counts as.
 COUNTS = {
-    (Fate.CONFIRMED, ((False, False),)): {"confirmed": 1, "delivered": 1},
+    (Fate.CONFIRMED, (PLAIN,)): {"confirmed": 1, "delivered": 1},
     (Fate.CONFIRMED, ()): {"confirmed": 1, "lost": 1},
-    (Fate.CONFIRMED, ((True, False),)): {"confirmed": 1, "delivered": 1},
-    (Fate.CONFIRMED, ((False, False), (True, False))): {"confirmed": 1, "delivered": 1, "twice_marked": 1},
-    (Fate.CONFIRMED, ((False, False), (False, False))): {"confirmed": 1, "delivered": 1, "twice_unmarked": 1},
-    (Fate.CONFIRMED, ((False, True),)): {"confirmed": 1, "lost": 1, "misdelivered": 1},
-    (Fate.CONFIRMED, ((False, True), (True, False))): {"confirmed": 1, "delivered": 1, "misdelivered": 1},
-    (Fate.UNKNOWN, ((False, False),)): {"unknown": 1, "recovered": 1, "delivered": 1},
+    (Fate.CONFIRMED, (MARKED,)): {"confirmed": 1, "delivered": 1},
+    (Fate.CONFIRMED, (PLAIN, MARKED)): {"confirmed": 1, "delivered": 1, "twice_marked": 1},
+    (Fate.CONFIRMED, (PLAIN, PLAIN)): {"confirmed": 1, "delivered": 1, "twice_unmarked": 1},
+    (Fate.CONFIRMED, (ASTRAY,)): {"confirmed": 1, "lost": 1, "misdelivered": 1},
+    (Fate.CONFIRMED, (ASTRAY, MARKED)): {"confirmed": 1, "delivered": 1, "misdelivered": 1},
+    (Fate.CONFIRMED, (LATE,)): {"confirmed": 1, "kept": 1},
+    (Fate.CONFIRMED, (PLAIN, LATE | MARKED)): {"confirmed": 1, "delivered": 1, "twice_marked": 1},
+    (Fate.CONFIRMED, (LATE, LATE)): {"confirmed": 1, "kept": 1, "twice_unmarked": 1},
+    (Fate.CONFIRMED, (LATE | ASTRAY,)): {"confirmed": 1, "lost": 1, "misdelivered": 1},
+    (Fate.UNKNOWN, (PLAIN,)): {"unknown": 1, "recovered": 1, "delivered": 1},
+    (Fate.UNKNOWN, (LATE | MARKED,)): {"unknown": 1, "recovered": 1, "kept": 1},
     (Fate.UNKNOWN, ()): {"unknown": 1},
     (Fate.UNSENT, ()): {},
-    (Fate.UNSENT, ((False, False), (True, False))): {"unexpected": 2},
+    (Fate.UNSENT, (PLAIN, MARKED)): {"unexpected": 2},
+    (Fate.UNSENT, (LATE,)): {"unexpected": 1},
 }
 LANES = 3
 
@@ -43,15 +52,16 @@ def test_each_message_is_in_its_class(lanes, random):
         queue = []
         for seq, (fate, copies) in enumerate(happened):
             messages.append(message(lane, seq, fate))
-            for marked, astray in copies:
-                queue.append(copy(lane, seq, marked=marked, subscription=(lane + 1) % LANES if astray else lane))
+            for flags in copies:
+                at, where = seq * 10 + 3 + END * ("late" in flags), lane + ("astray" in flags)
+                queue.append(copy(lane, seq, marked="marked" in flags, at=at, subscription=where % LANES))
             for name, count in COUNTS[fate, copies].items():
                 expected[name] = expected.get(name, 0) + count
         queues.append(queue)
     copies = []
     while any(queues):
         copies.append(random.choice([queue for queue in queues if queue]).pop(0))
-    found = Accounting.of(messages, copies, [{lane} for lane in range(LANES)])
+    found = Accounting.of(messages, copies, [{lane} for lane in range(LANES)], END)
 
     sent = expected.get("confirmed", 0) + expected.get("unknown", 0)
     assert found.account == Account(sent=sent, **expected)
@@ -95,9 +105,9 @@ def test_a_transaction_takes_effect_as_a_whole(consumed, answers, torn):
     receivers = [{0}, {1}, {2}]
 
     assert Accounting.of(messages, copies, receivers, doubtful=doubtful).account.torn == torn
-    shares = [Accounting.of(messages, copies, receivers, lanes, doubtful).account for lanes in ({0}, {1, 2})]
+    shares = [Accounting.of(messages, copies, receivers, None, lanes, doubtful).account for lanes in ({0}, {1, 2})]
     assert [account.torn for account in shares] == [torn, 0]
-    assert shares[0] + shares[1] == Accounting.of(messages, copies, receivers, None, doubtful).account
+    assert shares[0] + shares[1] == Accounting.of(messages, copies, receivers, None, None, doubtful).account
 
 
 def test_promises_are_broken_by_what_they_are_about():

@@ -504,7 +504,7 @@ class FaultUsageRow:
 class FaultLifeRow:
     """A cell with a fault: one life of a broker, or two."""
 
-    place: Annotated[str, "of workloads.faults.faults.Place, what messages were sent to; empty for a business workload"]
+    place: Annotated[str, "what messages were sent to, of workloads.faults.faults.Place"]
     publishers: Annotated[Int32, "connections that sent; of a business workload, its drivers"]
     consumers: Annotated[Int32, "connections that received, each with a subscription; of a business, its handlers"]
     capacity_per_s: Annotated[

@@ -20,8 +20,7 @@ def summary(results: Sequence[BrokerFaults]) -> str:
 
 def _of(result: BrokerFaults) -> Iterator[str]:
     for text in result.disclaimers:
-        yield from wrapped(text)
-        yield ""
+        yield from (*wrapped(text), "")
     yield render_text(overview(result))
     for cell, entries in grouped(result.not_applicable, lambda entry: entry.cell).items():
         yield f"{cell}: {reasons(entries)}"
@@ -37,9 +36,8 @@ def _of(result: BrokerFaults) -> Iterator[str]:
 
 def verdict_line(result: BrokerFaults) -> str:
     """Whether every promise was kept, in a line."""
-    lives = {(each.number, each.life.begin_ns) for each in result.repetitions}  # some have several rows
-    failed = {(each.number, each.life.begin_ns) for each in result.repetitions if each.failed}
+    lives = result.repetitions
+    failed = sum(each.failed for each in lives)
     remarks = sum(finding.consequence == VerdictKind.VALID for finding in result.findings)
-    of = count(len(lives), "fault")
-    kept = f"FAILED in {len(failed)} of {of}" if failed else f"kept every promise in {of}"
+    kept = f"kept every promise in {len(lives)} faults" if not failed else f"FAILED in {failed} of {len(lives)} faults"
     return f"verdict: {kept}; {count(remarks, 'remark')}"

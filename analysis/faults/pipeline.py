@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from analysis.faults.findings import findings
 from analysis.faults.results import BrokerFaults, FaultRepetition, FaultResult, Tenth
@@ -21,7 +21,7 @@ from analysis.run_directory import RunRecord, broker_findings, read_run, read_ta
 from analysis.shared_cpus import shared_cpus
 from workloads.faults.accounting import Accounting, Promise, broken
 from workloads.faults.course import Course, course
-from workloads.faults.faults import Deed, FaultPlan, LaneShare
+from workloads.faults.faults import Deed, FaultPlan
 from workloads.manifest import FaultRunOptions, Manifest
 from workloads.schema import (
     FaultCopyRow,
@@ -34,9 +34,6 @@ from workloads.schema import (
 
 FaultRecord = RunRecord[Manifest, FaultRunOptions, FaultPlan]
 RowT = TypeVar("RowT", FaultCopyRow, FaultLifeRow, FaultMessageRow, FaultTransactionRow, FaultUsageRow)
-
-#: The file of each cell, by table.
-Files: TypeAlias = Mapping[str, Mapping[CellKey, Path]]
 
 #: Step of the time line, ns, and how much of it is shown before the fault and after the load, s.
 STEP_NS = 100_000_000
@@ -63,15 +60,11 @@ def _of_broker(run: FaultRecord, label: str) -> BrokerFaults:
     files = {table: _files(run, table) for table in ("messages", "copies", "transactions", "usage", "lives")}
     faults = []
     for plan in run.plans.values():
+        promise = plan.planned.promise(broker.capabilities)
         of_cell = [key for key in keys if (key.experiment, key.cell) == (plan.experiment, plan.cell)]
-        lives = [_life(key, files) for key in of_cell]
-        for shares in zip(*map(plan.shares, lives), strict=True):
-            promise = shares[0].cell.promise(broker.capabilities)
-            repetitions = tuple(
-                _repetition(key, life, share, promise, files)
-                for key, life, share in zip(of_cell, lives, shares, strict=True)
-            )
-            faults.append(FaultResult(shares[0].cell, promise, repetitions, plan.business))
+        if of_cell:
+            repetitions = tuple(_repetition(key, plan, promise, files) for key in of_cell)
+            faults.append(FaultResult(plan.planned, promise, repetitions, plan.business))
     about_run = (*broker_findings({label: broker}), *shared_cpus(run.manifest), *run.findings)
     return BrokerFaults(
         run=run.name,
@@ -104,20 +97,15 @@ def _rows(file: Path | None, row: type[RowT]) -> list[RowT]:
     return [row(*values) for values in zip(*(columns[name] for name in names), strict=True)]
 
 
-def _life(key: CellKey, files: Files) -> FaultLifeRow:
+def _repetition(
+    key: CellKey, plan: FaultPlan, promise: Promise, files: Mapping[str, Mapping[CellKey, Path]]
+) -> FaultRepetition:
     (life,) = _rows(files["lives"].get(key), FaultLifeRow)
-    return life
-
-
-def _repetition(key: CellKey, life: FaultLifeRow, share: LaneShare, promise: Promise, files: Files) -> FaultRepetition:
     messages = _rows(files["messages"].get(key), FaultMessageRow)
     copies = _rows(files["copies"].get(key), FaultCopyRow)
     doubtful = _rows(files["transactions"].get(key), FaultTransactionRow)
-    found = Accounting.of(messages, copies, share.receivers, life.end_ns, share.lanes, doubtful)
-    if share.lanes is not None:
-        messages = [message for message in messages if message.lane in share.lanes]
-        copies = [copy for copy in copies if copy.lane in share.lanes]
-    apart = (0,) if share.cell.fault.deed is Deed.STALL else ()
+    found = Accounting.of(messages, copies, plan.receivers(life), life.end_ns, doubtful)
+    apart = (0,) if plan.planned.fault.deed is Deed.STALL else ()
     felt = course(messages, copies, life, apart)
     return FaultRepetition(
         number=key.start,

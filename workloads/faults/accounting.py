@@ -109,7 +109,6 @@ class Accounting:
         copies: Iterable[FaultCopyRow],
         receivers: Sequence[Collection[int]],
         end_ns: int | None = None,
-        lanes: Collection[int] | None = None,
         doubtful: Iterable[FaultTransactionRow] = (),
     ) -> Self:
         """Puts every message and every copy into its class.
@@ -118,10 +117,9 @@ class Accounting:
         copies: in any order, but those that a subscription got at the same instant in that of their arrival
         receivers: by lane, the subscriptions one of which must get each message
         end_ns: end of the drain, from which on consumers have connected anew; None if nothing was read after it
-        lanes: those whose messages and copies are counted; None for all
         doubtful: what belongs to transactions whose commit was not confirmed
         """
-        found = _Sorter({(message.lane, message.seq): message for message in messages}, receivers, end_ns, lanes)
+        found = _Sorter({(message.lane, message.seq): message for message in messages}, receivers, end_ns)
         for copy in sorted(copies, key=lambda copy: copy.at_ns):
             found.take(copy)
         found.check_transactions(doubtful)
@@ -142,9 +140,8 @@ class _Sorter:
         messages: Mapping[MessageKey, FaultMessageRow],
         receivers: Sequence[Collection[int]],
         end_ns: int | None,
-        lanes: Collection[int] | None,
     ) -> None:
-        self._messages, self._receivers, self._end_ns, self._lanes = messages, receivers, end_ns, lanes
+        self._messages, self._receivers, self._end_ns = messages, receivers, end_ns
         self._kept = 0
         self._seen: Counter[MessageKey] = Counter()  # copies where they should be
         self._last: dict[tuple[int, int], int] = {}  # by subscription and lane: the highest number so far
@@ -163,20 +160,20 @@ class _Sorter:
             if self._seen[key] > 1:
                 self._count("twice_marked" if copy.redelivered else "twice_unmarked", copy)
             elif self._end_ns is not None and copy.at_ns >= self._end_ns:
-                self._kept += self._counts_lane(copy.lane)
+                self._kept += 1
             elif not copy.redelivered:
                 self._check_order(copy)
 
     def check_transactions(self, doubtful: Iterable[FaultTransactionRow]) -> None:
-        """Finds those that took effect in part: what one has sent is there, and what it has consumed does not come
-        again, or neither."""
-        found: dict[int, list[FaultTransactionRow]] = {}
+        """Finds those that took effect in part: of which either what was sent is there, or what was consumed comes
+        again, but not both, nor neither."""
+        effects: dict[int, dict[bool, FaultTransactionRow]] = {}
         for row in doubtful:
-            found.setdefault(row.transaction, []).append(row)
-        for rows in found.values():
-            copies = [(self._seen[row.lane, row.seq], row.consumed) for row in rows]
-            if len({number < 2 if consumed else number > 0 for number, consumed in copies}) > 1:
-                self._note("torn", Sighting(rows[0].lane, rows[0].seq, rows[0].at_ns))
+            copies = self._seen[row.lane, row.seq]
+            effects.setdefault(row.transaction, {})[copies < 2 if row.consumed else copies > 0] = row
+        for effect in effects.values():
+            if len(effect) > 1:
+                self._note("torn", Sighting(effect[False].lane, effect[False].seq, effect[False].at_ns))
 
     def _check_order(self, copy: FaultCopyRow) -> None:
         place = copy.subscription, copy.lane
@@ -188,12 +185,7 @@ class _Sorter:
     def _count(self, name: str, copy: FaultCopyRow) -> None:
         self._note(name, Sighting(copy.lane, copy.seq, copy.at_ns))
 
-    def _counts_lane(self, lane: int) -> bool:
-        return self._lanes is None or lane in self._lanes
-
     def _note(self, name: str, sighting: Sighting) -> None:
-        if not self._counts_lane(sighting.lane):
-            return
         self._counts[name] = self._counts.get(name, 0) + 1
         some = self.named.setdefault(name, [])
         if len(some) < NAMED:
@@ -202,8 +194,6 @@ class _Sorter:
     def account(self) -> Account:
         confirmed = unknown = recovered = 0
         for key, message in self._messages.items():
-            if not self._counts_lane(message.lane):
-                continue
             if message.fate == Fate.CONFIRMED:
                 confirmed += 1
                 if key not in self._seen:
@@ -216,7 +206,7 @@ class _Sorter:
             confirmed=confirmed,
             unknown=unknown,
             recovered=recovered,
-            delivered=sum(self._counts_lane(lane) for lane, _ in self._seen) - self._kept,
+            delivered=len(self._seen) - self._kept,
             kept=self._kept,
             **self._counts,
         )
@@ -230,10 +220,10 @@ class Promise:
     stored: bool
     #: A further copy is marked as delivered before.
     marked: bool
-    #: A transaction takes effect as a whole or not at all.
-    whole: bool = True
     #: The page that promises it; empty where the protocol itself does, or nothing is promised.
     source: str = ""
+    #: A transaction takes effect as a whole or not at all.
+    whole: bool = True
 
 
 def broken(account: Account, promise: Promise) -> Iterator[str]:

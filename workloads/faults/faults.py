@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -76,6 +76,8 @@ class Place(StrEnum):
     DURABLE = "durable"
     #: A topic for each consumer, whose subscription ends with its connection.
     TOPIC = "topic"
+    #: Queues and durable subscriptions of a business workload.
+    BUSINESS = "business"
 
     @property
     def kind(self) -> DestinationKind:
@@ -137,7 +139,7 @@ class FaultCell:
         stored = kept and (survives or not again)
         kinds = capabilities.crash_marked if again else capabilities.destinations
         marked = capabilities.redelivered and place is not None and place.kind in kinds
-        return Promise(stored, marked, capabilities.atomic, capabilities.stored_source if again and stored else "")
+        return Promise(stored, marked, capabilities.stored_source if again and stored else "", capabilities.atomic)
 
     def why_not(self, capabilities: Capabilities, *, own: bool, visible: bool, no_disk: str = "") -> str:
         """Why the cell is not applicable to a broker; empty if it is.
@@ -203,35 +205,15 @@ def crossed(faults: Sequence[str], ways: Sequence[str]) -> tuple[FaultCell, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class BusinessLane:
-    """Messages that a handler or driver of a business workload sends to an address, for one of those who get a copy."""
-
-    #: Mode of delivery.
-    way: str
-    #: Handlers one of which gets each message.
-    receivers: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class FaultBusiness:
-    """A business workload as the load; only those of its messages have a lane that a broker may have to keep."""
+    """A business workload as the load. A lane has the messages of a sender to an address for one of its receivers."""
 
     #: For display.
     title: str
     #: To be said with every result.
     disclaimer: str
-    lanes: tuple[BusinessLane, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LaneShare:
-    """Lanes of a cell that have a mode of delivery in common, and so what is promised of them."""
-
-    cell: FaultCell
-    #: None for all.
-    lanes: frozenset[int] | None
-    #: As in `Accounting.of`, of all lanes of the cell.
-    receivers: list[frozenset[int]]
+    #: By lane, the handlers one of which gets each message.
+    receivers: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +222,7 @@ class FaultPlan:
 
     experiment: str
     cell: str
-    #: Names of the fault and of the mode of delivery; of a business workload the first of several.
+    #: Names of the fault and of the mode of delivery.
     fault: str
     way: str
     #: None where publishers and consumers are those of the experiment.
@@ -250,17 +232,8 @@ class FaultPlan:
     def planned(self) -> FaultCell:
         return FaultCell(FAULTS[self.fault], WAYS[self.way])
 
-    def shares(self, life: FaultLifeRow) -> list[LaneShare]:
-        """What is accounted for separately."""
-        if self.business is None:
-            return [LaneShare(self.planned, None, receivers_of(Place(life.place), life.publishers, life.consumers))]
-        lanes = self.business.lanes
-        receivers = [frozenset(lane.receivers) for lane in lanes]
-        return [
-            LaneShare(
-                FaultCell(FAULTS[self.fault], WAYS[way]),
-                frozenset(number for number, lane in enumerate(lanes) if lane.way == way),
-                receivers,
-            )
-            for way in dict.fromkeys(lane.way for lane in lanes)
-        ]
+    def receivers(self, life: FaultLifeRow) -> Sequence[Collection[int]]:
+        """By lane, the subscriptions one of which gets each message."""
+        if self.business is not None:
+            return self.business.receivers
+        return receivers_of(Place(life.place), life.publishers, life.consumers)

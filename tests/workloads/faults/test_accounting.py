@@ -98,16 +98,13 @@ def test_what_was_never_sent_is_unexpected():
     [(1, (1, 1), 0), (2, (0, 0), 0), (1, (1, 0), 1), (2, (1, 1), 1), (1, (0, 0), 1), (2, (2, 0), 1)],
 )
 def test_a_transaction_takes_effect_as_a_whole(consumed, answers, torn):
-    """What it consumed comes again exactly where its answers do not come; it is counted in the lane that is first."""
+    """What it consumed comes again exactly where its answers do not come."""
     copies = [copy(0, 0)] * consumed + [copy(lane, 0) for lane, number in enumerate(answers, 1) for _ in range(number)]
     messages = [message(0, 0, Fate.CONFIRMED), *(message(lane, 0, Fate.UNKNOWN) for lane in (1, 2))]
     doubtful = [FaultTransactionRow(7, lane, 0, int(not lane), 0) for lane in (0, 1, 2)]
     receivers = [{0}, {1}, {2}]
 
     assert Accounting.of(messages, copies, receivers, doubtful=doubtful).account.torn == torn
-    shares = [Accounting.of(messages, copies, receivers, None, lanes, doubtful).account for lanes in ({0}, {1, 2})]
-    assert [account.torn for account in shares] == [torn, 0]
-    assert shares[0] + shares[1] == Accounting.of(messages, copies, receivers, None, None, doubtful).account
 
 
 def test_promises_are_broken_by_what_they_are_about():

@@ -56,7 +56,7 @@ class FaultResult:
     cell: FaultCell
     promise: Promise
     repetitions: tuple[FaultRepetition, ...]
-    #: The load, of which this is what has the mode of delivery; None where it is that of the experiment.
+    #: The load; None where it is that of the experiment.
     business: FaultBusiness | None = None
 
     @cached_property

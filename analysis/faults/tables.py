@@ -17,20 +17,15 @@ def caption(result: BrokerFaults) -> str:
     ways = ", ".join(dict.fromkeys(fault.cell.way.name for fault in result.faults))
     rates = sorted(life.rate_per_s for life in lives)
     rate = f"{rates[0]:,.0f}" if rates[0] == rates[-1] else f"{rates[0]:,.0f} to {rates[-1]:,.0f}"
-    first, tail = (
-        lives[0],
-        f"{count(result.options.repetitions, 'repetition')}; times in s from the fault, median (range)",
-    )
-    if (business := result.faults[0].business) is not None:
-        return (
-            f"{result.title}: {business.title}; {first.publishers} drivers, {first.consumers} handlers, {rate} "
-            f"messages/s, of these {ways}; {tail}"
-        )
-    share = 0.0 if first.capacity_per_s is None else first.rate_per_s / first.capacity_per_s
+    first, share = lives[0], ""
+    if first.capacity_per_s is not None:
+        share = f" ({first.rate_per_s / first.capacity_per_s:.0%} of capacity)"
     places = ", ".join(dict.fromkeys(life.place for life in lives))
+    what = ", ".join(dict.fromkeys(fault.business.title for fault in result.faults if fault.business is not None))
     return (
-        f"{result.title}: {ways} ({places}), confirmed; {first.publishers} publishers, {first.consumers} "
-        f"consumers, {rate} messages/s ({share:.0%} of capacity), {tail}"
+        f"{result.title}: {what or f'{ways} ({places}), confirmed'}; {first.publishers} publishers, {first.consumers} "
+        f"consumers, {rate} messages/s{share}, "
+        f"{count(result.options.repetitions, 'repetition')}; times in s from the fault, median (range)"
     )
 
 

@@ -135,9 +135,6 @@ class Model(Protocol):
     def audience(self, address: AddressKey) -> tuple[tuple[int, ...], ...]:
         """Groups of handlers, by number: each group gets one copy of every message to this address."""
 
-    def replies(self, execution: Execution, step: int, sender: int) -> tuple[int, ...]:
-        """Numbers of the message types that are sent in answer to this one from that sender."""
-
     def party(self, address: AddressKey) -> str:
         """The receiving party for display, for example SM1."""
 

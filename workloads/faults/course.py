@@ -14,7 +14,7 @@ from statistics import median_high
 
 from workloads.schema import FaultCopyRow, FaultLifeRow, FaultMessageRow
 
-#: A confirmation that takes longer makes its operation silent.
+#: A confirmation that takes longer makes its operation silent; deliveries that end longer before the load are away.
 SILENT_NS = 1_000_000_000
 #: Throughput is back when this share of that before the fault is delivered in as long a time.
 BACK_SHARE, BACK_NS = 0.9, 1_000_000_000
@@ -79,7 +79,7 @@ def course(
         delivered_s=_since(fault, _end_of(away, fault)),
         away_s=None if away is None else (away[1] - away[0]) / 1e9,
         back_s=_since(fault, _back(seen, fault, _end_of(away, fault), end)),
-        backlog_gone_s=_since(fault, _backlog_gone(delays, fault)),
+        backlog_gone_s=None if away is None else _since(fault, _backlog_gone(delays, fault)),
         confirmation_ms=median_high(waits) / 1e6 if waits else None,
     )
 
@@ -89,10 +89,13 @@ def _since(fault_ns: int, at_ns: int | None) -> float | None:
 
 
 def _longest_gap(instants: Sequence[int], fault_ns: int, end_ns: int) -> tuple[int, int] | None:
-    """The longest gap between instants that ends after the fault; None if nothing came after it."""
+    """The longest gap between instants that ends after the fault; None if nothing came after it, or it never ended."""
     begin = max(0, bisect_right(instants, fault_ns) - 1)
     found = [pair for pair in pairwise(instants[begin:]) if fault_ns < pair[1] <= end_ns]
-    return max(found, key=lambda pair: pair[1] - pair[0], default=None)
+    longest = max(found, key=lambda pair: pair[1] - pair[0], default=None)
+    if longest is not None and end_ns - found[-1][1] > max(SILENT_NS, longest[1] - longest[0]):
+        return None
+    return longest
 
 
 def _end_of(gap: tuple[int, int] | None, fault_ns: int) -> int | None:

@@ -58,6 +58,14 @@ def test_a_broker_that_never_comes_back():
     assert found.noticed_s == pytest.approx(1.0, abs=0.02)
 
 
+def test_an_outage_that_begins_later_and_never_ends():
+    """What was delivered between the fault and the outage is no sign that the broker is back."""
+    messages, copies, life = life_of(silent=(FAULT + 2 * S, 60 * S))
+    found = course(messages, copies, life)
+
+    assert (found.confirmed_s, found.delivered_s, found.away_s, found.back_s, found.backlog_gone_s) == (None,) * 5
+
+
 def test_a_consumer_that_the_fault_stalls_is_left_out():
     """The copies of the other one show no gap."""
     messages, copies, life = life_of(silent=(FAULT, FAULT + 3 * S), of_lane=0)

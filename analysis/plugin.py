@@ -250,6 +250,8 @@ class GateItem(RunItem):
         from analysis.gate import items, verdict  # noqa: PLC0415 - imported with the analysis
 
         family = self.name.removeprefix("gate[").removesuffix("]")
+        if reason := result.not_applicable.get(family):
+            pytest.skip(f"not applicable: {reason}")
         if why := items.failure(result, family, strict=self.strict):
             raise VerdictError(why, verdict.EXIT_CODES[result.verdict])
 

@@ -25,4 +25,4 @@ def test_faults(endure):
     """The broker keeps what it promises, and comes back."""
     outcome = endure()
 
-    assert outcome.kept, outcome.explain()
+    assert outcome.passed, outcome.explain()

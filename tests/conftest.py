@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, settings
 
 from fixtures.load.group.job import Client
 from fixtures.session import measuring_marks
+from tests.support import quick_jvms
 from tests.support.oracles import expected_pairs
 from workloads.schema import TABLES
 from workloads.throughput.lanes import LaneAudit, audit_lane, audit_shared_lane
@@ -61,13 +62,12 @@ LONGEST = (
     "test_action.py::test_the_gate_of_the_action",
     "test_throughput_run.py::test_the_real_broker",
     "test_own.py::test_the_highest_base_is_searched",
-    "test_own.py::test_an_example_passes_its_audit_on_a_real_broker",
+    "test_own.py",
     "test_cluster.py",
     "test_hosts.py",
     "test_blocks_load.py",
     "test_load.py",
     "test_installed.py",
-    "test_own.py::test_a_killed_broker_keeps_what_it_confirmed",
     "test_release_gates.py",
     "test_lifecycle.py",
     "test_wrong_brokers.py",
@@ -82,7 +82,6 @@ LONGEST = (
     "test_throughput_run.py",
     "test_docs.py",
     "test_gate_run.py",
-    "test_own.py",
 )
 
 # Examples may take as long as a busy host makes them. `make test-all` has more of them, by --hypothesis-profile.
@@ -95,6 +94,12 @@ settings.load_profile("quick")
 #: Parameters of tests and their further values; `make test` has the first ones, `make test-brokers` these.
 FURTHER = {"workers": 3, "client": Client.STOMP_PY}
 
+#: What a file says some of whose tests have a marker. Only such files are imported where a process runs no others.
+SAYS = {
+    "brokers": re.compile(r'mark\.brokers|broker_matrix|parametrize\("(workers|client)"'),
+    "hosts": re.compile(r"mark\.hosts"),
+}
+
 
 # What is imported and collected stays: looking through it for garbage took a third of that time, in each process.
 gc.disable()
@@ -106,12 +111,21 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In tests a warning is an error, unlike in a user's session. Sessions that tests interrupt must not inherit that
-    SIGINT is ignored, as a shell's background jobs do."""
+    """In tests a warning is an error, unlike in a user's session, and brokers start quickly. Sessions that tests
+    interrupt must not inherit that SIGINT is ignored, as a shell's background jobs do."""
     config.addinivalue_line("filterwarnings", "error")
+    quick_jvms.use()
     measuring_marks.FOLDER = "/dev/null/none"  # tests run side by side, on the same CPUs
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `-m "hosts and ..."`: a file without such tests, most of which takes its time to be imported."""
+    marker, _, rest = str(config.getoption("markexpr")).partition(" and ")
+    if marker not in SAYS or " or " in rest or collection_path.suffix != ".py":
+        return None
+    return not SAYS[marker].search(collection_path.read_text(encoding="utf-8")) or None
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m is applied
@@ -122,6 +136,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         further = [varied[name] == value for name, value in FURTHER.items() if name in varied]
         if any(further):  # of two such parameters, both vary together
             item.add_marker(pytest.mark.brokers if all(further) else pytest.mark.slow)
+    for path, marker in {(item.path, marker) for item in items for marker in SAYS if item.get_closest_marker(marker)}:
+        if not SAYS[marker].search(path.read_text(encoding="utf-8")):
+            raise pytest.UsageError(f"{path}: has tests marked {marker}, and does not say {SAYS[marker].pattern}")
     items.sort(key=lambda item: rank_of(item.nodeid))
 
 

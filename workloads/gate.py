@@ -1,6 +1,6 @@
 """The words of a regression gate: roles of the two brokers, families, looks and policies. Data, and no effects.
 
-A gate compares two brokers, both running at the same time. Its unit is the *pair of lives*: one start of each broker.
+A gate compares two brokers. Its unit is the *pair of lives*: one start of each broker.
 After a planned number of pairs (a *look*) each family is judged; see `analysis.gate.verdict` for the rules.
 """
 
@@ -40,6 +40,15 @@ ALL_CELLS = "all cells"
 #: percentile of the delivery time.
 SCENARIO_FAMILIES = ("CPU per message", "delivery p50", "delivery p90")
 
+#: Of a gate with faults: what is judged of each cell, the times of the same name in `workloads.faults.course`.
+FAULT_FIGURES = ("away", "backlog gone")
+
+
+def fault_family(cell: str, figure: str) -> str:
+    """The family of a figure of a cell with a fault."""
+    return f"{cell} {figure}"
+
+
 #: Families that decide whether a gate has passed. The other costs of the model are less precise: only a regression of
 #: theirs counts.
 DECIDING = (ALL_CELLS, "t_tx")
@@ -65,6 +74,9 @@ CALIBRATION_PAIRS = 8
 
 #: Relative change from which a candidate counts as slower, unless the user sets another.
 MARGIN = 0.05
+
+#: The same of the times after a fault.
+FAULT_MARGIN = 0.25
 
 #: Smallest and largest margin that may be asked for.
 MARGINS = (0.001, 0.5)

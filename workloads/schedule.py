@@ -1,7 +1,8 @@
 """The order of a run, as a pure function of what was asked for and a seed.
 
 The brokers of a run are started in turn, forth and back (A B C C B A), so that drift of the host does not alias with a
-broker. Within a start every round has each cell once, in a different order.
+broker. Within a start every round has each cell once, in a different order. Where every cell has a broker of its own,
+the brokers take turns in every cell.
 """
 
 from __future__ import annotations
@@ -39,6 +40,21 @@ def schedule(cells: Sequence[tuple[str, str]], brokers: Sequence[str], starts: i
             order = sorted(cells)
             rng.shuffle(order)
             slots += [Slot(broker, start, experiment, cell) for experiment, cell in order]
+    return tuple(slots)
+
+
+def turns(cells: Sequence[tuple[str, str]], brokers: tuple[str, str], starts: int, seed: int) -> tuple[Slot, ...]:
+    """The same for two brokers, each cell on one of them and right after it on the other, in random order.
+
+    Of starts 1 and 2, 3 and 4, ... a cell has one in either order of the brokers, at random.
+    """
+    rng = random.Random(seed)  # noqa: S311 - an order, not a secret
+    slots: list[Slot] = []
+    for start, reverse in zip(range(1, starts + 1), pair_orders(len(cells), str(seed)), strict=False):
+        order = list(zip(sorted(cells), reverse, strict=True))
+        rng.shuffle(order)
+        for cell, second_first in order:
+            slots += [Slot(broker, start, *cell) for broker in (brokers[::-1] if second_first else brokers)]
     return tuple(slots)
 
 

@@ -25,6 +25,7 @@ Of a run of faults (kind `faults`) the entries of plan.json are `workloads.fault
 
         messages/         every message, one file per (broker, start, experiment, cell); a start is a repetition
         copies/           every copy, likewise
+        transactions/     likewise, what belongs to transactions whose commit was not confirmed
         usage/            likewise, what the broker used
         lives/            likewise, one row, written last
 
@@ -47,10 +48,7 @@ from types import NoneType
 from typing import Annotated, Any, TypeAlias, get_args, get_type_hints
 
 #: Raised when a column, a key or the meaning of one changes; the analysis refuses other versions.
-SCHEMA_VERSION = 11
-
-#: Offset of the positions of a cell's second part, after its broker was killed, from those of the first.
-PART_POSITIONS = 10**9
+SCHEMA_VERSION = 12
 
 #: The experiment name of cells that every block of a run has, so that the rounds of different blocks share a level.
 ANCHOR = "anchor"
@@ -483,6 +481,17 @@ class FaultCopyRow:
 
 
 @dataclass(frozen=True, slots=True)
+class FaultTransactionRow:
+    """A message that was sent or consumed in a transaction whose commit was not confirmed."""
+
+    transaction: Annotated[Int32, "number of the transaction in its cell"]
+    lane: Annotated[Int32, "of the message"]
+    seq: Annotated[int, "of the message"]
+    consumed: Annotated[Int32, "1 if it was consumed, 0 if it was sent"]
+    at_ns: Annotated[int, "instant at which it was read or written"]
+
+
+@dataclass(frozen=True, slots=True)
 class FaultUsageRow:
     """What the broker used at an instant; counters are cumulative over a life of its process."""
 
@@ -496,9 +505,12 @@ class FaultLifeRow:
     """A cell with a fault: one life of a broker, or two."""
 
     place: Annotated[str, "what messages were sent to, of workloads.faults.faults.Place"]
-    publishers: Annotated[Int32, "connections that sent"]
-    consumers: Annotated[Int32, "connections that received, each with a subscription"]
-    capacity_per_s: Annotated[float, "messages per second of a closed loop, of a pilot on the same broker"]
+    publishers: Annotated[Int32, "connections that sent; of a business workload, its drivers"]
+    consumers: Annotated[Int32, "connections that received, each with a subscription; of a business, its handlers"]
+    capacity_per_s: Annotated[
+        float | None,
+        "messages per second of a closed loop, of a pilot on the same broker; null for a business workload",
+    ]
     rate_per_s: Annotated[float, "messages per second planned"]
     begin_ns: Annotated[int, "first planned instant"]
     fault_ns: Annotated[int, "instant right before the fault"]
@@ -550,6 +562,7 @@ WORKLOAD_TABLES: Mapping[str, tuple[Column, ...]] = {
 FAULT_TABLES: Mapping[str, tuple[Column, ...]] = {
     "messages": (*KEYS, *columns_of(FaultMessageRow)),
     "copies": (*KEYS, *columns_of(FaultCopyRow)),
+    "transactions": (*KEYS, *columns_of(FaultTransactionRow)),
     "usage": (*KEYS, *columns_of(FaultUsageRow)),
     "lives": (*KEYS, *columns_of(FaultLifeRow)),
 }

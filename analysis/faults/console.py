@@ -19,6 +19,8 @@ def summary(results: Sequence[BrokerFaults]) -> str:
 
 
 def _of(result: BrokerFaults) -> Iterator[str]:
+    for text in result.disclaimers:
+        yield from (*wrapped(text), "")
     yield render_text(overview(result))
     for cell, entries in grouped(result.not_applicable, lambda entry: entry.cell).items():
         yield f"{cell}: {reasons(entries)}"

@@ -56,6 +56,11 @@ def _remarks(fault: FaultResult, capabilities: Capabilities) -> Iterator[Finding
             f"{name}: {account.twice_unmarked:,} copies came again without a mark",
             "the broker marks none" if not capabilities.redelivered else "no mark is promised after a restart",
         )
+    if account.torn and not fault.promise.whole:
+        yield _remark(
+            f"{name}: {account.torn:,} transactions took effect in part",
+            "a commit is confirmed before it has taken effect",
+        )
     if account.reordered:
         yield _remark(f"{name}: {account.reordered:,} copies overtaken by later ones", "order ends with a connection")
     ended = sum(each.life.ready_ns is not None for each in fault.repetitions)

@@ -19,11 +19,13 @@ def summary_json(results: Sequence[BrokerFaults]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "kind": str(RunKind.FAULTS),
+        "disclaimers": list(dict.fromkeys(text for result in results for text in result.disclaimers)),
         "faults": [
             {
                 "run": result.run,
                 "broker": result.broker,
                 "cell": fault.cell.id,
+                "workload": None if fault.business is None else fault.business.title,
                 "promise": asdict(fault.promise),
                 "repetitions": [
                     {

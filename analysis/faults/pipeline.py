@@ -21,18 +21,19 @@ from analysis.run_directory import RunRecord, broker_findings, read_run, read_ta
 from analysis.shared_cpus import shared_cpus
 from workloads.faults.accounting import Accounting, Promise, broken
 from workloads.faults.course import Course, course
-from workloads.faults.faults import Deed, FaultPlan, Place, receivers_of
+from workloads.faults.faults import Deed, FaultPlan
 from workloads.manifest import FaultRunOptions, Manifest
 from workloads.schema import (
     FaultCopyRow,
     FaultLifeRow,
     FaultMessageRow,
+    FaultTransactionRow,
     FaultUsageRow,
     RunKind,
 )
 
 FaultRecord = RunRecord[Manifest, FaultRunOptions, FaultPlan]
-RowT = TypeVar("RowT", FaultCopyRow, FaultLifeRow, FaultMessageRow, FaultUsageRow)
+RowT = TypeVar("RowT", FaultCopyRow, FaultLifeRow, FaultMessageRow, FaultTransactionRow, FaultUsageRow)
 
 #: Step of the time line, ns, and how much of it is shown before the fault and after the load, s.
 STEP_NS = 100_000_000
@@ -56,14 +57,14 @@ def analysed(
 def _of_broker(run: FaultRecord, label: str) -> BrokerFaults:
     broker = run.manifest.brokers[label]
     keys = [key for key in run.cells if key.broker == label]
-    files = {table: _files(run, table) for table in ("messages", "copies", "usage", "lives")}
+    files = {table: _files(run, table) for table in ("messages", "copies", "transactions", "usage", "lives")}
     faults = []
     for plan in run.plans.values():
         promise = plan.planned.promise(broker.capabilities)
         of_cell = [key for key in keys if (key.experiment, key.cell) == (plan.experiment, plan.cell)]
         if of_cell:
             repetitions = tuple(_repetition(key, plan, promise, files) for key in of_cell)
-            faults.append(FaultResult(plan.planned, promise, repetitions))
+            faults.append(FaultResult(plan.planned, promise, repetitions, plan.business))
     about_run = (*broker_findings({label: broker}), *shared_cpus(run.manifest), *run.findings)
     return BrokerFaults(
         run=run.name,
@@ -102,8 +103,8 @@ def _repetition(
     (life,) = _rows(files["lives"].get(key), FaultLifeRow)
     messages = _rows(files["messages"].get(key), FaultMessageRow)
     copies = _rows(files["copies"].get(key), FaultCopyRow)
-    receivers = receivers_of(Place(life.place), life.publishers, life.consumers)
-    found = Accounting.of(messages, copies, receivers, life.end_ns)
+    doubtful = _rows(files["transactions"].get(key), FaultTransactionRow)
+    found = Accounting.of(messages, copies, plan.receivers(life), life.end_ns, doubtful)
     apart = (0,) if plan.planned.fault.deed is Deed.STALL else ()
     felt = course(messages, copies, life, apart)
     return FaultRepetition(

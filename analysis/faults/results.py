@@ -10,7 +10,7 @@ from statistics import median
 from analysis.results import Finding, NotApplicable, verdict
 from workloads.faults.accounting import Account, Promise
 from workloads.faults.course import Course
-from workloads.faults.faults import FaultCell
+from workloads.faults.faults import FaultBusiness, FaultCell
 from workloads.manifest import FaultRunOptions, Manifest
 from workloads.schema import FaultLifeRow
 from workloads.status import VerdictKind
@@ -56,6 +56,8 @@ class FaultResult:
     cell: FaultCell
     promise: Promise
     repetitions: tuple[FaultRepetition, ...]
+    #: The load; None where it is that of the experiment.
+    business: FaultBusiness | None = None
 
     @cached_property
     def account(self) -> Account:
@@ -94,6 +96,11 @@ class BrokerFaults:
     @property
     def audit_failed(self) -> bool:
         return any(fault.failed for fault in self.faults)
+
+    @property
+    def disclaimers(self) -> tuple[str, ...]:
+        """To be said with the result."""
+        return tuple(dict.fromkeys(fault.business.disclaimer for fault in self.faults if fault.business is not None))
 
     @property
     def repetitions(self) -> list[FaultRepetition]:

@@ -17,11 +17,14 @@ def caption(result: BrokerFaults) -> str:
     ways = ", ".join(dict.fromkeys(fault.cell.way.name for fault in result.faults))
     rates = sorted(life.rate_per_s for life in lives)
     rate = f"{rates[0]:,.0f}" if rates[0] == rates[-1] else f"{rates[0]:,.0f} to {rates[-1]:,.0f}"
-    share = lives[0].rate_per_s / lives[0].capacity_per_s
+    first, share = lives[0], ""
+    if first.capacity_per_s is not None:
+        share = f" ({first.rate_per_s / first.capacity_per_s:.0%} of capacity)"
     places = ", ".join(dict.fromkeys(life.place for life in lives))
+    what = ", ".join(dict.fromkeys(fault.business.title for fault in result.faults if fault.business is not None))
     return (
-        f"{result.title}: {ways} ({places}), confirmed; {lives[0].publishers} publishers, {lives[0].consumers} "
-        f"consumers, {rate} messages/s ({share:.0%} of capacity), "
+        f"{result.title}: {what or f'{ways} ({places}), confirmed'}; {first.publishers} publishers, {first.consumers} "
+        f"consumers, {rate} messages/s{share}, "
         f"{count(result.options.repetitions, 'repetition')}; times in s from the fault, median (range)"
     )
 
@@ -62,6 +65,7 @@ def details(result: BrokerFaults) -> Table:
         TableColumn("kept", lambda fault: f"{fault.account.kept:,}"),
         TableColumn("reordered", lambda fault: f"{fault.account.reordered:,}"),
         TableColumn("unexpected", lambda fault: f"{fault.account.unexpected:,}"),
+        TableColumn("transactions in part", lambda fault: f"{fault.account.torn:,}"),
         TableColumn("broker CPU", _spread(lambda each: each.broker_cpu), unit="cores"),
         TableColumn(
             "broker memory",
@@ -80,6 +84,7 @@ def promises(result: BrokerFaults) -> Table:
         TableColumn("what is done", lambda fault: fault.cell.fault.how, number=False),
         TableColumn("confirmed messages", lambda fault: "kept" if fault.promise.stored else "-", number=False),
         TableColumn("further copies", lambda fault: "marked" if fault.promise.marked else "-", number=False),
+        TableColumn("transactions", lambda fault: "whole" if fault.promise.whole else "-", number=False),
         TableColumn("source", lambda fault: fault.promise.source or "-", number=False),
     )
 

@@ -1,8 +1,8 @@
-"""The result of a gate as text for a terminal, at most 15 lines, and as Markdown for a page of a CI system."""
+"""The result of a gate as text for a terminal, and as Markdown for a page of a CI system."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import shorten
 
 from tabulate import tabulate
@@ -16,15 +16,8 @@ from analysis.text import SCREEN, Closing, NextStep, wrapped
 from workloads.gate import LOOKS, Policy
 from workloads.status import VerdictKind
 
-#: What each verdict says of the candidate.
-MEANING = {
-    GateVerdict.PASS: "the candidate is not slower by the margin",
-    GateVerdict.FASTER: "the candidate is faster by more than the margin",
-    GateVerdict.REGRESSED: "the candidate is slower by more than the margin",
-    GateVerdict.INCONCLUSIVE: "the pairs of lives differ too much to say",
-    GateVerdict.CONTAMINATED: "the conditions of the comparison were not met",
-    GateVerdict.FAILED: "messages were lost, duplicated, reordered or misdelivered",
-}
+#: Families that are named with a verdict.
+_NAMED = 5
 
 
 def text(results: Sequence[GateResult]) -> str:
@@ -50,9 +43,7 @@ def closing(result: GateResult) -> Closing:
     """The verdict with its meaning, what it rests on, and what to do now."""
     these = " (of these processes)" if result.of_processes else ""
     step = _advice(result)
-    return Closing(
-        result.verdict, f"{MEANING[result.verdict]}{these}", _reason(result), NextStep(step) if step else None
-    )
+    return Closing(result.verdict, f"{result.meaning}{these}", _reason(result), NextStep(step) if step else None)
 
 
 def _reason(result: GateResult) -> str:
@@ -61,8 +52,13 @@ def _reason(result: GateResult) -> str:
     named = [family for family in result.families if family.verdict == result.verdict and family.ratio]
     if result.verdict is GateVerdict.INCONCLUSIVE:
         open_ones = [family for family in named if family in result.deciding] or named
-        return "; ".join(f"{family.family} {changes(family.ratio)}, margin {family.margin:.1%}" for family in open_ones)
-    return "; ".join(f"{family.family} {change(family.ratio.estimate)}" for family in named if family.ratio is not None)
+        return _first(f"{family.family} {changes(family.ratio)}, margin {family.margin:.1%}" for family in open_ones)
+    return _first(f"{family.family} {change(family.ratio.estimate)}" for family in named if family.ratio is not None)
+
+
+def _first(parts: Iterable[str]) -> str:
+    some = list(parts)
+    return "; ".join([*some[:_NAMED], *([f"and {len(some) - _NAMED} more"] if len(some) > _NAMED else [])])
 
 
 def _advice(result: GateResult) -> str:
@@ -73,7 +69,7 @@ def _advice(result: GateResult) -> str:
         if all(family.ratio is None for family in result.deciding):
             return "the report has what was measured of each cell"
         if result.pairs < LOOKS[-1]:
-            return f"more pairs of lives narrow the intervals: --pairs {2 * result.pairs}"
+            return f"more pairs of lives narrow the intervals: {result.words.pairs} {2 * result.pairs}"
         return "a larger --margin, or a quieter host"
     if result.verdict is GateVerdict.REGRESSED:
         return "the report has the ratio of each cell and pair"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from analysis.gate.console import MEANING
 from analysis.gate.results import PASSING, GateResult
 from analysis.gate.tables import NO_RATIO, change, changes
 from analysis.gate.verdict import GateVerdict
@@ -18,7 +17,7 @@ def failure(result: GateResult, item: str, *, strict: bool) -> str:
     """
     if item == CORRECTNESS:
         lines = [finding.reason for finding in result.findings]
-        return "\n".join([f"{result.overriding}: {MEANING[result.overriding]}", *lines]) if result.overriding else ""
+        return "\n".join([f"{result.overriding}: {result.meaning}", *lines]) if result.overriding else ""
     family = next((each for each in result.families if each.family == item), None)
     if family is None:
         return f"{item}: was to be judged, and was not measured"

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean, median
 
 from analysis.frames import frames
-from analysis.gate import scenario
+from analysis.gate import faults, scenario
 from analysis.gate.asked import options_of
 from analysis.gate.paired import CellRatio, Key, ratios_of, rows_of
 from analysis.gate.pairs import check_complete, pairs_of_lives
@@ -32,14 +32,17 @@ from workloads.schema import BY_URL, PREPARATION, RunKind, Window
 from workloads.status import CellStatus, VerdictKind
 from workloads.throughput.families import PairWindows
 
+#: Who judges the runs whose cells are measured on one broker at a time.
+_OF_WHOLE_CELLS = {RunKind.WORKLOAD: scenario.judged, RunKind.FAULTS: faults.judged}
+
 
 def judged(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[GateResult, ...]:
     """The result of each gate. Raises DataError where a run cannot be read, is no gate, or is not complete."""
     kind = kind_of(paths)
     asked = [options_of(manifest, shown) for manifest, shown in manifests(paths)]
-    if kind is RunKind.WORKLOAD:
+    if kind in _OF_WHOLE_CELLS:
         return tuple(
-            scenario.judged(path, of_run, master=master, partial=partial)
+            _OF_WHOLE_CELLS[kind](path, of_run, master=master, partial=partial)
             for path, of_run in zip(paths or [LATEST], asked, strict=True)
         )
     runs = open_runs(paths, partial=partial)

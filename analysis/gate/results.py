@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from analysis.gate.verdict import FamilyVerdict, GateVerdict, Judgement
+from analysis.gate.words import WORDS, GateWords
 from analysis.intervals import mapped, mean_interval
 from analysis.results import Finding, Interval
 from workloads.gate import GateRole, GateRules, deciding
+from workloads.schema import RunKind
 
 #: Raised when a key of the JSON object or its meaning changes.
 GATE_SCHEMA = 1
 
 #: Verdicts with which a gate has passed.
 PASSING = (GateVerdict.PASS, GateVerdict.FASTER)
+
+#: What each verdict says of the candidate; of FAILED its kind of gate does.
+_MEANING = {
+    GateVerdict.PASS: "the candidate is not slower by the margin",
+    GateVerdict.FASTER: "the candidate is faster by more than the margin",
+    GateVerdict.REGRESSED: "the candidate is slower by more than the margin",
+    GateVerdict.INCONCLUSIVE: "the pairs of lives differ too much to say",
+    GateVerdict.CONTAMINATED: "the conditions of the comparison were not met",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +95,23 @@ class GateResult:
     slice_scatter: float | None = None
     #: By role.
     activity: Mapping[GateRole, RoleActivity] | None = None
+    #: Of the run.
+    kind: RunKind = RunKind.THROUGHPUT
+    #: Times of baseline and candidate by family, s: the medians over the pairs of lives; none where only their ratio is
+    #: comparable.
+    medians_s: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    #: By family, why it could not be judged of either broker.
+    not_applicable: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def words(self) -> GateWords:
+        """What it says of itself."""
+        return WORDS[self.kind]
+
+    @property
+    def meaning(self) -> str:
+        """What its verdict says of the candidate."""
+        return self.words.failed if self.verdict is GateVerdict.FAILED else _MEANING[self.verdict]
 
     @property
     def deciding(self) -> tuple[FamilyVerdict, ...]:
@@ -129,7 +157,7 @@ def record(result: GateResult) -> dict[str, Any]:
         "titles": dict(result.titles),
         "margin": result.rules.margin,
         "policy": result.rules.policy.value,
-        "families": [_with_ratio(family) for family in result.families],
+        "families": [_with_ratio(family) | _medians(result, family.family) for family in result.families],
         "cells": [_with_ratio(cell) for cell in result.cells],
         "order_effect": None if result.order_effect is None else ratio_json(result.order_effect),
         "slice_scatter": result.slice_scatter,
@@ -143,6 +171,10 @@ def record(result: GateResult) -> dict[str, Any]:
 
 def _with_ratio(compared: FamilyVerdict | CellComparison) -> dict[str, Any]:
     return asdict(compared) | ratio_json(compared.ratio)
+
+
+def _medians(result: GateResult, family: str) -> dict[str, Any]:
+    return {"medians_s": result.medians_s[family]} if family in result.medians_s else {}
 
 
 def ratio_json(ratio: Interval | None) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from analysis.shared_cpus import shared_cpus
 from workloads.command_line import analysing
 from workloads.gate import SCENARIO_FAMILIES, GateRole, GateRules
 from workloads.scenario.periods import Period
-from workloads.schema import BY_URL
+from workloads.schema import BY_URL, RunKind
 from workloads.status import VerdictKind
 
 CPU, MEDIAN, P90 = SCENARIO_FAMILIES
@@ -69,6 +69,7 @@ def of_results(results: Sequence[WorkloadResult], path: Path, rules: GateRules, 
         judged=judgement.verdict,
         overriding=GateVerdict.FAILED if failed else GateVerdict.CONTAMINATED if unmet else None,
         of_processes=any(manifest.brokers[role].provider == BY_URL for role in GateRole),
+        kind=RunKind.WORKLOAD,
     )
 
 

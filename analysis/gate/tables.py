@@ -7,6 +7,7 @@ from functools import partial
 
 from analysis.formats import NOTHING
 from analysis.gate.results import CellComparison, GateResult
+from analysis.gate.verdict import FamilyVerdict
 from analysis.results import Interval
 from analysis.table import Table, TableColumn
 
@@ -29,9 +30,10 @@ def changes(interval: Interval | None) -> str:
 def families(result: GateResult) -> Table:
     """What is judged, a row each."""
     return Table.of(
-        "Change of the time per message",
+        f"Change of the {result.words.figure}",
         result.families,
         TableColumn("family", lambda of: of.family, number=False),
+        *([TableColumn("medians in s", partial(_medians, result))] if result.medians_s else []),
         TableColumn("change", lambda of: NO_RATIO if of.ratio is None else change(of.ratio.estimate)),
         TableColumn("95 % interval", lambda of: changes(of.ratio)),
         TableColumn("margin", lambda of: f"{of.margin:.1%}"),
@@ -40,6 +42,12 @@ def families(result: GateResult) -> Table:
         ),
         TableColumn("verdict", lambda of: of.verdict, number=False),
     )
+
+
+def _medians(result: GateResult, family: FamilyVerdict) -> str:
+    """Of baseline and candidate."""
+    found = result.medians_s.get(family.family)
+    return NOTHING if found is None else ", ".join(f"{median_s:.1f}" for median_s in found)
 
 
 def cells(result: GateResult) -> Table:

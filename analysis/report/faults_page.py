@@ -42,6 +42,7 @@ def html(results: Sequence[BrokerFaults]) -> str:
         title=title,
         window=title,
         subject="faults under load",
+        disclaimer=" ".join(dict.fromkeys(text for result in results for text in result.disclaimers)),
         top=(VerdictBox(worst(result.verdict for result in results), f"{len(results)} brokers"),),
         chapters=tuple(_chapter(f"broker-{number}", result, drawings) for number, result in enumerate(results, 1)),
         limits=_LIMITS,

@@ -30,8 +30,8 @@ _ANCHOR = "gate"
 MOST_DRAWN = 7
 
 _LIMITS = Markup("""
-<li>A ratio is that of two brokers that ran at the same time on the same CPUs, one of them under load. It says nothing
-of other machines, other loads or other settings.</li>
+<li>A ratio is that of two brokers that were loaded in turn on the same CPUs. It says nothing of other machines, other
+loads or other settings.</li>
 <li>The unit is the pair of lives: what differs between two starts of the same broker widens the intervals. Brokers
 that were not started by the suite have pairs of layouts, and the result is about these processes only.</li>
 <li><em>Detectable</em> is the smallest change that these pairs would have shown with a probability of 80 %. A gate
@@ -92,11 +92,12 @@ def _sections(
 
 def _ratios(result: GateResult) -> Picture:
     known = [(family.family, family.ratio) for family in result.families if family.ratio is not None]
-    known += [(cell.cell, cell.ratio) for cell in result.cells]
+    judged = {family.family for family in result.families}
+    known += [(cell.cell, cell.ratio) for cell in result.cells if cell.cell not in judged]
     series = Series("candidate", tuple(PlotPoint(row, ratio) for row, (_, ratio) in enumerate(known)))
     return Picture(
         "ratios-figure",
-        "Time per message of the candidate relative to the baseline",
+        f"{capital(result.words.figure)} of the candidate relative to the baseline",
         "Families and cells with 95 % intervals over pairs of lives; right of 1 is slower.",
         "Interval plot of the ratios of families and cells; the tables have the numbers.",
         (Panel("", "", "candidate / baseline", (series,), rows=tuple(name for name, _ in known), ratios=True),),

@@ -23,7 +23,7 @@ from analysis.scenario.churn_tables import churn_tables
 from analysis.scenario.console import VERDICTS
 from analysis.scenario.disclosure import storage, withheld
 from analysis.scenario.planned_destinations import planned_destinations
-from analysis.scenario.results import Recovery, WorkloadResult, disclaimers
+from analysis.scenario.results import WorkloadResult, disclaimers
 from analysis.table import Table, TableColumn, grouped
 from analysis.text import alike, counted_verdicts
 from workloads.messaging import DestinationKind
@@ -164,12 +164,6 @@ def _sections(anchor: str, result: WorkloadResult, drawings: Drawings) -> Iterat
     )
     yield Section(f"{anchor}-warnings", "Warnings", (tables.warnings(result.warnings) or none,))
     yield Section(f"{anchor}-audit", "Audit", (tables.audit(result),), style="audit")
-    if result.recovery:
-        explained = (
-            "The broker was killed under load and restarted on its data; no client connected before it was ready "
-            "(rules, section 4.2.3)."
-        )
-        yield Section(f"{anchor}-recovery", "Recovery", (explained, Facts(tuple(_recovery(result.recovery)))))
     yield Section(f"{anchor}-periods", "Periods", tuple(_periods(anchor, result, drawings)))
     yield Section(f"{anchor}-interactions", "Interactions", tuple(_interactions(anchor, result, model, drawings)))
     if handlers := tuple(tables.handlers(period) for period in result.periods if period.handlers):
@@ -236,13 +230,6 @@ def _title(result: WorkloadResult) -> Iterator[str]:
         f"{result.transactions}, {arrivals} arrivals"
     )
     yield from manifest_facts.title_lines(result.manifest)
-
-
-def _recovery(of: Recovery) -> Iterator[tuple[str, str]]:
-    yield "seconds to recovery", f"{of.seconds_to_recovery:.1f}"
-    yield "copies stored at the kill", f"{of.stored_at_the_kill:,}"
-    yield "redelivered", f"{of.redelivered:,}"
-    yield "in transactions with unknown outcome", f"{of.in_doubt:,}"
 
 
 def _phases(result: WorkloadResult) -> Iterator[tuple[str, str]]:

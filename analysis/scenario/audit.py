@@ -55,13 +55,8 @@ class AuditInput:
         return self.cell.plan.arrivals is ArrivalProcess.POISSON
 
     @property
-    def killed(self) -> bool:
-        return self.cell.plan.killed
-
-    @property
     def measured(self) -> tuple[Period, ...]:
-        """The measured periods; none if the broker was killed."""
-        return () if self.killed else tuple(period for period in _MEASURED if period in self.periods)
+        return tuple(period for period in _MEASURED if period in self.periods)
 
 
 def flow(material: AuditInput, number: int, period: Period) -> InteractionResult:
@@ -194,9 +189,9 @@ def _count(
 
 
 def _audiences(material: AuditInput) -> dict[Any, str]:
-    """By (address, audience); if the broker was killed, for messages that it promises to keep only."""
+    """By (address, audience)."""
     cell = material.cell
-    places = sorted({(to, audience) for (to, _), audience in cell.audiences.items() if _audited(material, to)})
+    places = sorted({(to, audience) for (to, _), audience in cell.audiences.items()})
     return {place: cell.audience_name(*place) for place in places}
 
 
@@ -210,12 +205,6 @@ def _starters(material: AuditInput) -> dict[Any, str]:
 
 def _interactions(material: AuditInput) -> dict[Any, str]:
     return {number: f"interaction {number}" for number in material.cell.model.interactions}
-
-
-def _audited(material: AuditInput, address: int) -> bool:
-    """Whether the messages to an address are audited: of a killed broker only those that it promises to keep."""
-    cell = material.cell
-    return not material.killed or cell.steps[cell.address_steps[address]].kept
 
 
 def _lost(material: AuditInput) -> Counted:
@@ -234,11 +223,7 @@ def _again(material: AuditInput) -> Counted:
     rows = material.counts.heard.items()
     return _named(
         material.cell,
-        (
-            (audience, row["again"], [row["example"]])
-            for (_, address, audience), row in rows
-            if _audited(material, address)
-        ),
+        ((audience, row["again"], [row["example"]]) for (_, _, audience), row in rows),
     )
 
 

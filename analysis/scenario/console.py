@@ -75,12 +75,6 @@ def _header(result: WorkloadResult) -> Iterator[str]:
 
 def _audit(result: WorkloadResult) -> Iterator[str]:
     yield render_text(tables.audit(result, MOST_ROWS))
-    if found := result.recovery:
-        yield (
-            f"Recovery: {found.seconds_to_recovery:.1f} s from the kill to the last stored message; "
-            f"{found.stored_at_the_kill} copies received after the kill, {found.redelivered} of them redelivered; "
-            f"{found.in_doubt} transactions with unknown outcome; store {result.store}"
-        )
 
 
 def _measured(result: WorkloadResult) -> Iterator[str]:

@@ -8,7 +8,7 @@ from analysis.results import Finding
 from analysis.scenario.aggregates import EXACT_ROWS, ROUNDED_BITS
 from analysis.scenario.audit import AuditInput
 from analysis.scenario.one_host import on_one_host
-from analysis.scenario.results import AuditRow, AuditVerdict, PeriodResult, Recovery
+from analysis.scenario.results import AuditRow, AuditVerdict, PeriodResult
 from workloads.command_line import analysing
 from workloads.limits import LATENESS, LATENESS_FLOOR, LOAD_CPU, Rule
 from workloads.scenario import limits
@@ -63,7 +63,6 @@ def conduct(material: AuditInput) -> Conduct:
         store=store(material),
         synced=broker.capabilities.synced,
         atomic=broker.capabilities.atomic,
-        killed=material.killed,
         lengths_s={period: material.elapsed_s(period) if period in material.periods else 0.0 for period in Period},
         consumption=cell.plan.consumption,
         transactions=cell.plan.transactions,
@@ -75,9 +74,8 @@ def conduct(material: AuditInput) -> Conduct:
 
 
 def findings(
-    material: AuditInput, rows: Sequence[AuditRow], periods: Sequence[PeriodResult], backlog: Mapping[str, int],
-    recovery: Recovery | None,
-) -> Iterator[Finding]:  # fmt: skip
+    material: AuditInput, rows: Sequence[AuditRow], periods: Sequence[PeriodResult], backlog: Mapping[str, int]
+) -> Iterator[Finding]:
     """Failed tests, tests that were not judged, and further remarks."""
     broker = material.cell.key.broker
     for rule in dict.fromkeys(row.rule for row in rows):
@@ -103,7 +101,7 @@ def findings(
             "at the address with the largest backlog, the broker or its consumer does not keep up",
             broker=broker,
         )
-    yield from _in_doubt(material, recovery)
+    yield from _in_doubt(material)
     for period in periods:
         yield from _load(material, period)
     if not material.counts.exact:
@@ -123,35 +121,15 @@ def _longer(rule: Rule, rows: Sequence[AuditRow]) -> str:
     return longer if rule is limits.BACKLOG else f"{longer}, or at a higher BASE"
 
 
-def _in_doubt(material: AuditInput, recovery: Recovery | None) -> Iterator[Finding]:
-    broker = material.cell.key.broker
-    if recovery is not None:
-        yield Finding(
-            "the broker was killed",
-            f"recovered after {recovery.seconds_to_recovery:.1f} s: {recovery.stored_at_the_kill} copies were received "
-            f"after the kill, {recovery.redelivered} of them redelivered; {recovery.in_doubt} transactions with "
-            f"unknown outcome; {store(material)}",
-            f"{limits.RECOVERY.limit:g} {limits.RECOVERY.unit}; {limits.RECOVERY.source}",
-            "killing a process loses its memory, but the operating system still writes its pending data to disk: "
-            "whether the store was synced is known only from its configuration",
-            broker=broker,
-        )
-        yield Finding(
-            "non-persistent messages are not audited",
-            "those in flight at the kill are lost",
-            "only persistent messages must survive a crash of the broker, on topics those of durable subscriptions "
-            "(section 4.2)",
-            "no action needed",
-            broker=broker,
-        )
-    elif material.counts.in_doubt:
+def _in_doubt(material: AuditInput) -> Iterator[Finding]:
+    if material.counts.in_doubt:
         yield Finding(
             "transactions in doubt",
             f"{sum(material.counts.in_doubt.values())} messages of unconfirmed transactions were not received",
             "0, unless a connection broke",
             "read the broker's log; these messages count neither as sent nor as lost",
             VerdictKind.UNVERIFIED,
-            broker,
+            material.cell.key.broker,
         )
 
 

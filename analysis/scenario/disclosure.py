@@ -129,7 +129,6 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
         "backlog_at_the_end_of_the_measurement": result.backlog_by_destination,
         "backlog_by_address_at_the_end_of_the_measurement": result.backlog_by_address,
         "storage": storage(result),
-        "recovery": result.recovery,
         "audit": [_audit_row(row) for row in result.audit],
         "findings": result.findings,
         "warnings": result.warnings,

@@ -27,7 +27,6 @@ def summary_json(results: Sequence[WorkloadResult]) -> dict[str, Any]:
             "store": result.store,
             "periods": [asdict(period) for period in result.periods],
             "tests": _tests(result),
-            "recovery": None if result.recovery is None else asdict(result.recovery),
             "deviations": None if result.deviations is None else list(result.deviations),
             "warnings": asdict(result.warnings),
             "backlog_at_end": dict(result.backlog_by_destination),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
 from analysis.errors import DataError
@@ -24,11 +24,9 @@ from analysis.scenario import execution_ids, expected
 from analysis.scenario.copy_classes import INSTANTS, MemberCopies, member_copies
 from analysis.scenario.deliveries import MESSAGE, STAMPED, WAS, count_if, delivered
 from analysis.scenario.reader import CaseRecord, SessionRecord
-from workloads.capabilities import Transactions
 from workloads.scenario.execution import NUMBER_BITS, Execution
 from workloads.scenario.periods import Period
 from workloads.scenario.scenario_plan import PlannedDriver
-from workloads.schema import PART_POSITIONS
 
 EXECUTION = ("cell_id", "execution")
 ENTRY = (*EXECUTION, "step", "sender", "address")
@@ -124,8 +122,7 @@ def _ledger(
         members = _members(spark, data, written, cells, keep)
         received = received.where("subscription is null")
     copies = keep(_copies(spark, received, written, cells))
-    killed = [cell for cell in cells if cell.plan.killed]
-    heard = keep(_heard(copies, [cell.number for cell in killed], _unanswered(killed)))
+    heard = keep(_heard(copies))
     counted, unsettled = (written, None) if settled else _counted(written, heard, members, keep)
     starts = counted.where("is_driver")
     apart = keep(
@@ -205,9 +202,7 @@ def _written(
         "cell_id int, producer int, sender int, is_driver boolean, of_interaction int, gap_ns double",
     )
     addresses = [
-        (cell.number, number, address.copies, cell.steps[step].kept)
-        for cell in cells
-        for number, (address, step) in enumerate(zip(cell.plan.addresses, cell.address_steps, strict=True))
+        (cell.number, number, address.copies) for cell in cells for number, address in enumerate(cell.plan.addresses)
     ]
     return (
         sent.select(
@@ -215,7 +210,7 @@ def _written(
         )
         .join(places, ["cell_id", "producer"], "left")
         .join(
-            frame(spark, addresses, "cell_id int, address int, copies int, kept boolean"),
+            frame(spark, addresses, "cell_id int, address int, copies int"),
             ["cell_id", "address"],
             "left",
         )
@@ -231,14 +226,12 @@ def check_written(written: DataFrame, sent: DataFrame, cells: Sequence[CaseRecor
     numbers = {cell.number: cell for cell in cells}
     most: dict[int, dict[tuple[int, int], int]] = {cell.number: {} for cell in cells}
     rows = (
-        written.withColumn("part", F.floor(F.col("position") / PART_POSITIONS))
-        .withColumn("place", F.col("position") % PART_POSITIONS)
-        .groupBy("cell_id", "producer", "part")
+        written.groupBy("cell_id", "producer")
         .agg(
             F.count("*").alias("messages"),
-            F.min("place").alias("first"),
-            F.max("place").alias("last"),
-            F.countDistinct("place").alias("distinct"),
+            F.min("position").alias("first"),
+            F.max("position").alias("last"),
+            F.countDistinct("position").alias("distinct"),
             F.count("settled_ns").alias("settled"),
             F.count("planned_ns").alias("planned"),
             F.min("execution").alias("lowest"),
@@ -288,61 +281,39 @@ def _copies(spark: SparkSession, received: DataFrame, written: DataFrame, cells:
         for cell in cells
         for (address, handler), audience in cell.audiences.items()
     ]
-    sent = written.select(*MESSAGE, *STAMPED, "address", "sender", "kept")
+    sent = written.select(*MESSAGE, *STAMPED, "address", "sender")
     audience = frame(spark, audiences, "cell_id int, address int, handler int, audience int")
     found = delivered(received, sent, "handler", "settled_ns").drop(*WAS)
     return found.join(audience, ["cell_id", "address", "handler"], "left")
 
 
-def _unanswered(killed: Sequence[CaseRecord]) -> Column:
-    """Whether a copy was acknowledged without a receipt, in a cell whose broker was killed."""
-    alone = F.lit(False)
-    for cell in killed:
-        full = cell.plan.transactions is Transactions.FULL
-        steps = [number for number, step in enumerate(cell.steps) if not (full and step.transacted)]
-        alone |= (F.col("cell_id") == cell.number) & F.col("step").isin(*steps)
-    return alone
-
-
-def _heard(copies: DataFrame, killed: Sequence[int], unanswered: Column) -> DataFrame:
+def _heard(copies: DataFrame) -> DataFrame:
     """One row for each (message, handler) where the handler hears the address, over all its subscriptions.
 
     The instants are those of the first delivery. A message that was not settled may be delivered again with the
-    redelivered flag set; after a broker was killed, a missing flag is a separate fault. Where acknowledgements have no
-    receipt, a killed broker may not have read one that was sent, and then delivers a settled message again, flagged.
-
-    killed: numbers of the cells whose broker was killed
-    unanswered: whether the acknowledgement of a copy has no receipt, in one of those
+    redelivered flag set.
 
     Columns:
         heard: 1 in the row that represents the audience, otherwise 0.
         again: in that row, the number of excess deliveries to the audience; otherwise 0.
-        excused: likewise, of deliveries that were answered once more, and are no fault.
     """
     audience = Window.partitionBy(*MESSAGE, "audience")
-    once_more = F.when(unanswered, F.col("settled_again")).otherwise(F.lit(0))
-    first_time, again = F.sum(F.col("settled") - once_more), F.sum(once_more)
-    too_often = F.greatest(first_time.over(audience), again.over(audience)) - 1
-    unmarked = F.when(F.col("cell_id").isin(*killed), F.lit(0)).otherwise(F.sum("unmarked").over(audience) - 1)
-    excused = F.when(unanswered, F.sum("deliveries").over(audience) - 1).otherwise(F.lit(0))
+    too_often, unmarked = (F.sum(name).over(audience) - 1 for name in ("settled", "unmarked"))
     first = F.row_number().over(audience.orderBy("received_ns", "handler")) == 1
     return (
         copies.where(F.col("audience").isNotNull())
-        .groupBy(*MESSAGE, "handler", "audience", "address", "step", "sender", "execution", "kept")
+        .groupBy(*MESSAGE, "handler", "audience", "address", "step", "sender", "execution")
         .agg(
             F.count("*").alias("deliveries"),
             F.count("settled_ns").alias("settled"),
-            F.count(F.when(F.col("redelivered") == 1, F.col("settled_ns"))).alias("settled_again"),
             count_if(F.col("redelivered") == 0).alias("unmarked"),
             F.min("arrival").alias("arrival"),
             F.min("sent_ns").alias("sent_ns"),
             F.min("received_ns").alias("received_ns"),
-            F.max("received_ns").alias("last_received_ns"),
             F.min("body_bytes").alias("body_bytes"),
         )
         .withColumn("heard", first.cast("int"))
         .withColumn("again", F.col("heard") * F.greatest(too_often, unmarked, F.lit(0)))
-        .withColumn("excused", F.col("heard") * excused)
     )
 
 
@@ -385,10 +356,10 @@ def _executions(expected: DataFrame, counted: DataFrame, copies: DataFrame, hear
         lost: copies not received of the messages that were sent.
         first_missing: the first step without its message.
         wrong_size: messages whose body size differs from the model.
-        faults: excess, excused and misdelivered copies.
+        faults: excess and misdelivered copies.
     """
     sent = counted.select(*ENTRY, F.lit(1).alias("sent"), "body_bytes", "sent_ns")
-    got = heard.select(*ENTRY, "heard", (F.col("again") + F.col("excused")).alias("faults"), "received_ns")
+    got = heard.select(*ENTRY, "heard", F.col("again").alias("faults"), "received_ns")
     nowhere = F.lit(STRANGER)
     strays = copies.where(F.col("audience").isNull()).select(
         *EXECUTION, "step", nowhere.alias("sender"), nowhere.alias("address"), F.lit(1).alias("faults")

@@ -15,7 +15,7 @@ from analysis.errors import DataError
 from analysis.frames import Frames, frames, reading
 from analysis.results import Finding, reasons, verdict
 from analysis.run_directory import broker_findings, files_of
-from analysis.scenario import audit, deviations, recovery, timeline
+from analysis.scenario import audit, deviations, timeline
 from analysis.scenario.aggregates import Counts, counts, instants, percentiles_ms, times
 from analysis.scenario.audit import AuditInput
 from analysis.scenario.churn_audit import ChurnInput, MemberRecord, churn_audit, copy_counts
@@ -31,7 +31,6 @@ from analysis.scenario.results import (
     InteractionResult,
     PeriodResult,
     PeriodSlice,
-    Recovery,
     Second,
     Span,
     StepResult,
@@ -74,14 +73,13 @@ def _analysed(spark: SparkSession, runs: Sequence[ScenarioRecord]) -> tuple[Work
             for number, of_cell in periods.items()
         }
         with ledger(spark, data, found, spans) as joined:
-            counted, kept = counts(spark, joined, data), recovery.promises(spark, joined)
+            counted = counts(spark, joined, data)
             churned = churn_counts(spark, joined)
             tables = _member_tables(data, churned)
             return tuple(
                 _result(
                     cell,
                     counted[cell.number],
-                    kept,
                     periods[cell.number],
                     _member_record(cell, churned[cell.number], tables, periods[cell.number])
                     if cell.number in churned
@@ -122,8 +120,7 @@ def _unsent(of: MemberRecord, periods: Mapping[Period, Mapping[str, Any]]) -> Ma
 
 
 def _check_periods(cell: CaseRecord, periods: Mapping[Period, Any]) -> None:
-    needed = {Period.KILLED} if cell.plan.killed else {Period.MEASUREMENT}
-    needed |= {Period.REPEAT} if cell.plan.repeat and not cell.plan.killed else set()
+    needed = {Period.MEASUREMENT, Period.REPEAT} if cell.plan.repeat else {Period.MEASUREMENT}
     if missing := needed - set(periods):
         raise DataError(
             f"periods of {cell.key}: {', '.join(sorted(missing))} is missing; the record is incomplete: measure again"
@@ -133,7 +130,6 @@ def _check_periods(cell: CaseRecord, periods: Mapping[Period, Any]) -> None:
 def _result(
     cell: CaseRecord,
     counted: Counts,
-    kept: recovery.Promises,
     periods: Mapping[Period, Mapping[str, Any]],
     of_members: MemberRecord | None,
 ) -> WorkloadResult:
@@ -152,10 +148,6 @@ def _result(
     }
     measured = tuple(_period(material, flows, period) for period in material.measured)
     rows = audit.audit(material, flows)
-    killed: Recovery | None = None
-    if material.killed:
-        killed, more = recovery.recovered(material, kept)
-        rows = (*rows, *more)
     churn: ChurnResult | None = None
     remarks: list[Finding] = []
     if of_members is not None:
@@ -170,7 +162,7 @@ def _result(
         *cell.run.findings,
         *shared_cpus(cell.run.manifest),
         *broker_findings(cell.run.manifest.brokers),
-        *deviations.findings(material, rows, measured, backlog, killed),
+        *deviations.findings(material, rows, measured, backlog),
         *remarks,
     ]
     findings = [finding for finding in findings if finding.broker in {None, cell.key.broker}]
@@ -183,7 +175,6 @@ def _result(
         transactions=cell.plan.transactions,
         periods=measured,
         audit=rows,
-        recovery=killed,
         findings=tuple(findings),
         deviations=deviations.deviations(material),
         verdict=verdict(findings),

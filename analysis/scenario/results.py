@@ -178,20 +178,6 @@ class PeriodResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Recovery:
-    """The recovery of a broker that was killed under load and restarted while no client was connected."""
-
-    #: From the kill to the last receipt of a message that was sent before it.
-    seconds_to_recovery: float
-    #: Copies that were sent before the kill and received after it.
-    stored_at_the_kill: int
-    #: Those of the stored copies that had already been delivered before the kill.
-    redelivered: int
-    #: Transactions with unknown outcome: no client received the confirmation of their COMMIT.
-    in_doubt: int
-
-
-@dataclass(frozen=True, slots=True)
 class PopulationResult:
     """The subscriptions of a population in one period; a planned number is that of its law."""
 
@@ -448,8 +434,6 @@ class WorkloadResult:
     #: The measured periods.
     periods: tuple[PeriodResult, ...]
     audit: tuple[AuditRow, ...]
-    #: None if the broker was not killed.
-    recovery: Recovery | None
     findings: tuple[Finding, ...]
     #: Deviations from the run rules, each with its section; None if no run rules are published for the workload.
     deviations: tuple[str, ...] | None

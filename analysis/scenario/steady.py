@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from analysis.intervals import around
 from analysis.results import Interval
@@ -90,8 +89,8 @@ def trend(backlog: Sequence[int]) -> Interval:
 
 def slope_of(x: npt.NDArray[np.floating[Any]], y: npt.NDArray[np.floating[Any]]) -> Interval:
     """The slope of the line through one value of each part, with the t interval of its residuals."""
-    fitted = stats.linregress(x, y)
-    return around(fitted.slope, fitted.stderr, len(x) - 2)
+    (slope, _), covariance = np.polyfit(x, y, 1, cov=True)
+    return around(slope, np.sqrt(covariance[0, 0]), len(x) - 2)
 
 
 def backlog(seconds: Sequence[int], received_per_s: float, period: Period) -> AuditRow:

@@ -141,7 +141,7 @@ _RELATIVE = (
     limits.STANDING,
 )
 _SHARES = (*_RELATIVE, limits.PACING, limits.CHURN_PACING, limits.BACKLOG)
-_UNITS = {limits.DELIVERY_TIME: " ms", limits.JOIN_TIME: " ms", limits.CLOCK: " ms", limits.RECOVERY: " s"}
+_UNITS = {limits.DELIVERY_TIME: " ms", limits.JOIN_TIME: " ms", limits.CLOCK: " ms"}
 
 
 def section(rule: Rule, rules: str) -> str:

@@ -24,8 +24,8 @@ from itertools import groupby
 from math import exp, sqrt
 
 import numpy as np
-from scipy.stats import t as student
 
+from analysis import student
 from analysis.errors import DataError
 from analysis.intervals import Vector, around, jackknife_covariance, mapped, t_quantile, welch_degrees
 from analysis.results import BrokerComparison, CellSummary, FitResult, Interval, NotApplicable, Ratio, Scope
@@ -292,4 +292,4 @@ def _words(ratio: Interval, p_holm: float) -> str:
 def _p(difference: float, variance: float, degrees: float) -> float:
     if not variance:
         return 1.0 if difference == 0 else 0.0
-    return float(2 * student.sf(abs(difference) / sqrt(variance), degrees))
+    return float(2 * student.cumulative(degrees, -abs(difference) / sqrt(variance)))

@@ -17,8 +17,8 @@ from statistics import median
 
 import numpy as np
 import numpy.typing as npt
+import scipy  # whose parts are loaded on their first use, this one for a second and more
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
-from scipy import stats
 
 from analysis.errors import DataError
 from analysis.frames import STRANGER, Frames, reading, refuse_strangers
@@ -255,7 +255,7 @@ def percentile_s(times: Histogram, rank: float) -> Interval:
     at = times.quantile_index(share)
     estimate = times.middles_s[at]
     m = int(_effective(times, share, at))
-    low, high = (stats.binom.ppf(tail, m, share) for tail in ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2))
+    low, high = (scipy.stats.binom.ppf(tail, m, share) for tail in ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2))
     if m < 1:
         return Interval(float(estimate))
     return Interval(

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from statsmodels.regression.linear_model import WLS
 
 from analysis.results import CellSummary
 from analysis.throughput.cost_model import PARAMETERS
@@ -26,6 +25,8 @@ def ols_as_in_paper(cells: Sequence[CellSummary], names: Sequence[str] = PARAMET
     x, b = design(chosen, names), processing(chosen)
     if not identifiable(x):
         return None
+    from statsmodels.regression.linear_model import WLS  # noqa: PLC0415 - loads more than all else here together
+
     share = Counter(cell.key.cell for cell in chosen)
     weights = np.array([1 / share[cell.key.cell] for cell in chosen])
     estimates = WLS(b, x, weights=weights).fit().params

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import least_squares, nnls
+import scipy  # whose parts are loaded on their first use
 
 from analysis.intervals import Matrix, Vector
 from analysis.throughput.linear_model import identifiable, rests_on_one_row
@@ -119,7 +119,9 @@ class _Rows:
         def slopes(parameters: Vector) -> Matrix:
             return np.asarray(rows / np.maximum(rows @ parameters, _TINY)[:, None])
 
-        return float(2 * least_squares(logs, self._start(np.arange(len(rows))), slopes, method="lm").cost)
+        return float(
+            2 * scipy.optimize.least_squares(logs, self._start(np.arange(len(rows))), slopes, method="lm").cost
+        )
 
     def roofline(self, capped: Places, rest: Places) -> _Roofline:
         """The roofline fitted from this split as the starting point."""
@@ -137,14 +139,18 @@ class _Rows:
             return np.asarray(rows / np.maximum(value, _TINY)[:, None])
 
         start = np.append(self._start(rest), 1 / self.cap[capped].mean())
-        result = least_squares(logs, start, slopes, method="lm")
+        result = scipy.optimize.least_squares(logs, start, slopes, method="lm")
         return _Roofline(float(2 * result.cost), self.plane @ result.x[:-1] / (self.cap * result.x[-1]))
 
     def _start(self, places: Places) -> Vector:
         """The plane fitted to these rows; with non-negative parameters if it would otherwise be negative anywhere."""
         ones = np.ones(len(places))
         free = np.asarray(np.linalg.lstsq(self.plane[places], ones, rcond=None)[0], dtype=float)
-        return free if (self.plane @ free > 0).all() else np.asarray(nnls(self.plane[places], ones)[0], dtype=float)
+        return (
+            free
+            if (self.plane @ free > 0).all()
+            else np.asarray(scipy.optimize.nnls(self.plane[places], ones)[0], dtype=float)
+        )
 
 
 def _apart(x: Matrix, rows: Places) -> bool:

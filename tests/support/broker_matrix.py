@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
@@ -18,7 +18,7 @@ import docker
 import pytest
 
 from fixtures import brokers
-from fixtures.brokers import activemq, jvm, probe
+from fixtures.brokers import activemq, probe
 from fixtures.brokers.product import PROTOCOL, Product
 from fixtures.brokers.spec import Provider, Running
 from fixtures.host import cpus
@@ -74,14 +74,21 @@ def of_stomp() -> list[object]:
 
 
 def of_protocols() -> list[object]:
-    """Those of STOMP, each product in its default version over each other protocol, and the suite's own broker.
+    """Each product in its default version over each protocol, and the suite's own broker.
 
-    `make test` has of these the brokers that start within a second, `make test-brokers` the others.
+    `make test` has of these the brokers that start within a second and ActiveMQ over STOMP, `make test-brokers` the
+    others. All else takes too long for CI: of the newest versions and of a broker by its URL the contract of STOMP asks
+    more, frame by frame.
     """
-    found = of_stomp()
-    for name in PROTOCOLS:
-        if name != Stomp.name:
-            found.append(pytest.param(Entry(f"reference:{PROTOCOL}={name}"), id=f"reference-{name}"))
+    found: list[object] = [
+        pytest.param(entry, id=str(entry), marks=_marks(entry, quick=quick and _is_default(entry)))
+        for entry, quick in _entries()
+    ]
+    found += [
+        pytest.param(Entry(f"reference:{PROTOCOL}={name}"), id=f"reference-{name}")
+        for name in PROTOCOLS
+        if name != Stomp.name
+    ]
     for product in brokers.PRODUCTS:
         for name in [offer.protocol.name for offer in product.offers]:
             if name == Stomp.name:
@@ -107,6 +114,13 @@ def _marks(entry: Entry, *, quick: bool) -> list[pytest.MarkDecorator]:
     if not quick:
         return [pytest.mark.slow, pytest.mark.brokers]
     return [] if entry in {Entry("reference"), FIRST} else [pytest.mark.brokers]
+
+
+def _is_default(entry: Entry) -> bool:
+    """Whether it is a product as users get it who name no version, started by the suite."""
+    name, _, version = entry.text.partition(":")
+    defaults = {product.name: product.default_version for product in PRODUCTS}
+    return not entry.by_url and version in {"", defaults.get(name)}
 
 
 def _chosen(product: Product) -> str:
@@ -146,8 +160,7 @@ class SharedBrokers:
             self.close()
             self._product = product
         if key not in self._running:
-            with _quick_jvms():
-                self._running[key] = _start(key, self._folder(), self._stack)
+            self._running[key] = _start(key, self._folder(), self._stack)
         return _over_its_protocol(entry, self._running[key])
 
     def restarted(self, entry: Entry) -> Running:
@@ -157,22 +170,12 @@ class SharedBrokers:
         assert crashed.kill is not None
         assert crashed.restart is not None
         crashed.kill()
-        with _quick_jvms():
-            self._running[key] = crashed.restart()
+        self._running[key] = crashed.restart()
         return _over_its_protocol(entry, self._running[key])
 
     def close(self) -> None:
         self._running.clear()
         self._stack.close()
-
-
-@contextmanager
-def _quick_jvms() -> Iterator[None]:
-    """JVMs without their second compiler: half a minute is not worth it, and what a broker does is the same."""
-    flags = jvm.flags
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jvm, "flags", lambda options: (*flags(options), "-XX:TieredStopAtLevel=1"))
-        yield
 
 
 def _process(entry: Entry) -> Entry:

@@ -206,9 +206,6 @@ class TrackerModel:
     def audience(self, address: AddressKey) -> tuple[tuple[int, ...], ...]:
         return {ORDER: ((0,),), STATUS: ((1,),)}.get(address.step, ())
 
-    def replies(self, execution: Execution, step: int, sender: int) -> tuple[int, ...]:
-        return (CONFIRMATION,) if step == ORDER else ()
-
     def party(self, address: AddressKey) -> str:
         return "HQ" if address.step == ORDER else "all"
 

@@ -158,7 +158,6 @@ def result(
         transactions="full",
         periods=periods,
         audit=tuple(_audit(topology, periods)),
-        recovery=None,
         findings=(Finding("generator lateness", "p99 3.1 ms", "1 ms", "give the load a CPU of its own"),),
         deviations=(DEVIATION,),
         verdict=VerdictKind.VALID,

@@ -53,12 +53,8 @@ BEGIN_NS = 10**12
 SECOND_NS = 10**9
 MS_NS = 10**6
 
-#: From a delivery to its answer, and from a COMMIT to its receipt; a broker that is to be killed is slow, so that
-#: some transactions are in doubt.
-ANSWER_NS, COMMIT_NS, SLOW_COMMIT_NS = MS_NS // 10, MS_NS // 2, 200 * MS_NS
-
-#: From the kill of a broker until handlers are connected again.
-OUTAGE_NS = 8 * SECOND_NS
+#: From a delivery to its answer, and from a COMMIT to its receipt.
+ANSWER_NS, COMMIT_NS = MS_NS // 10, MS_NS // 2
 
 #: Long enough for the rarest interaction of vertical BASE 10 to be judged: 20 executions.
 LENGTHS = Lengths(warm_up_s=15, measurement_s=40, drain_s=20)
@@ -152,7 +148,6 @@ class Performed:
 
     sent: list[dict[str, Any]] = field(default_factory=list)
     received: list[dict[str, Any]] = field(default_factory=list)
-    killed_ns: int | None = None
 
 
 def workload_run(
@@ -194,7 +189,6 @@ def add_cell(
     planted: Sequence[Planted] = (),
     lengths: Lengths = LENGTHS,
     repeat: bool = False,
-    killed: bool = False,
     delivery_ms: Callable[[float], float] = lambda _at_s: 2.0,
     arrivals: ArrivalProcess = ArrivalProcess.CONSTANT,
     broker: str = "activemq",
@@ -205,20 +199,16 @@ def add_cell(
 ) -> dict[str, Any]:
     """A further cell of a run; returns its keys. In it nothing is wrong but what is `planted`.
 
-    delivery_ms: what a broker takes at this second of the run, up to a fifth more; messages stay in order · killed: the
-    broker is killed in the middle of what would be the measurement, and is back 8 s later · filtered: all topics are
-    one, see `Filtered` · plan: further or other keys of the cell's entry in plan.json.
+    delivery_ms: what a broker takes at this second of the run, up to a fifth more; messages stay in order · filtered:
+    all topics are one, see `Filtered` · plan: further or other keys of the cell's entry in plan.json.
     """
     model = Filtered(topology) if filtered else SupplyChain(topology)
     cell = cell or f"{topology.name}-b{topology.base:04d}"
     keys = {"broker": broker, "start": start, "experiment": WORKLOAD, "cell": cell}
-    conduct = {"consumption": Consumption.STRICT, "arrivals": arrivals, "repeat": repeat, "killed": killed}
+    conduct = {"consumption": Consumption.STRICT, "arrivals": arrivals, "repeat": repeat}
     begin_ns = schedule(run, keys, model, plan, lengths=lengths, **conduct)
     periods = _periods(lengths, begin_ns, repeat=repeat)
-    done = _Simulation(model.scenario, periods, planted, delivery_ms, arrivals, killed=killed).run()
-    if done.killed_ns is not None:
-        back_ns = done.killed_ns + OUTAGE_NS
-        periods = {Period.WARM_UP: (begin_ns, done.killed_ns), Period.KILLED: (done.killed_ns, back_ns)}
+    done = _Simulation(model.scenario, periods, planted, delivery_ms, arrivals).run()
     last_ns = max((row["received_ns"] for row in done.received), default=begin_ns)
     after_ns = max(end for _, end in periods.values())
     periods[Period.DRAIN] = (after_ns, max(last_ns, after_ns) + SECOND_NS // 2)
@@ -273,8 +263,6 @@ class _Simulation(Events):
         planted: Sequence[Planted],
         delivery_ms: Callable[[float], float],
         arrivals: ArrivalProcess,
-        *,
-        killed: bool,
     ) -> None:
         super().__init__()
         self._scenario, self._planted, self._delivery_ms, self._arrivals = scenario, planted, delivery_ms, arrivals
@@ -282,10 +270,6 @@ class _Simulation(Events):
         self._end_ns = max(end for _, end in periods.values())
         self._measured_ns = periods[Period.MEASUREMENT]
         self._done = Performed()
-        self._commit_ns = SLOW_COMMIT_NS if killed else COMMIT_NS
-        if killed:
-            begin, end = self._measured_ns
-            self._end_ns = self._done.killed_ns = (begin + end) // 2
         self._subscribers: dict[int, list[Handler]] = defaultdict(list)
         for handler in scenario.handlers:
             for address in handler.addresses:
@@ -334,7 +318,7 @@ class _Simulation(Events):
 
     def _start(self, now_ns: int, driver: Driver, start: int, planned_ns: int) -> None:
         fields = driver.fields[start % len(driver.fields)]
-        settled_ns = now_ns + self._commit_ns if driver.outgoing.transacted else now_ns
+        settled_ns = now_ns + COMMIT_NS if driver.outgoing.transacted else now_ns
         self._send(
             now_ns,
             driver,
@@ -357,7 +341,7 @@ class _Simulation(Events):
         settled_ns: int,
         planned_ns: int | None = None,
     ) -> None:
-        """Records a message; what a killed broker has not confirmed in time, it has never had."""
+        """Records a message, and has it delivered."""
         message = Message(
             producer.number,
             self._positions[producer.number],
@@ -371,7 +355,6 @@ class _Simulation(Events):
             outgoing.body_bytes[column],
         )
         self._positions[producer.number] += 1
-        in_doubt = outgoing.transacted and self._dead(settled_ns)
         self._done.sent.append(
             {
                 "producer": message.producer,
@@ -381,18 +364,12 @@ class _Simulation(Events):
                 "address": message.address,
                 "planned_ns": planned_ns,
                 "sent_ns": now_ns,
-                "settled_ns": None if in_doubt else settled_ns,
+                "settled_ns": settled_ns,
                 "body_bytes": message.body_bytes,
                 "key": None,
             }
         )
-        if not in_doubt:
-            self._deliver(settled_ns, message)
-
-    def _dead(self, at_ns: int) -> bool:
-        """Whether the broker lies dead then."""
-        killed_ns = self._done.killed_ns
-        return killed_ns is not None and killed_ns <= at_ns < killed_ns + OUTAGE_NS
+        self._deliver(settled_ns, message)
 
     def _deliver(self, ready_ns: int, message: Message) -> None:
         """To all subscribers of a topic, to the next one of a queue; or what a fault makes of it."""
@@ -435,20 +412,8 @@ class _Simulation(Events):
         self._free_ns[lane] = at_ns
         return at_ns
 
-    def _receive(
-        self, now_ns: int, message: Message, handler: Handler, body_bytes: int, *, redelivered: bool = False
-    ) -> None:
-        if self._dead(now_ns):
-            destination = self._scenario.destinations[self._scenario.addresses[message.address].destination]
-            stored = handler.durable or destination.kind is DestinationKind.QUEUE
-            if message.outgoing.persistent and stored:
-                back_ns = self._done.killed_ns + OUTAGE_NS + (now_ns - self._done.killed_ns)
-                event = self._again if redelivered else self._receive
-                self._at(back_ns, event, message, handler, body_bytes)
-            return
-        transacted = handler.transacted
-        settled_ns = now_ns + ANSWER_NS + self._commit_ns if transacted else now_ns + ANSWER_NS
-        undone = transacted and self._dead(settled_ns)
+    def _receive(self, now_ns: int, message: Message, handler: Handler, body_bytes: int) -> None:
+        settled_ns = now_ns + ANSWER_NS + (COMMIT_NS if handler.transacted else 0)
         self._done.received.append(
             {
                 "handler": handler.number,
@@ -460,14 +425,11 @@ class _Simulation(Events):
                 "step": message.outgoing.step,
                 "sent_ns": message.sent_ns,
                 "received_ns": now_ns,
-                "settled_ns": None if undone else settled_ns,
-                "redelivered": int(redelivered),
+                "settled_ns": settled_ns,
+                "redelivered": 0,
                 "body_bytes": body_bytes,
             }
         )
-        if undone:
-            back_ns = self._done.killed_ns + OUTAGE_NS + (now_ns - self._done.killed_ns + self._commit_ns)
-            self._at(back_ns, self._again, message, handler, body_bytes)
         answers = [
             one
             for one in handler.answers
@@ -478,12 +440,7 @@ class _Simulation(Events):
             answers = [] if fault is Fault.CUT else [*answers, answers[0]]
         self._at(now_ns + ANSWER_NS, self._answers, message, handler, answers, settled_ns)
 
-    def _again(self, now_ns: int, message: Message, handler: Handler, body_bytes: int) -> None:
-        self._receive(now_ns, message, handler, body_bytes, redelivered=True)
-
     def _answers(self, now_ns: int, message: Message, handler: Handler, answers: list[Reply], settled_ns: int) -> None:
-        if self._dead(now_ns):
-            return
         for answer in sorted(answers, key=lambda one: not one.outgoing.transacted):
             self._send(
                 now_ns,

@@ -34,10 +34,10 @@ class WorkerRecords:
         self.folder, self.scenario = folder, scenario
         self.epoll = stack.enter_context(select.epoll())
         slot = Slot("b", 1, "e", "c")
-        self.log = EventLog(folder, slot, 0, 0)
+        self.log = EventLog(folder, slot, 0)
         self.membership = MembershipLog(folder, slot, 0, sessions=sessions)
         row = Capabilities(frozenset(DestinationKind), **capabilities)
-        self.state = WorkerState(scenario, row, self.log, self.epoll, scenario.chain_fields, 0)
+        self.state = WorkerState(scenario, row, self.log, self.epoll, scenario.chain_fields)
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """All that was recorded; nothing more can be."""

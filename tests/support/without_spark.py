@@ -1,7 +1,7 @@
 """The analysis of throughput runs without Spark: their rows are read and counted in this process, one by one.
 
-It has the signatures of `analysis.throughput.pipeline`, and is quick for the few rows of a test; test_frames.py holds
-Spark to its results.
+It has the signatures of `analysis.throughput.pipeline` and of `analysis.gate.pipeline`, and is quick for the few rows
+of a test; test_frames.py and test_gate_items.py hold Spark to its results.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from analysis.gate.asked import options_of
+from analysis.gate.pipeline import of_slices
+from analysis.gate.results import GateResult
 from analysis.results import AuditResult, CellKey, HostUse, RunResult
 from analysis.table import grouped
 from analysis.throughput import audit, pipeline
@@ -38,6 +41,13 @@ _RATES = {
 def analysed(paths: Sequence[Path], *, master: str = "", partial: bool = False) -> tuple[RunResult, ...]:
     return tuple(
         pipeline.result_of(run, audit_of(run), windows_of(run), histograms_of(run), host_of(run))
+        for run in open_runs(paths, partial=partial)
+    )
+
+
+def judged(paths: Sequence[Path], *, master: str = "", partial: bool = False) -> tuple[GateResult, ...]:
+    return tuple(
+        of_slices(run, options_of(run.manifest, run.path), windows_of(run), audit_of(run).findings)
         for run in open_runs(paths, partial=partial)
     )
 

@@ -93,8 +93,6 @@ class Walked:
     sent: list[ExpectedMessage] = field(default_factory=list)
     #: Each copy that a handler gets.
     received: list[tuple[ExpectedMessage, Handler]] = field(default_factory=list)
-    #: Numbers of the message types with which one handler answers, by message type and its sender.
-    replies: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
 
 
 class Walker:
@@ -128,6 +126,5 @@ class Walker:
                     for answer in handler.answers
                     if answer.only_from is None or start.fields[answer.only_from] == sender
                 ]
-                found.replies[outgoing.step, sender] = tuple(answer.step for answer in answers)
                 under_way.extend((answer, handler.sender) for answer in answers)
         return found

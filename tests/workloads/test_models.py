@@ -79,7 +79,6 @@ def check_messages(model: Model) -> None:
         later = replace(execution, number=execution.number + interactions[execution.interaction].period)
 
         assert Counter(walked.sent) == Counter(model.expected(execution))
-        assert all(model.replies(execution, *asked) == steps for asked, steps in walked.replies.items())
         assert [message[:2] for message in model.expected(execution)] == [
             message[:2] for message in model.expected(later)
         ]

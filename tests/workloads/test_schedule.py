@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import groupby, islice, pairwise
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.errors import WorkloadError
-from workloads.schedule import Slot, round_orders, schedule
+from workloads.schedule import Slot, round_orders, schedule, turns
 
 CELLS = [("replication", f"r{number:02d}") for number in range(12)] + [("and_filters", "s1-n01")]
 
@@ -30,6 +31,19 @@ def test_every_cell_comes_once_in_every_start(cells, brokers, starts, seed):
     )
     lives = [life for life, _ in groupby(slots, key=lambda slot: (slot.broker, slot.start))]
     assert len(lives) == len(set(lives))
+
+
+@given(cells=CELL_LISTS, starts=st.integers(1, 5), seed=st.integers())
+def test_two_brokers_take_turns_in_every_cell(cells, starts, seed):
+    """Each cell on one broker and right after it on the other, once in every start; in two starts in either order."""
+    slots = turns(cells, ("A", "B"), starts, seed)
+    adjacent = list(zip(slots[::2], slots[1::2], strict=True))
+
+    assert Counter(slots) == Counter(schedule(cells, ["A", "B"], starts, seed))
+    assert all(replace(first, broker=second.broker) == second for first, second in adjacent)
+    first_of = {(first.start, first.experiment, first.cell): first.broker for first, _ in adjacent}
+    for number in range(1, starts, 2):
+        assert all({first_of[number, *cell], first_of[number + 1, *cell]} == {"A", "B"} for cell in cells)
 
 
 @given(cells=CELL_LISTS, seed=st.integers(), data=st.data())

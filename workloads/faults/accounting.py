@@ -11,12 +11,13 @@ arrived, all consumers connect anew, and what arrives then for the first time is
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Self
 
-from workloads.schema import FaultCopyRow, FaultMessageRow
+from workloads.schema import FaultCopyRow, FaultMessageRow, FaultTransactionRow
 
 
 class Fate(StrEnum):
@@ -39,6 +40,7 @@ WORDS = {
     "twice_unmarked": "delivered twice without a mark",
     "unexpected": "delivered though never sent or committed",
     "misdelivered": "delivered to another subscription",
+    "torn": "transactions that took effect in part",
 }
 
 #: How many messages of each kind are named.
@@ -81,6 +83,8 @@ class Account:
     reordered: int = 0
     #: Copies at a subscription that must not get them.
     misdelivered: int = 0
+    #: Transactions whose commit was not confirmed, and that took effect in part.
+    torn: int = 0
 
     @property
     def vanished(self) -> int:
@@ -105,6 +109,7 @@ class Accounting:
         copies: Iterable[FaultCopyRow],
         receivers: Sequence[Collection[int]],
         end_ns: int | None = None,
+        doubtful: Iterable[FaultTransactionRow] = (),
     ) -> Self:
         """Puts every message and every copy into its class.
 
@@ -112,10 +117,12 @@ class Accounting:
         copies: in any order, but those that a subscription got at the same instant in that of their arrival
         receivers: by lane, the subscriptions one of which must get each message
         end_ns: end of the drain, from which on consumers have connected anew; None if nothing was read after it
+        doubtful: what belongs to transactions whose commit was not confirmed
         """
         found = _Sorter({(message.lane, message.seq): message for message in messages}, receivers, end_ns)
         for copy in sorted(copies, key=lambda copy: copy.at_ns):
             found.take(copy)
+        found.check_transactions(doubtful)
         return cls(found.account(), {name: tuple(some) for name, some in found.named.items()})
 
     def explained(self, count: str, origin_ns: int) -> str:
@@ -136,7 +143,7 @@ class _Sorter:
     ) -> None:
         self._messages, self._receivers, self._end_ns = messages, receivers, end_ns
         self._kept = 0
-        self._seen: set[MessageKey] = set()
+        self._seen: Counter[MessageKey] = Counter()  # copies where they should be
         self._last: dict[tuple[int, int], int] = {}  # by subscription and lane: the highest number so far
         self._counts: dict[str, int] = {}
         self.named: dict[str, list[Sighting]] = {}
@@ -148,14 +155,25 @@ class _Sorter:
             self._count("unexpected", copy)
         elif copy.subscription not in self._receivers[copy.lane]:
             self._count("misdelivered", copy)
-        elif key in self._seen:
-            self._count("twice_marked" if copy.redelivered else "twice_unmarked", copy)
         else:
-            self._seen.add(key)
-            if self._end_ns is not None and copy.at_ns >= self._end_ns:
+            self._seen[key] += 1
+            if self._seen[key] > 1:
+                self._count("twice_marked" if copy.redelivered else "twice_unmarked", copy)
+            elif self._end_ns is not None and copy.at_ns >= self._end_ns:
                 self._kept += 1
             elif not copy.redelivered:
                 self._check_order(copy)
+
+    def check_transactions(self, doubtful: Iterable[FaultTransactionRow]) -> None:
+        """Finds those that took effect in part: of which either what was sent is there, or what was consumed comes
+        again, but not both, nor neither."""
+        effects: dict[int, dict[bool, FaultTransactionRow]] = {}
+        for row in doubtful:
+            copies = self._seen[row.lane, row.seq]
+            effects.setdefault(row.transaction, {})[copies < 2 if row.consumed else copies > 0] = row
+        for effect in effects.values():
+            if len(effect) > 1:
+                self._note("torn", Sighting(effect[False].lane, effect[False].seq, effect[False].at_ns))
 
     def _check_order(self, copy: FaultCopyRow) -> None:
         place = copy.subscription, copy.lane
@@ -204,6 +222,8 @@ class Promise:
     marked: bool
     #: The page that promises it; empty where the protocol itself does, or nothing is promised.
     source: str = ""
+    #: A transaction takes effect as a whole or not at all.
+    whole: bool = True
 
 
 def broken(account: Account, promise: Promise) -> Iterator[str]:
@@ -212,6 +232,8 @@ def broken(account: Account, promise: Promise) -> Iterator[str]:
         yield "lost"
     if promise.marked and account.twice_unmarked:
         yield "twice_unmarked"
+    if promise.whole and account.torn:
+        yield "torn"
     for name in ("unexpected", "misdelivered"):
         if getattr(account, name):
             yield name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -10,6 +10,7 @@ from workloads.capabilities import WITHOUT_RECEIPTS, Capabilities, Transactions
 from workloads.errors import WorkloadError
 from workloads.faults.accounting import Promise
 from workloads.messaging import AckMode, DestinationKind
+from workloads.schema import FaultLifeRow
 
 
 class Deed(StrEnum):
@@ -75,6 +76,8 @@ class Place(StrEnum):
     DURABLE = "durable"
     #: A topic for each consumer, whose subscription ends with its connection.
     TOPIC = "topic"
+    #: Queues and durable subscriptions of a business workload.
+    BUSINESS = "business"
 
     @property
     def kind(self) -> DestinationKind:
@@ -136,7 +139,7 @@ class FaultCell:
         stored = kept and (survives or not again)
         kinds = capabilities.crash_marked if again else capabilities.destinations
         marked = capabilities.redelivered and place is not None and place.kind in kinds
-        return Promise(stored, marked, capabilities.stored_source if again and stored else "")
+        return Promise(stored, marked, capabilities.stored_source if again and stored else "", capabilities.atomic)
 
     def why_not(self, capabilities: Capabilities, *, own: bool, visible: bool, no_disk: str = "") -> str:
         """Why the cell is not applicable to a broker; empty if it is.
@@ -201,6 +204,18 @@ def crossed(faults: Sequence[str], ways: Sequence[str]) -> tuple[FaultCell, ...]
     return tuple(FaultCell(FAULTS[fault], WAYS[way]) for way in ways for fault in faults)
 
 
+@dataclass(frozen=True, slots=True)
+class FaultBusiness:
+    """A business workload as the load. A lane has the messages of a sender to an address for one of its receivers."""
+
+    #: For display.
+    title: str
+    #: To be said with every result.
+    disclaimer: str
+    #: By lane, the handlers one of which gets each message.
+    receivers: tuple[tuple[int, ...], ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultPlan:
     """An entry of plan.json."""
@@ -210,7 +225,15 @@ class FaultPlan:
     #: Names of the fault and of the mode of delivery.
     fault: str
     way: str
+    #: None where publishers and consumers are those of the experiment.
+    business: FaultBusiness | None = None
 
     @property
     def planned(self) -> FaultCell:
         return FaultCell(FAULTS[self.fault], WAYS[self.way])
+
+    def receivers(self, life: FaultLifeRow) -> Sequence[Collection[int]]:
+        """By lane, the subscriptions one of which gets each message."""
+        if self.business is not None:
+            return self.business.receivers
+        return receivers_of(Place(life.place), life.publishers, life.consumers)

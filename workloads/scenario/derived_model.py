@@ -111,16 +111,6 @@ class DerivedModel(ABC):
                 under_way.extend((answer.outgoing, handler.sender) for answer in answers)
         return tuple(sorted(found))
 
-    def replies(self, execution: Execution, step: int, sender: int) -> tuple[int, ...]:
-        fields, message = self.started(execution).fields, self.rows.messages[step]
-        return tuple(
-            dict.fromkeys(
-                answer.outgoing.step
-                for handler in self._hearing(message.addresses[fields[message.field]])
-                for answer in _answers(handler, fields, sender)
-            )
-        )
-
     def _hearing(self, address: int) -> Iterator[Handler]:
         """The handlers that get a copy of a message to this address, by its number: of those that share a queue one."""
         return (self.rows.handlers[group[0]] for group in self._audiences[address])

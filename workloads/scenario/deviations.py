@@ -30,8 +30,6 @@ class Conduct:
     synced: bool | None
     #: Whether a COMMIT takes effect as a whole even if the broker is killed.
     atomic: bool
-    #: Whether the broker was killed under load.
-    killed: bool
     #: Length of every period in s; 0 if the run had no such period.
     lengths_s: Mapping[Period, float]
     consumption: Consumption

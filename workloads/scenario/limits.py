@@ -83,11 +83,6 @@ REPEATED = Rule("repeat", 0, "tests that the repeated period fails, at most", se
 #: A test of a sample is only judged if three standard deviations are within its limit, so that chance cannot decide it.
 DEVIATIONS = 3
 
-# A broker that was killed (sections 4.2 and 4.3).
-RECOVERY = Rule("recovery", 900, "s until all stored messages were received, at most", section("4.2.3"))
-REDELIVERED = Rule("redelivered flag", 0, "copies redelivered without the flag, at most", section("4.2.2"))
-ATOMIC = Rule("whole transactions", 0, "transactions that took effect only in part, at most", section("4.3"))
-
 # Subscriptions that come and go. Which copies one of them must, may and must not get follows from the receipts of
 # SUBSCRIBE, UNSUBSCRIBE and SEND; see `analysis.scenario.copy_classes`.
 _OWN = "the audit's own"

@@ -17,9 +17,6 @@ class Period(StrEnum):
     MEASUREMENT = "measurement"
     #: A second measurement (section 3.4).
     REPEAT = "repeat"
-    #: From the kill of the broker until it answers again, with no client connected (section 4.2.3).
-    KILLED = "killed"
-    #: After KILLED, only handlers are connected; they receive the stored messages.
     DRAIN = "drain"
 
 

@@ -78,8 +78,6 @@ class ScenarioPlan:
     lengths: NamedLengths
     #: Whether a second measurement follows the first.
     repeat: bool
-    #: Whether the broker is killed.
-    killed: bool
     #: Names of the message types, by number.
     steps: tuple[str, ...]
     #: By number, as all that follow.
@@ -103,7 +101,6 @@ class ScenarioPlan:
         length: str,
         lengths: Lengths,
         repeat: bool = False,
-        killed: bool = False,
     ) -> Self:
         """The entry of a cell of the workload with this name; `length` is the name of `lengths`."""
         scenario = model.scenario
@@ -120,7 +117,6 @@ class ScenarioPlan:
             seed=seed,
             lengths=NamedLengths(**asdict(lengths), name=length),
             repeat=repeat,
-            killed=killed,
             steps=scenario.steps,
             destinations=scenario.destinations,
             addresses=_addresses(scenario),

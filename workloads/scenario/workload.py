@@ -135,9 +135,6 @@ class Model(Protocol):
     def audience(self, address: AddressKey) -> tuple[tuple[int, ...], ...]:
         """Groups of handlers, by number: each group gets one copy of every message to this address."""
 
-    def replies(self, execution: Execution, step: int, sender: int) -> tuple[int, ...]:
-        """Numbers of the message types that are sent in answer to this one from that sender."""
-
     def party(self, address: AddressKey) -> str:
         """The receiving party for display, for example SM1."""
 
@@ -293,8 +290,6 @@ class Case:
     model: Callable[[CaseRequest], Model]
     #: None if the case reads no file.
     files: CaseFiles | None = None
-    #: Whether the broker is killed under load.
-    killed: bool = False
     #: What a request calls the case in the id of its cell, where its name alone does not say it. Raises WorkloadError
     #: for an invalid text.
     called: Callable[[CaseRequest], str] | None = None

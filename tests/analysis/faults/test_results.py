@@ -43,7 +43,7 @@ def written(folder, lives, *, missing=(), fault="kill"):
     for slot, (messages, copies, life) in zip(slots, lives.values(), strict=True):
         usage = [FaultUsageRow(FAULT + step * S // 5, step * S // 10, (100 + step) << 20) for step in range(10)]
         rows = {"messages": messages, "copies": copies, "usage": usage, "lives": [life]}
-        for table in FAULT_TABLES:
+        for table in FAULT_TABLES.keys() & rows.keys():
             keys = slot_place(slot, RunKind.FAULTS)
             with TableWriter(directory.path, table, keys) as writer:
                 dicts = [asdict(each) for each in rows[table]]

@@ -10,7 +10,7 @@ from importlib import import_module
 import pytest
 
 from analysis.errors import DataError
-from analysis.gate import history, pipeline
+from analysis.gate import answers, history, pipeline
 from analysis.gate.asked import options_of
 from analysis.gate.ci_files import STEP_OUTPUT, STEP_SUMMARY
 from analysis.gate.items import failure
@@ -380,6 +380,17 @@ def test_a_gate_that_cannot_be_judged(session, name):
         result.assert_outcomes(passed=3, errors=len(ITEMS))
         assert result.stdout.str().count("ERROR at setup of") == 1
         assert "Traceback" not in result.stdout.str()
+
+
+def test_what_neither_broker_can_do_is_skipped(session, results, monkeypatch):
+    """Its item says why; the others have their verdicts."""
+    partly = replace(results["passing"], not_applicable={"t_rcv": "no transactions"})
+    monkeypatch.setattr(answers, "judged", lambda *_, **__: (partly,))
+    result = session("passing", "-rs")
+
+    assert result.ret == ExitCode.OK
+    result.assert_outcomes(passed=2 + len(ITEMS), skipped=1)
+    result.stdout.fnmatch_lines(["*not applicable: no transactions*"])
 
 
 def test_a_gate_that_was_cut_short(session):

@@ -8,7 +8,7 @@ import pytest
 from analysis.errors import DataError
 from analysis.report import scenario_figures, scenario_page
 from analysis.scenario import tables
-from analysis.scenario.results import AuditVerdict, Recovery
+from analysis.scenario.results import AuditVerdict
 from tests.support import scenario_results as wr
 from tests.support.pages import Page
 from workloads.messaging import Destination, DestinationKind
@@ -175,15 +175,6 @@ def test_several_of_one_topology():
     assert "the worst of 3 results (2 valid, 1 invalid)" in text
     assert "Results of vertical" in text
     assert text.index(DISCLAIMER) < text.index("Results of vertical")
-
-
-def test_a_recovery_has_no_periods_and_no_figure():
-    """A killed broker's run shows how it recovered, and names no figure."""
-    recovered = replace(SMALL, periods=(), recovery=Recovery(8.25, 1200, 3, 1), audit=())
-    text = Page(scenario_page.html([recovered])).text
-
-    assert "seconds to recovery 8.2" in text
-    assert "no figure:" in text
 
 
 def test_where_the_backlog_stood():

@@ -11,7 +11,6 @@ import pytest
 from analysis.scenario import pipeline
 from analysis.scenario.audit import AuditInput
 from analysis.scenario.reader import cells, open_runs
-from tests.support import run_directories as rd
 from tests.support import scenario_runs as wr
 from tests.support.scenario_runs import Fault, Planted
 from workloads.arrivals import ArrivalProcess
@@ -46,76 +45,6 @@ FAULTS = (
 LATE = (Planted(Fault.LATE, "orderConf"), Planted(Fault.LAGGING, "inventoryInfo"))
 
 
-def undurable(topology: Topology) -> Topology:
-    """The same with persistent messages on topics whose subscriptions are not durable, and go with the broker."""
-    return replace(
-        topology,
-        interactions={
-            number: replace(interaction, script=replace(interaction.script, steps=tuple(
-                replace(step, mode=replace(step.mode, durable=False)) for step in interaction.script.steps
-            )))
-            for number, interaction in topology.interactions.items()
-        },
-    )  # fmt: skip
-
-
-def killed(run, name, topology=SMALL, **changes):
-    """A broker so slow that some messages are stored, and some transactions open, when it is killed."""
-    wr.add_cell(run, topology, lengths=LENGTHS, cell=name, killed=True, delivery_ms=lambda _at_s: 400.0, **changes)
-
-
-def broken(run, name):
-    """A killed broker that breaks all its promises, each for another message."""
-    killed(run, name)
-    (row,) = run.rows("periods", cell=name, period="killed")
-    forgotten(run, name, row["end_ns"])
-    torn(run, name, row["end_ns"])
-    for row in run.rows("received", cell=name):  # what comes again after the broker's end is not marked so
-        row["redelivered"] = 0
-
-
-def forgotten(run, name, back_ns):
-    """A stored message is gone when the broker is back; one that nobody answers."""
-    leaves = [run.plans[-1]["steps"].index(step) for step in ("shipConf", "inventoryInfo", "invoice")]
-    stored = [
-        row
-        for row in run.rows("received", cell=name, redelivered=0)
-        if row["received_ns"] >= back_ns > row["sent_ns"] and row["step"] in leaves
-    ]
-    run.tables["received"].remove(stored[0])
-
-
-def torn(run, name, back_ns):
-    """An answer of a transaction in doubt arrives, and its trigger all the same comes again."""
-    doubtful = next(row for row in run.rows("sent", cell=name, settled_ns=None) if row["planned_ns"] is None)
-    taker = next(one for one in run.plans[-1]["handlers"] if doubtful["address"] in one["addresses"])
-    again = {"arrival": 10**6, "received_ns": back_ns, "settled_ns": back_ns + 1, "redelivered": 0}
-    stamp = {column: doubtful[column] for column in (*rd.KEYS, *wr.STAMPED, "body_bytes")}
-    run.tables["received"].append(stamp | again | {"handler": taker["number"]})
-
-
-def settled_again(run, name, broker="activemq"):
-    """A killed broker had not read the last acknowledgement: its message comes again, flagged, and is settled again."""
-    killed(run, name, broker=broker)
-    (period,) = run.rows("periods", cell=name, period="killed")
-    settled = [row for row in run.rows("received", cell=name) if row["settled_ns"]]
-    last = max((row for row in settled if row["settled_ns"] < period["begin_ns"]), key=lambda row: row["settled_ns"])
-    again = period["end_ns"] + 10**6
-    run.tables["received"].append(
-        last | {"arrival": 10**6, "received_ns": again, "settled_ns": again + 1, "redelivered": 1}
-    )
-
-
-#: A broker beside the usual one: its transactions hold what is sent, and no acknowledgements.
-SEND_ONLY = "artemis"
-
-
-def settled_again_outside(run, name):
-    run.manifest["brokers"][SEND_ONLY] = rd.broker_facts(capabilities=rd.capability_facts(transactions="send-only"))
-    run.manifest["starts"].append(rd.start_facts(SEND_ONLY, 1))
-    settled_again(run, name, SEND_ONLY)
-
-
 def cell(topology=SMALL, **changes):
     return lambda run, name: wr.add_cell(run, topology, **{"lengths": LENGTHS, "cell": name, **changes})
 
@@ -144,11 +73,6 @@ MADE = {
     "short": short,
     "filtered": cell(filtered=True),
     "leak": cell(filtered=True, planted=[Planted(Fault.LEAK, "callForOffers")]),
-    "killed": killed,
-    "undurable": lambda run, name: killed(run, name, undurable(SMALL)),
-    "broken": broken,
-    "settled-again": settled_again,
-    "settled-again-outside": settled_again_outside,
 }
 
 

@@ -134,7 +134,7 @@ def test_json_has_what_scripts_rely_on(results):
     assert audit["cells"][1]["first_failure"].startswith("messages sent")
     assert {"p90_ms", "broker_cpu", "load_cpu", "sent_per_s", "received_per_s", "rows"} <= set(audit["cells"][0])
     assert audit["verdict"] == summary["verdict"] == "invalid"
-    assert {"periods", "tests", "deviations", "backlog_at_end", "recovery"} <= set(summary["cells"][0])
+    assert {"periods", "tests", "deviations", "backlog_at_end"} <= set(summary["cells"][0])
 
 
 def test_delivery_times_by_destination(results, recording):

@@ -1,10 +1,11 @@
 """The classes of messages and copies: whatever happened to each, it is counted once, and in its own class."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.faults.accounting import Account, Accounting, Fate, Promise, broken
-from workloads.schema import FaultCopyRow, FaultMessageRow
+from workloads.schema import FaultCopyRow, FaultMessageRow, FaultTransactionRow
 
 #: What copies may be: marked, at the wrong subscription, read after the end of the drain.
 PLAIN, MARKED, ASTRAY, LATE = frozenset(), frozenset({"marked"}), frozenset({"astray"}), frozenset({"late"})
@@ -92,12 +93,28 @@ def test_what_was_never_sent_is_unexpected():
     )
 
 
+@pytest.mark.parametrize(
+    ("consumed", "answers", "torn"),
+    [(1, (1, 1), 0), (2, (0, 0), 0), (1, (1, 0), 1), (2, (1, 1), 1), (1, (0, 0), 1), (2, (2, 0), 1)],
+)
+def test_a_transaction_takes_effect_as_a_whole(consumed, answers, torn):
+    """What it consumed comes again exactly where its answers do not come."""
+    copies = [copy(0, 0)] * consumed + [copy(lane, 0) for lane, number in enumerate(answers, 1) for _ in range(number)]
+    messages = [message(0, 0, Fate.CONFIRMED), *(message(lane, 0, Fate.UNKNOWN) for lane in (1, 2))]
+    doubtful = [FaultTransactionRow(7, lane, 0, int(not lane), 0) for lane in (0, 1, 2)]
+    receivers = [{0}, {1}, {2}]
+
+    assert Accounting.of(messages, copies, receivers, doubtful=doubtful).account.torn == torn
+
+
 def test_promises_are_broken_by_what_they_are_about():
     """Without a promise losses and unmarked copies break nothing; what was not committed must never come."""
     account = Account(lost=1, twice_unmarked=1, reordered=1, twice_marked=1)
 
     assert list(broken(account, Promise(stored=True, marked=True))) == ["lost", "twice_unmarked"]
     assert list(broken(account, Promise(stored=False, marked=False))) == []
+    assert list(broken(Account(torn=1), Promise(stored=False, marked=False))) == ["torn"]
+    assert list(broken(Account(torn=1), Promise(stored=False, marked=False, whole=False))) == []
     assert list(broken(Account(unexpected=1, misdelivered=1), Promise(stored=False, marked=False))) == [
         "unexpected",
         "misdelivered",

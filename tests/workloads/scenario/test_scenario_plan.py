@@ -43,11 +43,11 @@ def test_a_cells_entry_is_json_and_says_what_was_to_run():
             "arrivals",
             "seed",
         ),
-        *("lengths", "repeat", "killed", "steps", "destinations", "addresses", "handlers", "drivers", "populations"),
+        *("lengths", "repeat", "steps", "destinations", "addresses", "handlers", "drivers", "populations"),
     }
     assert (record["experiment"], record["workload"], record["cell"]) == ("specjms2007",) * 2 + ("vertical-b0005",)
     assert (record["consumption"], record["transactions"], record["arrivals"]) == ("strict", "send-only", "constant")
-    assert (record["base"], record["seed"], record["repeat"], record["killed"]) == (5, 3, True, False)
+    assert (record["base"], record["seed"], record["repeat"]) == (5, 3, True)
     assert record["lengths"] == {"name": "short", "warm_up_s": 30, "measurement_s": 90, "drain_s": 60}
     assert record["steps"] == [step.message for step in model.steps]
     assert len(record["destinations"]) == len(record["addresses"]) == 56 + 103

@@ -16,7 +16,7 @@ from workloads.scenario.workload import CaseRequest
 from workloads.schedule import Slot
 from workloads.schema import RunKind
 from workloads.specjms2007 import WORKLOAD
-from workloads.specjms2007.cases import FREEFORM, HORIZONTAL, RECOVERABILITY, VERTICAL
+from workloads.specjms2007.cases import FREEFORM, HORIZONTAL, VERTICAL
 
 #: An impossible option -> what the refusal says.
 IMPOSSIBLE = {
@@ -79,7 +79,6 @@ class Item:
     ("given", "case", "why"),
     [
         ({"freeform": "OWN"}, VERTICAL, r"--freeform is for the case freeform, which was not selected: -k freeform"),
-        ({"find_base": True}, RECOVERABILITY, r"--find-base searches for a BASE, and recovery has no figure"),
         ({"find_base": True, "starts": 2}, VERTICAL, r"one search per case.*reference, start 1; reference, start 2"),
         (
             {"find_base": True, "broker": ["reference", "reference:lose=9"]},
@@ -95,7 +94,7 @@ def test_a_selection_that_cannot_be_is_refused(given, case, why, tmp_path):
     (tmp_path / "own.toml").write_text("[locations]\nshops = 3\n")
     given = {key: str(tmp_path / "own.toml") if value == "OWN" else value for key, value in given.items()}
     cases = Cases(Config({"broker": ["reference"], **given}, {}))
-    slots = cases.slots(pytest.mark.workload(VERTICAL, HORIZONTAL, FREEFORM, RECOVERABILITY).mark)
+    slots = cases.slots(pytest.mark.workload(VERTICAL, HORIZONTAL, FREEFORM).mark)
 
     with pytest.raises(WorkloadError, match=why):
         cases.order([Item(slot) for slot in slots if slot.cell == case.cell(CaseRequest(given.get("base", 5)))])

@@ -108,20 +108,6 @@ def test_a_large_scenario_goes_to_other_processes():
     assert len(pickle.dumps(SupplyChain(horizontal(100)).scenario)) < 4_000_000
 
 
-def test_a_reply_depends_on_the_sender_where_the_tables_say_so():
-    """A distribution centre orders upon the offer of the supplier that is assigned, and upon no other."""
-    execution = Execution(2, 0, 7)
-    senders = {NAMES[each.address.step]: set() for each in VERTICAL.expected(execution)}
-    for each in VERTICAL.expected(execution):
-        senders[NAMES[each.address.step]].add(each.sender)
-    (winner,) = senders["invoice"]
-
-    assert len(senders["offer"]) in {2, 3}
-    for sender in senders["offer"]:
-        replies = VERTICAL.replies(execution, NAMES.index("offer"), sender)
-        assert [NAMES[step] for step in replies] == (["pOrder"] if sender == winner else [])
-
-
 def test_places_have_names():
     """Of the receiving party, and of the location that starts an execution."""
     parties = [AddressKey(NAMES.index("order"), 1), AddressKey(NAMES.index("callForOffers"), 2)]

@@ -94,7 +94,8 @@ settings.load_profile("quick")
 #: Parameters of tests and their further values; `make test` has the first ones, `make test-brokers` these.
 FURTHER = {"workers": 3, "client": Client.STOMP_PY}
 
-#: What a file says some of whose tests have a marker. Only such files are imported where a process runs no others.
+#: What a file says some of whose tests have a marker. Only such files are imported where a process runs no others: it
+#: collects those of hosts with 4 s of CPU time, those of brokers with 6, and all with 16.
 SAYS = {
     "brokers": re.compile(r'mark\.brokers|broker_matrix|parametrize\("(workers|client)"'),
     "hosts": re.compile(r"mark\.hosts"),

@@ -57,7 +57,6 @@ extras:
 bench-engine: .venv
 	$(BIN)/python -m tests.bench_engine
 	$(BIN)/python -m tests.bench_protocols
-	$(BIN)/python -m tests.bench_retained
 
 bench-fit: .venv
 	$(BIN)/python -m tests.bench_fit

@@ -57,6 +57,8 @@ class Capabilities:
     stores_unconfirmed: bool = True
     #: whether subscriptions may outlive their connections
     durable: bool = False
+    #: whether it retains a message of each topic for those who subscribe later, on request, also by a wildcard
+    retained: bool = False
     #: whether what is delivered before acknowledgement can be limited to one message
     one_ahead: bool = False
     #: seconds within which a connection that only reads must write something, or the broker closes it; None where

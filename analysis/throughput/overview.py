@@ -32,7 +32,16 @@ from analysis.text import Closing, NextStep
 from analysis.throughput.console import AUDIT_VERDICTS, VERDICTS, nowhere
 from analysis.throughput.cost_model import PAPER, processing_time_s
 from analysis.throughput.fit import STARTS_AS_UNIT, bend
-from analysis.throughput.tables import GRADES, MEANING, SCOPES, deviation, negligible, relative_half_width, unit
+from analysis.throughput.tables import (
+    GRADES,
+    SCOPES,
+    deviation,
+    is_of_replays,
+    meanings,
+    negligible,
+    relative_half_width,
+    unit,
+)
 from workloads.command_line import analysing, measuring
 from workloads.limits import EXTRAPOLATION, LAYOUTS
 from workloads.manifest import StudyManifest
@@ -182,11 +191,13 @@ def _model(fit: FitResult, result: RunResult) -> ModelOverview:
     filters = "n_fltr filters and " if "t_fltr" in fit.parameters else ""
     title = f"{fit.experiment} on {fit.broker}"
     model = f"time per message {formula(fit.parameters)}, with {filters}r copies"
+    if is_of_replays(fit):
+        model = f"time per replay {formula(fit.parameters)}, of r retained messages"
     return ModelOverview(
         title=title,
         formula=model,
         costs=_costs(fit, f"{title}: {model}"),
-        note=f"intervals {SCOPES[fit.scope]}; paper: {SOURCE}",
+        note=f"intervals {SCOPES[fit.scope]}{'' if is_of_replays(fit) else f'; paper: {SOURCE}'}",
         negligible=tuple(negligible(fit)),
         example=_example(fit, _cpus(result, fit.broker)),
         description="" if fit.description is None else f"model: {fit.description.grade} - {_graded(fit)}",
@@ -195,15 +206,16 @@ def _model(fit: FitResult, result: RunResult) -> ModelOverview:
 
 
 def _costs(fit: FitResult, caption: str) -> Table:
+    meaning = meanings(fit)
     return Table.of(
         caption,
         fit.parameters.items(),
         TableColumn("time", lambda of: of[0], number=False),
-        TableColumn("of", lambda of: MEANING[of[0]], number=False),
+        TableColumn("of", lambda of: meaning[of[0]], number=False),
         TableColumn("time in µs", lambda of: us(of[1].estimate, 3)),
         TableColumn("95 % interval", lambda of: ends(of[1], us, 3)),
         TableColumn("half-width", lambda of: relative_half_width(fit, of[0])),
-        TableColumn("paper, 2006", lambda of: us(PAPER[of[0]])),
+        *(TableColumn("paper, 2006", lambda of: us(PAPER[of[0]])) for _ in range(not is_of_replays(fit))),
     )
 
 
@@ -231,7 +243,9 @@ def _cpus(result: RunResult, broker: str) -> int | None:
 
 def _example(fit: FitResult, cpus: int | None) -> str:
     """The load that COPIES_PER_S put on the broker with one subscriber per message and with several; empty where the
-    times must not be used, or do not extend to that number of subscribers."""
+    times must not be used, are not those of copies to subscribers, or do not extend to that number of them."""
+    if is_of_replays(fit):
+        return ""
     if fit.verdict == VerdictKind.INVALID or (fit.description and fit.description.grade == Grade.POOR):
         return ""
     cap = fit.roofline if fit.roofline and fit.roofline.preferred else None
@@ -349,7 +363,8 @@ def _step(result: RunResult) -> NextStep:
 
 def _use(result: RunResult) -> NextStep:
     """A prediction at about half of the broker's capacity; without a usable model, the tables."""
-    usable = [fit for fit in result.fits if fit.description is not None and fit.description.grade != Grade.POOR]
+    modelled = [fit for fit in result.fits if not is_of_replays(fit)]
+    usable = [fit for fit in modelled if fit.description is not None and fit.description.grade != Grade.POOR]
     if not usable:
         words = "see what each cell took" if result.fits else "see all tables"
         return NextStep(words, analysing("summary"), of_run=True)

@@ -40,11 +40,14 @@ from workloads.status import CellStatus, VerdictKind
 from workloads.throughput.lanes import LaneAudit
 
 #: What each parameter of the model is the time for.
-MEANING = {
+MEANING: Mapping[str, str] = {
     "t_rcv": "one message received",
     "t_fltr": "one filter installed",
     "t_tx": "one copy delivered",
 }
+
+#: The same where a message is a replay of what the broker retains, by experiment: nothing of it is in the paper.
+_OF_REPLAYS = {"retained": {"t_rcv": "one subscription and its end", "t_tx": "one retained message"}}
 
 #: In place of the half-width of a coefficient that is.
 NEGLIGIBLE = "negligible"
@@ -254,17 +257,29 @@ class _Audited:
 # The model
 
 
+def is_of_replays(fit: FitResult) -> bool:
+    """Whether its messages are replays, so that its times are not those of the paper's model."""
+    return fit.experiment in _OF_REPLAYS
+
+
+def meanings(fit: FitResult) -> Mapping[str, str]:
+    """What each parameter of a fit is the time for."""
+    return _OF_REPLAYS.get(fit.experiment, MEANING)
+
+
 def parameters(fit: FitResult) -> Table:
     """A row per parameter; a column for each alternative estimate in the fit."""
+    meaning = meanings(fit)
     others: dict[str, Mapping[str, Any]] = {"least squares as in the paper": fit.ols_as_in_paper or {}}
     if fit.roofline:
         others["with a transmission cap"] = fit.roofline.parameters
-    others["the paper, ActiveMQ 4.0"] = PAPER
+    if not is_of_replays(fit):
+        others["the paper, ActiveMQ 4.0"] = PAPER
     return Table.of(
         f"{formula(fit.parameters)}: time of the broker per message received, {_variables(fit)}",
         fit.parameters.items(),
         TableColumn("parameter", lambda of: of[0], number=False),
-        TableColumn("time of the broker for", lambda of: MEANING[of[0]], number=False),
+        TableColumn("time of the broker for", lambda of: meaning[of[0]], number=False),
         TableColumn("estimate", lambda of: us(of[1].estimate), "µs"),
         TableColumn(f"95 % interval {SCOPES[fit.scope]}", lambda of: ends(of[1], us), "µs"),
         TableColumn("half-width", lambda of: relative_half_width(fit, of[0])),
@@ -278,6 +293,8 @@ def _other_time(values: Mapping[str, Any], of: tuple[str, Interval]) -> str:
 
 
 def _variables(fit: FitResult) -> str:
+    if is_of_replays(fit):
+        return "which is a replay of r retained messages to a new subscription"
     if "t_fltr" in fit.parameters:
         return "with n_fltr filters installed (matching ones included) and r copies delivered of every message"
     return "with r copies delivered of every message; there are no filters in this experiment, so that it has no t_fltr"
@@ -308,7 +325,7 @@ def negligible(fit: FitResult) -> Iterator[str]:
             most = f"its interval ends below 0, {number_of and f'with {number_of}'}by {share}"
         else:
             most = f"at most {us(interval.high, 3)} \N{MICRO SIGN}s, {number_of and f'so {number_of}'}{share}"
-        yield f"{MEANING[name]} costs {cost}: {most}"
+        yield f"{meanings(fit)[name]} costs {cost}: {most}"
 
 
 def model_facts(fit: FitResult) -> Iterator[tuple[str, str]]:

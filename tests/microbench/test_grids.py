@@ -46,8 +46,9 @@ PUBLISHERS_SUBSCRIBERS = EXPERIMENTS["publishers_subscribers"]
 COPIES = EXPERIMENTS["copies"]
 ROUTING = EXPERIMENTS["routing"]
 WILDCARDS = EXPERIMENTS["wildcards"]
-#: Those that ActiveMQ Classic cannot run, since nothing is routed there.
+#: Those that ActiveMQ Classic cannot run over STOMP, since nothing is routed or retained there.
 ROUTED = {"routing", "wildcards"}
+BEYOND = {*ROUTED, "retained"}
 MODELLED = [experiment for experiment in EXPERIMENTS.values() if experiment.fits_model]
 
 ALL = pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
@@ -160,7 +161,7 @@ def estimated_s(names, grid):
 )
 def test_how_long_a_level_takes(grid, alone_s, all_s):
     """Each experiment in minutes, of which the warm-up is one; all of them together are less than their sum."""
-    names = [name for name in EXPERIMENTS if name not in ROUTED]
+    names = [name for name in EXPERIMENTS if name not in BEYOND]
     alone = {name: estimated_s([name], grid) for name in names}
 
     assert all(alone_s[0] <= seconds <= alone_s[1] for seconds in alone.values()), alone
@@ -291,6 +292,15 @@ def test_routing_varies_the_bindings_alone():
             assert plan.n_fltr == 0
             assert {type(selector) for selector in selectors} == {Like if factor["by"] == "wildcard" else Equals}
             assert {destination.kind for destination, _ in plan.subscriptions} == {kind}
+
+
+def test_a_replay_has_each_retained_message_of_its_connection():
+    """No filter; every connection asks for the replays of its own messages, and nobody else gets any of them."""
+    for factor, plan in plans(EXPERIMENTS["retained"]):
+        assert (plan.n_fltr, plan.replication) == (0, factor["number"])
+        assert plan.replayed
+        assert plan.connections == len(plan.lanes) == 20
+        assert [lane.receivers for lane in plan.lanes] == [tuple(session) for session in plan.sessions]
 
 
 #: Kind of a filter -> keys that it covers beside that of the messages, and keys that it does not.

@@ -80,7 +80,7 @@ def of_protocols() -> list[object]:
     others. All else takes too long for CI: of the newest versions and of a broker by its URL the contract of STOMP asks
     more, frame by frame.
     """
-    found = [
+    found: list[object] = [
         pytest.param(entry, id=str(entry), marks=_marks(entry, quick=quick and _is_default(entry)))
         for entry, quick in _entries()
     ]

@@ -20,10 +20,7 @@ def _unmet(plan: Plan, capabilities: Capabilities) -> Iterator[str]:
         if flow.destination.kind not in capabilities.destinations:
             yield WITHOUT_DESTINATION[flow.destination.kind]
         yield from _unmet_filters(flow, capabilities)
-        if not capabilities.repeated and flow.repeated:
-            yield "no second subscription of a connection to the same messages"
-        if any(subscription.durable for subscription in flow.subscriptions) and not capabilities.durable:
-            yield "no durable subscriptions"
+        yield from _unmet_subscriptions(flow, capabilities)
     if plan.profile.receipts and not capabilities.receipts:
         yield WITHOUT_RECEIPTS
     ack = plan.profile.ack
@@ -36,6 +33,15 @@ def _unmet(plan: Plan, capabilities: Capabilities) -> Iterator[str]:
         capabilities.ack_modes if capabilities.queue_ack_modes is None else capabilities.queue_ack_modes
     ):
         yield f"no acknowledgement mode {ack} on queues"
+
+
+def _unmet_subscriptions(flow: Flow, capabilities: Capabilities) -> Iterator[str]:
+    if not capabilities.repeated and flow.repeated:
+        yield "no second subscription of a connection to the same messages"
+    if any(subscription.durable for subscription in flow.subscriptions) and not capabilities.durable:
+        yield "no durable subscriptions"
+    if flow.replayed and not capabilities.retained:
+        yield "no retained messages that a filter with a wildcard covers"
 
 
 def _unmet_filters(flow: Flow, capabilities: Capabilities) -> Iterator[str]:

@@ -97,7 +97,7 @@ class Block:
     @cached_property
     def producing_from(self) -> tuple[int, ...]:
         """Per cell, the connection of its first publisher; the others follow."""
-        return self._connections_from([plan.publishers for plan in self.plans])
+        return self._connections_from([plan.producing for plan in self.plans])
 
     @cached_property
     def consuming_from(self) -> tuple[int, ...]:
@@ -107,7 +107,7 @@ class Block:
     @cached_property
     def producing(self) -> int:
         """Connections that publish."""
-        return max(first + plan.publishers for first, plan in zip(self.producing_from, self.plans, strict=True))
+        return max(first + plan.producing for first, plan in zip(self.producing_from, self.plans, strict=True))
 
     @cached_property
     def consuming(self) -> tuple[tuple[int, ...], ...]:

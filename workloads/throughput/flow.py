@@ -91,6 +91,10 @@ class Flow:
     a connection. The subscriptions of a queue compete: each message goes to exactly one of them, and they have no
     filters (with several matching filters the broker would choose as well). Where messages are routed, every
     subscription has a selector that can be a binding, and none is durable.
+
+    A *replayed* flow is a connection that subscribes again and again. The broker keeps, and retains, a message for each
+    subscription, and a subscription stands for the copies of its message. A message of the flow's lane is a replay: the
+    connection ends its subscription to all of them and begins it again, and the broker sends each of them once.
     """
 
     destination: Destination
@@ -98,6 +102,7 @@ class Flow:
     templates: tuple[Template, ...]
     subscriptions: tuple[Subscription, ...]
     per_connection: int = 1
+    replayed: bool = False
 
     @property
     def shared(self) -> bool:
@@ -112,6 +117,8 @@ class Flow:
     @property
     def repeated(self) -> bool:
         """Whether a connection has equal subscriptions."""
+        if self.replayed:  # they are one subscription, to messages that differ
+            return False
         named = [(number // self.per_connection, each) for number, each in enumerate(self.subscriptions)]
         return len(set(named)) < len(named)
 
@@ -142,6 +149,15 @@ class Flow:
             )
         if self.destination.kind.routed:
             self._check_routing()
+        if self.replayed and (
+            self.destination.kind is not DestinationKind.TOPIC
+            or (self.publishers, len(self.templates), self.per_connection) != (1, 1, len(self.subscriptions))
+            or set(self.subscriptions) != {Subscription()}
+        ):
+            raise WorkloadError(
+                f"replays of {self.destination.name}: expected a topic, one publisher, one template, and subscriptions "
+                "without selectors that share its connection and are not durable"
+            )
 
     def _check_routing(self) -> None:
         """Bindings must select the same messages as the selectors that they replace."""
@@ -201,6 +217,8 @@ class Lane:
     shared: bool = False
     #: whether subscriptions of its flow have selectors
     filtered: bool = False
+    #: its messages are replays of what the broker retains
+    replayed: bool = False
 
     @property
     def copies(self) -> int:
@@ -247,6 +265,7 @@ class Plan:
                             tuple(first_subscription + index for index in receivers),
                             flow.shared,
                             flow.filtered,
+                            flow.replayed,
                         )
                     )
             first_publisher += flow.publishers
@@ -274,9 +293,19 @@ class Plan:
             first = end
         return tuple(sessions)
 
+    @cached_property
+    def replayed(self) -> bool:
+        """Whether its messages are replays, which the connections of its subscriptions ask for."""
+        return all(flow.replayed for flow in self.flows)
+
+    @property
+    def producing(self) -> int:
+        """Connections that only publish."""
+        return sum(flow.publishers for flow in self.flows if not flow.replayed)
+
     @property
     def connections(self) -> int:
-        return self.publishers + len(self.sessions)
+        return self.producing + len(self.sessions)
 
     @cached_property
     def n_fltr(self) -> int:
@@ -331,8 +360,8 @@ class Experiment:
     label: str
     #: by level: the cells; `smoke` and `quick`, and further ones where they differ from those that they follow
     grids: Mapping[str, tuple[Cell, ...]]
-    #: the flow of a cell on a destination of this name
-    flow: Callable[[Cell, str], Flow]
+    #: the flow of a cell on a destination of this name, or several
+    flow: Callable[[Cell, str], Flow | tuple[Flow, ...]]
     #: n_fltr and r vary independently over the cells, so that B = t_rcv + n_fltr t_fltr + r t_tx can be fitted to
     #: them; or r varies and there are no filters, for B = t_rcv + r t_tx
     fits_model: bool = False
@@ -393,7 +422,8 @@ class Experiment:
             raise WorkloadError(
                 f"{self.name} {cell.id}: publishers that wait for receipts need a profile that has them"
             )
-        return Plan(self.name, cell.id, own, (self.flow(cell, name),))
+        made = self.flow(cell, name)
+        return Plan(self.name, cell.id, own, made if isinstance(made, tuple) else (made,))
 
 
 def factorial(label: str, **factors: tuple[Factor, ...]) -> tuple[Cell, ...]:

@@ -39,5 +39,6 @@ def verdict_line(result: BrokerFaults) -> str:
     lives = result.repetitions
     failed = sum(each.failed for each in lives)
     remarks = sum(finding.consequence == VerdictKind.VALID for finding in result.findings)
-    kept = f"kept every promise in {len(lives)} faults" if not failed else f"FAILED in {failed} of {len(lives)} faults"
+    of = count(len(lives), "fault")
+    kept = f"kept every promise in {of}" if not failed else f"FAILED in {failed} of {of}"
     return f"verdict: {kept}; {count(remarks, 'remark')}"

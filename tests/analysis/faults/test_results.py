@@ -91,7 +91,7 @@ def test_losses_are_named_and_invalid(broken):
     )
     assert "fixtures/reference/store.py" in text
     assert "3 publishers not connected" in text
-    assert "verdict: FAILED in 1 of 1 faults" in text
+    assert "verdict: FAILED in 1 of 1 fault" in text
 
 
 def test_what_breaks_no_promise_is_a_remark(tmp_path):
@@ -107,7 +107,7 @@ def test_what_breaks_no_promise_is_a_remark(tmp_path):
     assert (each.account.kept, each.account.lost, each.course.backlog_gone_s) == (2, 0, 0)
     assert "2 messages came only to consumers that connected anew" in text
     assert "the broker ended by itself in 1 of 1 repetitions" in text
-    assert "verdict: kept every promise in 1 faults; 2 remarks" in text
+    assert "verdict: kept every promise in 1 fault; 2 remarks" in text
 
 
 def test_the_page_shows_each_time_line(kept):

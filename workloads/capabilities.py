@@ -57,7 +57,8 @@ class Capabilities:
     stores_unconfirmed: bool = True
     #: whether subscriptions may outlive their connections
     durable: bool = False
-    #: whether it retains a message of each topic for those who subscribe later, on request, also by a wildcard
+    #: whether it retains a message of each topic on request, for those who subscribe later, by a wildcard as well, and
+    #: for those who end a subscription and begin it again
     retained: bool = False
     #: whether what is delivered before acknowledgement can be limited to one message
     one_ahead: bool = False

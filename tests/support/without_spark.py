@@ -14,15 +14,17 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from analysis.gate.asked import options_of
+from analysis.gate.pipeline import judged as with_whole_cells
 from analysis.gate.pipeline import of_slices
 from analysis.gate.results import GateResult
 from analysis.results import AuditResult, CellKey, HostUse, RunResult
+from analysis.run_description import kind_of
 from analysis.table import grouped
 from analysis.throughput import audit, pipeline
 from analysis.throughput.latency import Histogram, Histograms
 from analysis.throughput.reader import ThroughputRecord, open_runs
 from tests.conftest import LAYOUT, layout_audit, read_json, table_rows
-from workloads.schema import KEYS, WINDOWS, Measure, Window
+from workloads.schema import KEYS, WINDOWS, Measure, RunKind, Window
 from workloads.throughput.lanes import LaneAudit
 
 Rows: TypeAlias = list[dict[str, Any]]
@@ -46,6 +48,8 @@ def analysed(paths: Sequence[Path], *, master: str = "", partial: bool = False) 
 
 
 def judged(paths: Sequence[Path], *, master: str = "", partial: bool = False) -> tuple[GateResult, ...]:
+    if kind_of(paths) is not RunKind.THROUGHPUT:  # whose verdict is not made of slices
+        return with_whole_cells(paths, master=master, partial=partial)
     return tuple(
         of_slices(run, options_of(run.manifest, run.path), windows_of(run), audit_of(run).findings)
         for run in open_runs(paths, partial=partial)

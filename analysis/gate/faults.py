@@ -17,8 +17,8 @@ from analysis.faults import pipeline
 from analysis.faults.results import BrokerFaults, FaultRepetition, FaultResult
 from analysis.formats import count
 from analysis.gate.pairs import check_complete, pairs_of_lives
-from analysis.gate.results import CellComparison, GateResult, incomplete
-from analysis.gate.verdict import GateVerdict, MetricRow, judge
+from analysis.gate.results import CellComparison, GateResult, incomplete, overriding
+from analysis.gate.verdict import MetricRow, judge
 from analysis.results import CellKey, Finding
 from analysis.run_directory import broker_findings
 from analysis.shared_cpus import shared_cpus
@@ -105,7 +105,7 @@ def of_results(results: Sequence[BrokerFaults], asked: GateOptions, *, partial: 
         cells=tuple(CellComparison.of(name, [log for log in logs[name] if log is not None]) for name in known),
         findings=(*wrong, *unmet, *(replace(finding, consequence=VerdictKind.VALID) for finding in remarks)),
         judged=judgement.verdict,
-        overriding=GateVerdict.FAILED if wrong else GateVerdict.CONTAMINATED if unmet else None,
+        overriding=overriding(wrong, unmet),
         of_processes=any(manifest.brokers[role].provider == BY_URL for role in GateRole),
         kind=RunKind.FAULTS,
         medians_s={

@@ -13,7 +13,7 @@ from analysis.gate import faults, scenario
 from analysis.gate.asked import options_of
 from analysis.gate.paired import CellRatio, Key, ratios_of, rows_of
 from analysis.gate.pairs import check_complete, pairs_of_lives
-from analysis.gate.results import CellComparison, GateResult, RoleActivity, incomplete
+from analysis.gate.results import CellComparison, GateResult, RoleActivity, incomplete, overriding
 from analysis.gate.verdict import GateVerdict, Judgement, judge
 from analysis.intervals import mapped, mean_interval
 from analysis.results import CellKey, CellSummary, Finding, Interval
@@ -108,7 +108,7 @@ def of_slices(
         cells=cells,
         findings=(*wrong, *unmet, *(replace(finding, consequence=VerdictKind.VALID) for finding in remarks)),
         judged=judgement.verdict,
-        overriding=GateVerdict.FAILED if wrong else GateVerdict.CONTAMINATED if unmet else None,
+        overriding=overriding(wrong, unmet),
         of_processes=any(brokers[role].provider == BY_URL for role in GateRole),
         order_effect=_order_effect(ratios),
         slice_scatter=median(scatter) if scatter else None,

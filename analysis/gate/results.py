@@ -125,6 +125,15 @@ class GateResult:
         return self.overriding or self.judged
 
 
+def overriding(wrong: Sequence[Finding], unmet: Sequence[Finding]) -> GateVerdict | None:
+    """The verdict in place of that of the families.
+
+    wrong: what a gate fails for
+    unmet: conditions of the comparison
+    """
+    return GateVerdict.FAILED if wrong else GateVerdict.CONTAMINATED if unmet else None
+
+
 def incomplete(judgement: Judgement, pairs: int) -> tuple[Finding, ...]:
     """A remark on a gate that ended before its last decision, and is read nevertheless.
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from analysis.gate.pairs import check_complete, pairs_of_lives
-from analysis.gate.results import CellComparison, GateResult, incomplete
-from analysis.gate.verdict import GateVerdict, MetricRow, judge
+from analysis.gate.results import CellComparison, GateResult, incomplete, overriding
+from analysis.gate.verdict import MetricRow, judge
 from analysis.results import Finding
 from analysis.scenario import pipeline
 from analysis.scenario.results import HandlerResult, PeriodResult, WorkloadResult
@@ -67,7 +67,7 @@ def of_results(results: Sequence[WorkloadResult], path: Path, rules: GateRules, 
         ),
         findings=(*failed, *unmet, *incomplete(judgement, len(pairs))),
         judged=judgement.verdict,
-        overriding=GateVerdict.FAILED if failed else GateVerdict.CONTAMINATED if unmet else None,
+        overriding=overriding(failed, unmet),
         of_processes=any(manifest.brokers[role].provider == BY_URL for role in GateRole),
         kind=RunKind.WORKLOAD,
     )

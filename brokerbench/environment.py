@@ -32,7 +32,8 @@ def enter() -> None:
     os.environ["PYTHONSAFEPATH"] = "1"  # else Spark's processes take the current folder for a place of modules
     os.environ["PYTHONPATH"] = os.pathsep.join([str(TREE), *others])
     as_script = Path(sys.argv[0]).name == _PACKAGE.name
-    os.environ[module("workloads.command_line").VARIABLE] = _PACKAGE.name if as_script else f"python -m {_PACKAGE.name}"
+    called = _PACKAGE.name if as_script else f"python -m {_PACKAGE.name}"
+    os.environ.setdefault(module("workloads.command_line").VARIABLE, called)  # set: by a session that started this one
     for name in _OF_PYTEST:
         os.environ.pop(name, None)
     if not os.access(TREE, os.W_OK) and not any(TREE.glob("*/__pycache__")):

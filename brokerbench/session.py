@@ -1,13 +1,13 @@
 """A session of pytest with the settings and plugins of the tree only, in which paths and ids are those of the tree.
 
-What the user's own words say comes last, and wins. The module is a plugin of that session.
+What the user's own words say comes last, and wins.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -30,10 +30,20 @@ def run(words: Sequence[str]) -> int:
         *("--disable-plugin-autoload", "-p", "pytest_benchmark.plugin"),
         *("-o", f"cache_dir={environment.cache('pytest')}"),
     )
-    return pytest.main([*map(str, own), *defaults, *words], plugins=[sys.modules[__name__], settings])
+    return pytest.main([*map(str, own), *defaults, *words], plugins=[_Words(tuple(words)), settings])
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest looks for what is named
-def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Lets words that name tests mean those of the tree, and lets pytest print their ids as in a checkout."""
-    early_config.invocation_params = replace(early_config.invocation_params, dir=environment.TREE)
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """A plugin of that session, which knows what the user said."""
+
+    words: tuple[str, ...]
+
+    @pytest.hookimpl(tryfirst=True)  # before pytest looks for what is named
+    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
+        """Lets words that name tests mean those of the tree, and lets pytest print their ids as in a checkout.
+
+        Sessions that this one starts say the user's words again, and get the settings of the tree by themselves.
+        """
+        called = early_config.invocation_params
+        early_config.invocation_params = replace(called, args=self.words, dir=environment.TREE)

@@ -21,7 +21,7 @@ BACK_SHARE, BACK_NS = 0.9, 1_000_000_000
 #: A message is late if it takes longer than this, or this many times longer than 99 % of those before the fault.
 LATE_NS, LATE_FACTOR = 100_000_000, 2
 #: How long before the fault its rates and times are taken from, ns.
-BEFORE_NS = 2_000_000_000
+BEFORE_NS = 1_500_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ class Deed(StrEnum):
 RESTARTS = frozenset({Deed.KILL, Deed.STOP})
 #: Deeds under which the broker may end, by itself where it is not ended: what counts is what its store promises.
 ENDING = RESTARTS | {Deed.FILL}
+#: Deeds that keep nothing away: they show in copies that come twice, or that should not come.
+DOUBLING = frozenset({Deed.RESET, Deed.DIE, Deed.ABANDON})
 #: Deeds between load and broker, which need a relay.
 RELAYED = frozenset({Deed.PARTITION, Deed.SILENCE})
 

@@ -21,6 +21,7 @@ import pytest
 
 from analysis.errors import DataError
 from analysis.results import Finding, code_of, worst
+from workloads.command_line import analysing
 from workloads.exit_codes import ExitCode
 from workloads.gate import CORRECTNESS
 from workloads.schema import RunKind
@@ -175,10 +176,9 @@ class RunItem(pytest.Item):
         """Analyses the run, once in a session; without a verdict it is an error of the item, which is said once."""
         stash = self.config.stash
         if reason := getattr(self.config.pluginmanager.get_plugin(MEASUREMENT), "cut_short", ""):
-            stash[_TEXT] = (
-                f"no verdict, since the run is not complete; what is complete in it:\n  {_programs()}python -m "
-                f"analysis summary --partial {_near(self.folder) if self.folder else ''}"
-            )
+            reading = analysing(f"summary --partial {_near(self.folder) if self.folder else ''}")
+            why = "no verdict, since the run is not complete; what is complete in it"
+            stash[_TEXT] = f"{why}:\n  {_programs()}{reading}"
             raise not_judged(reason, follows=True)
         if _REFUSED in stash:
             raise not_judged("the run could not be judged", follows=True)

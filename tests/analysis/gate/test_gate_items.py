@@ -20,6 +20,7 @@ from analysis.throughput.reader import open_runs
 from tests.support import run_directories as rd
 from tests.support.gates import NAMES, gate_directory
 from tests.support.judging import judged_session
+from workloads import command_line
 from workloads.calibrations import CALIBRATIONS
 from workloads.exit_codes import ExitCode
 from workloads.gate import ALL_CELLS, CORRECTNESS, GateRole
@@ -393,16 +394,20 @@ def test_what_neither_broker_can_do_is_skipped(session, results, monkeypatch):
     result.stdout.fnmatch_lines(["*not applicable: no transactions*"])
 
 
-def test_a_gate_that_was_cut_short(session):
+@pytest.mark.parametrize(
+    ("installed", "command"),
+    [("", "python -m analysis"), ("brokerbench", "brokerbench")],
+    ids=["checkout", "installed"],
+)
+def test_a_gate_that_was_cut_short(session, monkeypatch, installed, command):
     """It is not judged, and says how to read what is complete; the cause was an error before."""
+    monkeypatch.setenv(command_line.VARIABLE, installed)
     result = session("passing", cut_short="2 cells were not measured")
 
     assert result.ret == ExitCode.UNMEASURED
     assert ended(result)["ERROR"] == ITEMS
     assert "ERROR at setup of" not in result.stdout.str()
-    result.stdout.fnmatch_lines(
-        ["no verdict, since the run is not complete*", "*python -m analysis summary --partial *"]
-    )
+    result.stdout.fnmatch_lines(["no verdict, since the run is not complete*", f"*{command} summary --partial *"])
 
 
 @pytest.mark.parametrize("name", ["regressed", "lossy", "busy"])

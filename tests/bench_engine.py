@@ -24,8 +24,8 @@ from analysis.frames import frames
 from analysis.spark import session
 from analysis.throughput.audit import audit
 from analysis.throughput.reader import open_runs
-from fixtures import brokers
-from fixtures.brokers import Running
+from fixtures.brokers import registry as brokers
+from fixtures.brokers.spec import Running
 from fixtures.host import cpus, scheduling
 from fixtures.load.group.coordinator import LoadGroup, Workers
 from fixtures.load.group.job import CaseSettings, Client

@@ -31,7 +31,7 @@ from pika.adapters.select_connection import IOLoop
 from scipy.stats import sem, t
 from tabulate import tabulate
 
-from fixtures.brokers import Running
+from fixtures.brokers.spec import Running
 from fixtures.host import cpus
 from fixtures.load.group.coordinator import Workers
 from fixtures.load.net.connection import READ_BYTES

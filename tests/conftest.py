@@ -102,6 +102,9 @@ SAYS = {
 }
 
 
+#: The markers of all tests of a file.
+OF_A_FILE = re.compile(r"^pytestmark = .*$", re.MULTILINE)
+
 # What is imported and collected stays: looking through it for garbage took a third of that time, in each process.
 gc.disable()
 
@@ -122,11 +125,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With `-m "hosts and ..."`: a file without such tests, most of which takes its time to be imported."""
-    marker, _, rest = str(config.getoption("markexpr")).partition(" and ")
-    if marker not in SAYS or " or " in rest or collection_path.suffix != ".py":
+    """With `-m "hosts and not slow"`: a file without such tests, most of which takes its time to be imported."""
+    terms = str(config.getoption("markexpr")).split(" and ")
+    if collection_path.suffix != ".py" or any(not re.fullmatch(r"(not )?\w+", term) for term in terms):
         return None
-    return not SAYS[marker].search(collection_path.read_text(encoding="utf-8")) or None
+    text = collection_path.read_text(encoding="utf-8")
+    found = OF_A_FILE.search(text)
+    of_all = re.findall(r"mark\.(\w+)", found[0]) if found else []
+    without = any(term.removeprefix("not ") in of_all for term in terms if term.startswith("not "))
+    return without or any(term in SAYS and not SAYS[term].search(text) for term in terms) or None
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m is applied
@@ -146,7 +153,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """With xdist a group stays in one process: a file, a long test, or all that needs Spark, which is started once."""
-    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 - users run the tests without it
+    from xdist.scheduler import LoadScopeScheduling
 
     class ByGroup(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:

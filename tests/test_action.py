@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from fixtures import brokers
+from fixtures.brokers import registry as brokers
 from fixtures.host import cpus
 from tests.conftest import ROOT
 from tests.support.plain_yaml import plain_yaml, steps_of

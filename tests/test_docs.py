@@ -11,14 +11,13 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-import trustme
 
 from analysis import __main__ as analysis_command
 from brokerbench.command import DESCRIBE, MEASURED, VERSIONS
-from fixtures.brokers import PRODUCTS, Provider
 from fixtures.brokers import __main__ as brokers_command
 from fixtures.brokers.product import PROVIDER_OPTIONS, Product, Program, Site
-from fixtures.brokers.spec import BrokerSpec, Endpoint
+from fixtures.brokers.registry import PRODUCTS
+from fixtures.brokers.spec import BrokerSpec, Endpoint, Provider
 from fixtures.errors import BrokerError
 from fixtures.session.options import OPTIONS
 from fixtures.wire import protocols
@@ -233,6 +232,8 @@ def collected(tmp_path_factory):
 
 def written_files(folder: Path) -> dict[tuple[str, str], str]:
     """The files that the documents name, with the texts that these have for them: by option and name, the path."""
+    import trustme
+
     grid, topology, configuration, sensors, login, authorities = (
         folder / name for name in ("grid.toml", "mine.toml", "own.toml", "sensors.toml", "login.txt", "ca.pem")
     )

@@ -1,4 +1,4 @@
-"""The run directory: its files, and the columns of every recorded table, stated once, as the dataclass of its rows.
+"""The run directory: its files, and the columns of every recorded table, stated once, as the class of its rows.
 
     results/<UTC time>-<label>/
         manifest.json     `workloads.manifest.Manifest`: what ran where, with which options, and how it ended
@@ -42,7 +42,7 @@ written under a temporary name and renamed when complete.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from types import NoneType
 from typing import Annotated, Any, TypeAlias, get_args, get_type_hints
@@ -117,13 +117,14 @@ _TYPES = {int: ColumnType.INT64, float: ColumnType.FLOAT64, str: ColumnType.STRI
 
 
 def columns_of(row: type[Any]) -> tuple[Column, ...]:
-    """The columns of a table, from the dataclass of its rows.
+    """The columns of a table, from the class of its rows.
 
-    The annotation of a field is the whole definition of its column: `Annotated[int | None, "what it holds"]`, where
+    It is a dataclass where rows are held as objects; others are only written, and a class of annotations is enough. The
+    annotation of a field is the whole definition of its column: `Annotated[int | None, "what it holds"]`, where
     `| None` makes it nullable, and `Int32` stands for `int` where 32 bits are enough.
     """
     hints = get_type_hints(row, include_extras=True)
-    return tuple(_column(field.name, hints[field.name]) for field in fields(row))
+    return tuple(_column(name, hint) for name, hint in hints.items())
 
 
 def _column(name: str, hint: Any) -> Column:
@@ -143,7 +144,6 @@ class StartKeys:
     start: Annotated[Int32, "number of the start of the broker's process, from 1"]
 
 
-@dataclass(frozen=True)
 class CellKeys(StartKeys):
     """What all rows of a measured cell have in common."""
 
@@ -163,7 +163,6 @@ KEYS = columns_of(CellKeys)
 LAYOUT_KEYS = columns_of(LayoutKeys)
 
 
-@dataclass(frozen=True, slots=True)
 class SendRow:
     """The messages of a lane in a layout."""
 
@@ -174,7 +173,6 @@ class SendRow:
     last_ns: Annotated[int, "instant after its last one was"]
 
 
-@dataclass(frozen=True, slots=True)
 class DeliveryRow:
     """Copies of a lane that a subscription got one after the other."""
 
@@ -254,7 +252,6 @@ class Window(LayoutKeys):
         return self.taken_s / self.messages
 
 
-@dataclass(frozen=True, slots=True)
 class CountersRow:
     """What the load has counted at an instant."""
 
@@ -263,7 +260,6 @@ class CountersRow:
     dispatched: Annotated[int, "copies read in this layout so far"]
 
 
-@dataclass(frozen=True, slots=True)
 class SampledRow:
     """What was read of the broker, the load and the host at an instant; counters are cumulative."""
 
@@ -279,7 +275,6 @@ class SampledRow:
     network_sent_bytes: Annotated[int, "of all interfaces, loopback included"]
 
 
-@dataclass(frozen=True, slots=True)
 class LatencyRow:
     """A bucket of a cell's latencies in a round."""
 
@@ -314,7 +309,6 @@ class Measure(StrEnum):
     LATENESS = "lateness"
 
 
-@dataclass(frozen=True, slots=True)
 class SentRow:
     """A message of a workload."""
 
@@ -334,7 +328,6 @@ class SentRow:
     key: Annotated[Int32 | None, "by which members of populations hear it; null without"]
 
 
-@dataclass(frozen=True, slots=True)
 class ReceivedRow:
     """A delivery of a workload."""
 
@@ -356,7 +349,6 @@ class ReceivedRow:
     body_bytes: Annotated[Int32, "of its body, as received"]
 
 
-@dataclass(frozen=True, slots=True)
 class SubscriptionRow:
     """A subscription of a member of a population."""
 
@@ -378,7 +370,6 @@ class SubscriptionRow:
     left_ns: Annotated[int | None, "instant at which its receipt was read; null if it never was"]
 
 
-@dataclass(frozen=True, slots=True)
 class SessionRow:
     """A session of a member of a population."""
 
@@ -397,7 +388,6 @@ class SessionRow:
     orders: Annotated[Int32, "messages that it sent"]
 
 
-@dataclass(frozen=True, slots=True)
 class SetupRow:
     """How the members that are there from the begin joined, and the memory that they take."""
 
@@ -422,7 +412,6 @@ class SetupRow:
     broker_rss_left_bytes: Annotated[int | None, "resident memory of its processes then"]
 
 
-@dataclass(frozen=True, slots=True)
 class PeriodRow:
     """A period of a cell."""
 
@@ -435,7 +424,6 @@ class PeriodRow:
     store_bytes: Annotated[int | None, "what the broker's files hold at its end; null where unknown"]
 
 
-@dataclass(frozen=True, slots=True)
 class WorkloadCountersRow:
     """What the load of a workload has counted at an instant."""
 
@@ -447,7 +435,6 @@ class WorkloadCountersRow:
     left: Annotated[int, "subscriptions of members whose end was confirmed so far"]
 
 
-@dataclass(frozen=True, slots=True)
 class HeapRow:
     """What the log of the broker's JVM said of its heap at an instant."""
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from statsmodels.api import OLS
 
 from analysis.intervals import (
     jackknife,
@@ -66,6 +65,8 @@ def clustered(seed, layouts=8):
 
 def test_the_jackknife_is_the_cluster_robust_covariance():
     """Leaving one cluster out at a time gives the `cluster-jk` covariance of statsmodels, every element of it."""
+    from statsmodels.regression.linear_model import OLS
+
     layout, x, y = clustered(1)
     replicates = np.array([OLS(y[layout != each], x[layout != each]).fit().params for each in np.unique(layout)])
     reference = OLS(y, x).fit(cov_type="cluster-jk", cov_kwds={"groups": layout})

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fixtures import brokers
 from fixtures.brokers import activemq
+from fixtures.brokers import registry as brokers
 from fixtures.session.throughput_start import PlannedCell, lay_out
 from tests.support.experiments import EXPERIMENTS
 from workloads.arrivals import ArrivalProcess

@@ -14,17 +14,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
-import docker
 import pytest
 
-from fixtures import brokers
 from fixtures.brokers import activemq, probe
+from fixtures.brokers import registry as brokers
 from fixtures.brokers.product import PROTOCOL, Product
 from fixtures.brokers.spec import Provider, Running
 from fixtures.host import cpus
 from fixtures.wire.protocols import PROTOCOLS
 from fixtures.wire.stomp.client import Stomp
-from tests.support import container_engine
 from tests.support.java_brokers import LAYOUTS, installed
 from tests.support.requirements import extra_missing, require_prepared
 
@@ -217,6 +215,10 @@ def _start(entry: Entry, folder: Path, stack: ExitStack) -> Running:
 
 def _image(product: str, stack: ExitStack) -> str:
     """An image of what this machine has, in a container engine of its own, which the environment then names."""
+    import docker
+
+    from tests.support import container_engine
+
     if lacks := container_engine.lacks():
         extra_missing(lacks)
     require_prepared(brokers.parse(product))

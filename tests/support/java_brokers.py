@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fixtures import brokers
 from fixtures.brokers import activemq, artemis, ivy, os_process_provider
+from fixtures.brokers import registry as brokers
 from fixtures.host import cpus
 from tests.support.requirements import require_broker, require_prepared
 from tests.support.stomp_peer import Talk

@@ -31,8 +31,8 @@ options.LoadSettings = partial(options.LoadSettings, last_silence_s=2.0)  # type
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """The items that judge are no functions. What they need is imported when all has been measured, as ever."""
     if not isinstance(item, pytest.Function):
-        from analysis.gate import pipeline as of_gates  # noqa: PLC0415
-        from analysis.throughput import pipeline  # noqa: PLC0415
-        from tests.support import without_spark  # noqa: PLC0415
+        from analysis.gate import pipeline as of_gates
+        from analysis.throughput import pipeline
+        from tests.support import without_spark
 
         pipeline.analysed, of_gates.judged = without_spark.analysed, without_spark.judged

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import pytest
 
-from fixtures import brokers
+from fixtures.brokers import registry as brokers
 from fixtures.brokers.spec import BrokerSpec, Provider
 from fixtures.errors import BrokerError
 

@@ -7,7 +7,7 @@ import pytest
 
 from analysis.faults import console, json_output, pipeline
 from analysis.report import faults_page
-from fixtures import brokers
+from fixtures.brokers import registry as brokers
 from fixtures.recording.parquet import TableWriter, slot_place
 from fixtures.recording.run_directory import RunDirectory
 from tests.support.fault_lives import S, life_of

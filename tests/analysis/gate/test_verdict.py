@@ -8,9 +8,9 @@ from statistics import fmean, median
 
 import numpy as np
 import pytest
+import scipy  # whose parts are loaded on their first use
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy import stats
 
 from analysis.gate.verdict import (
     ALPHA,
@@ -59,7 +59,7 @@ def verdicts(judgement: Judgement) -> dict[str, GateVerdict]:
 
 def five(mean: float, p: float) -> list[float]:
     """Five pairs with this mean, whose t test has this p value."""
-    t = float(stats.t.isf(p / 2, 4))
+    t = float(scipy.stats.t.isf(p / 2, 4))
     return [mean + abs(mean) * math.sqrt(5) / t * deviation for deviation in FIVE]
 
 
@@ -69,12 +69,12 @@ def five(mean: float, p: float) -> list[float]:
 def looked_at(by_family, alpha, margin):
     """The rules written out once more, with scipy's t test and interval."""
     limit = math.log1p(margin)
-    p = {name: stats.ttest_1samp(logs, 0).pvalue for name, logs in by_family.items()}
+    p = {name: scipy.stats.ttest_1samp(logs, 0).pvalue for name, logs in by_family.items()}
     found, rejected = {}, True
     for place, name in enumerate(sorted(p, key=p.get)):
         rejected = rejected and p[name] <= alpha / (len(p) - place)
-        mean, error = fmean(by_family[name]), stats.sem(by_family[name])
-        upper = stats.t.interval(1 - alpha, len(by_family[name]) - 1, mean, error)[1]
+        mean, error = fmean(by_family[name]), scipy.stats.sem(by_family[name])
+        upper = scipy.stats.t.interval(1 - alpha, len(by_family[name]) - 1, mean, error)[1]
         if rejected and abs(mean) > limit:
             found[name] = GateVerdict.REGRESSED if mean > 0 else GateVerdict.FASTER
         else:
@@ -186,7 +186,7 @@ def test_a_suspicion_that_fresh_pairs_do_not_show_is_judged_again():
     assert again.verdict is GateVerdict.INCONCLUSIVE  # the mean of the ten is +5.1 %, at the margin
     assert again.more_pairs > 0
     assert (ended.verdict, ended.more_pairs) == (GateVerdict.INCONCLUSIVE, 0)
-    assert stats.t.interval(1 - ALPHA / 2, 11, fmean(every), stats.sem(every))[1] > math.log1p(0.05)
+    assert scipy.stats.t.interval(1 - ALPHA / 2, 11, fmean(every), scipy.stats.sem(every))[1] > math.log1p(0.05)
 
 
 def test_one_bad_pair_of_lives_is_no_regression():
@@ -252,7 +252,7 @@ def test_ratio_and_interval(logs):
     """The ratio is the geometric mean, its interval that of scipy; the robust one is the median of all pairs' means."""
     assume(np.std(logs) > 1e-9)
     (found,) = judge(rows({ALL_CELLS: logs}), rules(looks=(len(logs),), confirming=0)).families
-    low, high = stats.t.interval(0.95, len(logs) - 1, fmean(logs), stats.sem(logs))
+    low, high = scipy.stats.t.interval(0.95, len(logs) - 1, fmean(logs), scipy.stats.sem(logs))
 
     assert found.ratio.estimate == pytest.approx(math.exp(fmean(logs)))
     assert found.ratio.ci95 == pytest.approx([math.exp(low), math.exp(high)])
@@ -270,8 +270,8 @@ def test_the_smallest_change_that_is_detected(alpha, expected):
     """With 2 % of scatter per start: as logarithms 6.2, 4.0 and 3.0 % for one family, 8.6, 5.1 and 3.7 % for four."""
     for pairs, figure in expected.items():
         found = math.log1p(smallest_detectable(SCATTER, pairs, alpha))
-        critical = stats.t.isf(alpha / 2, pairs - 1)
-        power = stats.nct.sf(critical, pairs - 1, found / SCATTER * math.sqrt(pairs))
+        critical = scipy.stats.t.isf(alpha / 2, pairs - 1)
+        power = scipy.stats.nct.sf(critical, pairs - 1, found / SCATTER * math.sqrt(pairs))
 
         assert round(found, 3) == figure
         assert 0.72 < power < POWER

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy  # whose parts are loaded on their first use
 
 from analysis.report import scenario_page
 from analysis.scenario import console, json_output
@@ -109,7 +109,7 @@ def test_a_ratio_is_of_cells_of_the_same_start(published, as_published):
         for number in (2, 3)
     }
     logs = np.log(cores[3]) - np.log(cores[2])
-    expected = np.exp([logs.mean(), *stats.t.interval(0.95, len(logs) - 1, logs.mean(), stats.sem(logs))])
+    expected = np.exp([logs.mean(), *scipy.stats.t.interval(0.95, len(logs) - 1, logs.mean(), scipy.stats.sem(logs))])
 
     shown = re.search(r"scenario_3 / scenario_2 ([\d.]+) \[([\d.]+), ([\d.]+)\]", text).groups()
     assert tuple(map(float, shown)) == pytest.approx(tuple(expected), rel=0.005)

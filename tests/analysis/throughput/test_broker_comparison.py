@@ -4,9 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.weightstats import CompareMeans
+import scipy  # whose parts are loaded on their first use
 
 from analysis.errors import DataError
 from analysis.results import Finding, Interval, NotApplicable, Scope, summary_json
@@ -69,12 +67,14 @@ def of(rows, broker):
 @pytest.mark.parametrize("sizes", [(2, 2), (3, 3), (5, 2)])
 def test_the_ratio_of_cells_is_welch_s_of_logarithms(sizes):
     """Estimate, interval and p are those of scipy and of statsmodels on the logarithms."""
+    from statsmodels.stats.weightstats import CompareMeans
+
     rng = np.random.default_rng(3)
     above, below = (np.log(1e-4) + 0.1 * rng.standard_normal(size) for size in sizes)
 
     tested = log_welch(Mean.over(above), Mean.over(below))
 
-    reference = stats.ttest_ind(above, below, equal_var=False)
+    reference = scipy.stats.ttest_ind(above, below, equal_var=False)
     low, high = np.exp(reference.confidence_interval(0.95))
     assert [tested.interval.low, tested.interval.high] == pytest.approx([low, high])
     assert tested.interval.estimate == pytest.approx(np.exp(above.mean() - below.mean()))
@@ -90,7 +90,7 @@ def test_within_a_start_the_layouts_are_the_sample():
 
     tested = log_welch(*(Mean.within([layouts_of(logs)]) for logs in (above, below)))
 
-    reference = stats.ttest_ind(above, below, equal_var=False)
+    reference = scipy.stats.ttest_ind(above, below, equal_var=False)
     assert [tested.interval.low, tested.interval.high] == pytest.approx(np.exp(reference.confidence_interval(0.95)))
     assert tested.p == pytest.approx(reference.pvalue)
 
@@ -103,7 +103,7 @@ def test_over_the_layouts_of_several_starts_each_start_counts_alike():
     mean = Mean.within([layouts_of(logs) for logs in starts])
 
     assert mean.value == pytest.approx(np.mean([logs.mean() for logs in starts]))
-    assert mean.variance == pytest.approx(sum(stats.sem(logs) ** 2 for logs in starts) / 9)
+    assert mean.variance == pytest.approx(sum(scipy.stats.sem(logs) ** 2 for logs in starts) / 9)
     assert mean.degrees == 7 + 5 + 3
 
 
@@ -117,12 +117,14 @@ def test_the_ratio_of_coefficients_is_fieller_s():
     degrees = (0.01 + ratio**2 * 0.02) ** 2 / (0.01**2 / 3 + (ratio**2 * 0.02) ** 2 / 4)
     for end in (interval.low, interval.high):
         statistic = (1.4 - end * 1.1) / np.sqrt(0.01 + end**2 * 0.02)
-        assert 2 * stats.t.sf(abs(statistic), degrees) == pytest.approx(0.05)
+        assert 2 * scipy.stats.t.sf(abs(statistic), degrees) == pytest.approx(0.05)
     assert interval.low < ratio < interval.high
 
 
 def test_the_table_is_holm_s():
     """Adjusted p values are those of statsmodels."""
+    from statsmodels.stats.multitest import multipletests
+
     p_values = [0.04, 0.001, 0.03, 0.2, 0.009, 0.009]
 
     assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1])
@@ -218,7 +220,7 @@ def test_nothing_is_said_where_nothing_differs():
         )
     )
 
-    assert said <= stats.binom.ppf(0.999, tables_of, 0.05)
+    assert said <= scipy.stats.binom.ppf(0.999, tables_of, 0.05)
 
 
 # What stands beside each other

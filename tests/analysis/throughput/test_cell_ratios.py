@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy  # whose parts are loaded on their first use
 
 from analysis.throughput.cell_ratios import OfStart, combined, over_layouts, over_starts
 from analysis.throughput.fit import STARTS_AS_UNIT
@@ -39,7 +39,7 @@ def test_a_mean_over_layouts_has_its_t_interval():
 
     interval = over_starts([over_layouts((layout, 5 * each, 5) for layout, each in enumerate(values))])
 
-    reference = stats.t.interval(0.95, LAYOUTS - 1, values.mean(), stats.sem(values))
+    reference = scipy.stats.t.interval(0.95, LAYOUTS - 1, values.mean(), scipy.stats.sem(values))
     assert (interval.estimate, interval.low, interval.high) == pytest.approx((values.mean(), *reference))
 
 
@@ -69,7 +69,7 @@ def test_a_start_without_an_interval_leaves_none_to_the_others():
 def test_starts_are_the_unit_from_five_on():
     """Whatever the layouts say, five starts have Student's t over them, and four have not."""
     starts = [OfStart(number, (number,) * LAYOUTS) for number in (1.0, 2.0, 3.0, 4.0, 5.0)]
-    reference = stats.t.interval(0.95, 4, 3, stats.sem([1, 2, 3, 4, 5]))
+    reference = scipy.stats.t.interval(0.95, 4, 3, scipy.stats.sem([1, 2, 3, 4, 5]))
 
     assert over_starts(starts).ci95 == pytest.approx(reference)
     assert over_starts(starts[: STARTS_AS_UNIT - 1]).ci95 == [2.5, 2.5]

@@ -7,7 +7,7 @@ from zlib import crc32
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy  # whose parts are loaded on their first use
 
 from analysis.intervals import jackknife
 from analysis.results import CellKey, Interval
@@ -96,7 +96,7 @@ LAYOUTS, SCATTER = 8, 0.01
 def layout_factors(experiment, cell, start, scatter, layouts):
     """What each layout does to a cell's rate: geometric mean 1, and exactly this standard deviation of logarithms."""
     drawn = np.random.default_rng(crc32(f"{experiment} {cell} {start}".encode())).standard_normal(layouts)
-    return np.exp(scatter * stats.zscore(drawn, ddof=1)) if layouts > 1 else np.ones(1)
+    return np.exp(scatter * scipy.stats.zscore(drawn, ddof=1)) if layouts > 1 else np.ones(1)
 
 
 @cache
@@ -490,7 +490,7 @@ def test_what_a_start_does_to_all_cells_cancels(starts, over):
 @pytest.mark.parametrize("claim", ["two orders", "from 10 to 320", "linear up to r", "below the trend", "small impact"])
 def test_what_a_layout_does_to_all_cells_cancels(claim):
     """Layouts that differ by 30 % and agree in every ratio change nothing, also not beside the plane."""
-    levels = np.exp(0.3 * stats.zscore(np.arange(LAYOUTS) ** 2, ddof=1))
+    levels = np.exp(0.3 * scipy.stats.zscore(np.arange(LAYOUTS) ** 2, ddof=1))
     names = ("publishers_subscribers", "replication")
     steady, restless = (the(claim, judged(a_run(*names, levels=of_layouts))) for of_layouts in (None, levels))
 
@@ -535,7 +535,7 @@ def test_the_interval_within_a_start_is_that_of_paired_layouts():
     one, many = (
         np.log(layout_factors("publishers_subscribers", cell, 1, 0.05, LAYOUTS)) for cell in ("p20-s001", "p20-s320")
     )
-    expected = stats.ttest_rel(one + np.log(17000 / 130), many).confidence_interval()
+    expected = scipy.stats.ttest_rel(one + np.log(17000 / 130), many).confidence_interval()
     assert limits(row) == pytest.approx((np.exp(expected.low), np.exp(expected.high)), rel=0.005)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy  # whose parts are loaded on their first use
 
 from analysis.intervals import jackknife, jackknife_covariance, mean_interval
 from analysis.results import Grade, Interval, Scope
@@ -156,7 +156,7 @@ def test_the_interval_is_the_jackknife_by_hand(starts):
     assert estimates(result) == pytest.approx(np.mean(expected, axis=0))
     assert result.degrees == 7 * starts
     halves = [half_width(result.parameters[name]) for name in PARAMETERS]
-    assert halves == pytest.approx(stats.t.ppf(0.975, 7 * starts) * np.sqrt(variance))
+    assert halves == pytest.approx(scipy.stats.t.ppf(0.975, 7 * starts) * np.sqrt(variance))
     assert np.diag(result.covariance) == pytest.approx(variance)
     assert result.per_start[starts] == pytest.approx(expected[-1])
 
@@ -419,7 +419,7 @@ def test_the_covariance_is_that_of_the_intervals(starts):
     assert result.degrees == (4 if starts == 5 else 7 * starts)
     errors = np.sqrt(np.diag(result.covariance))
     highs = [result.parameters[name].high for name in PARAMETERS]
-    assert highs == pytest.approx(estimates(result) + stats.t.ppf(0.975, result.degrees) * errors)
+    assert highs == pytest.approx(estimates(result) + scipy.stats.t.ppf(0.975, result.degrees) * errors)
     if starts == 5:
         expected = np.cov(np.array(list(result.per_start.values())).T) / starts
         assert np.array(result.covariance) == pytest.approx(expected)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy  # whose parts are loaded on their first use
 
 from analysis.errors import DataError
 from analysis.throughput import aggregate, fit, latency
@@ -94,7 +94,7 @@ def test_intervals_of_correlated_times_cover_the_truth():
             truth = -np.log(1 - rank / 100) / (1 - 0.8)  # time in M/M/1 is exponential, mean 1 / (1 - utilisation)
             quoted = percentile_s(recorded_times, rank)
             covered[rank] += covers(quoted, truth)
-            first, last = stats.binom.ppf([0.025, 0.975], times.size, rank / 100).astype(int)
+            first, last = scipy.stats.binom.ppf([0.025, 0.975], times.size, rank / 100).astype(int)
             naive[rank] += in_order[first - 1] <= truth <= in_order[last]
 
     assert {rank: count / runs for rank, count in covered.items()} == pytest.approx(
@@ -136,7 +136,7 @@ def test_the_mean_has_the_t_interval_of_its_layouts():
 
     quoted = mean_s(histogram(times))
 
-    low, high = stats.t.interval(0.95, len(means) - 1, means.mean(), stats.sem(means))
+    low, high = scipy.stats.t.interval(0.95, len(means) - 1, means.mean(), scipy.stats.sem(means))
     assert (quoted.estimate, quoted.low, quoted.high) == pytest.approx((means.mean(), low, high), rel=HALF_A_BUCKET)
 
 

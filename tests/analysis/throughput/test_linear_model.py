@@ -4,9 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
-from statsmodels.stats.multivariate import test_mvmean as mvmean
-from statsmodels.tools.sm_exceptions import DomainWarning
 
 from analysis.throughput.linear_model import (
     identifiable,
@@ -27,6 +24,9 @@ def noisy(seed, sigma=0.02, times=TIMES):
 @pytest.mark.parametrize("seed", range(5))
 def test_weighted_fit_is_the_gamma_model(seed):
     """1 / fitted^2 solves the equations of a Gamma GLM with identity link, which statsmodels solves in its own way."""
+    import statsmodels.api as sm
+    from statsmodels.tools.sm_exceptions import DomainWarning
+
     b = noisy(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DomainWarning)  # an identity link may leave the domain; here nothing does
@@ -85,6 +85,8 @@ def sampled(seed, observations, off=0.0):
 
 def test_lack_of_fit_is_hotelling_s_test():
     """T^2 of the 5 directions that 8 cells and 3 parameters leave, as statsmodels has it for a mean vector."""
+    from statsmodels.stats.multivariate import test_mvmean as mvmean
+
     mean, covariance, x, values = sampled(1, 20, off=0.02)
     directions = np.linalg.qr(x, mode="complete")[0][:, 3:]
     reference = mvmean(values @ directions, np.zeros(5))

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy  # whose parts are loaded on their first use
 
 from analysis.__main__ import main
 from analysis.errors import DataError
@@ -53,7 +53,7 @@ def test_interval_of_the_capacity_is_that_of_b_turned_round(today):
     """1 / (B + t s) to 1 / (B - t s) with s^2 = x' C x and the 7 degrees of freedom of 8 layouts, written out."""
     x = np.array([1, 1000, 3])
     b = x @ [today.parameters[name].estimate for name in PARAMETERS]
-    half = stats.t.ppf(0.975, 7) * np.sqrt(x @ np.array(today.covariance) @ x)
+    half = scipy.stats.t.ppf(0.975, 7) * np.sqrt(x @ np.array(today.covariance) @ x)
 
     found = predict(today, Question(1000, 3))
 
@@ -67,7 +67,7 @@ def test_over_starts_it_is_the_interval_of_the_starts_predictions():
     rng = np.random.default_rng(2)
     result = fit([each for start in range(1, 6) for each in start_of(rng, cell_noise=0.02, start=start)])
     each = [np.dot(estimates, [1, 1000, 3]) for estimates in result.per_start.values()]
-    half = stats.t.ppf(0.975, 4) * np.std(each, ddof=1) / np.sqrt(5)
+    half = scipy.stats.t.ppf(0.975, 4) * np.std(each, ddof=1) / np.sqrt(5)
 
     found = predict(result, Question(1000, 3)).processing_s
 

@@ -3,9 +3,7 @@ finds it to be."""
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
-from statsmodels.api import OLS
-from statsmodels.tools.eval_measures import aicc as aicc_of_statsmodels
+import scipy  # whose parts are loaded on their first use
 
 from analysis.throughput.linear_model import iterated_wls
 from analysis.throughput.roofline import aicc, regimes
@@ -117,13 +115,18 @@ def test_another_optimiser_finds_nothing_better(seed):
         return np.sum(np.log(np.maximum(model, 1e-12) / b) ** 2)
 
     tight = {"xatol": 1e-9, "fatol": 1e-14, "maxiter": 20_000, "maxfev": 20_000}
-    plane, roofline = (minimize(squares, np.ones(n), method="Nelder-Mead", options=tight).fun for n in (3, 4))
+    plane, roofline = (
+        scipy.optimize.minimize(squares, np.ones(n), method="Nelder-Mead", options=tight).fun for n in (3, 4)
+    )
 
     assert regimes(b, x).delta_aicc == pytest.approx(aicc(plane, 16, 4) - aicc(roofline, 16, 5), abs=1e-3)
 
 
 def test_aicc_is_that_of_statsmodels():
     """Differences between models equal those of statsmodels, which has the constant of the normal likelihood beside."""
+    from statsmodels.regression.linear_model import OLS
+    from statsmodels.tools.eval_measures import aicc as aicc_of_statsmodels
+
     rng = np.random.default_rng(2)
     x = np.column_stack([np.ones(20), rng.standard_normal((20, 3))])
     y = x @ [1, 2, 3, 0] + rng.standard_normal(20)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statsmodels.regression.linear_model import OLS, WLS
 
 from analysis.errors import DataError
 from analysis.intervals import jackknife_covariance
@@ -263,6 +262,8 @@ def test_a_cell_of_one_layout_has_no_replicate_without_it():
 
 def test_the_covariance_is_cluster_robust_on_clean_balanced_data():
     """ln B of a cell relative to another: within some % of `cluster-crv3` of statsmodels, clusters being layouts."""
+    from statsmodels.regression.linear_model import OLS
+
     ratios = []
     for seed in range(repetitions(10, 20)):
         made = slices(np.random.default_rng(seed), noise=0.02, layout_noise=0.02, layouts=10)
@@ -282,6 +283,8 @@ def test_the_covariance_is_cluster_robust_on_clean_balanced_data():
 
 def test_least_squares_of_cells_and_rounds_are_those_of_statsmodels():
     """Any weights, missing slices, and the level left free: sums of a cell and a round are those of dummy columns."""
+    from statsmodels.regression.linear_model import WLS
+
     rng = np.random.default_rng(7)
     weights = rng.uniform(0.1, 1, (7, 5)) * (rng.random((7, 5)) < 0.7)
     weights[:, 0] = weights[0] = 1

@@ -169,10 +169,10 @@ def _dropped(cells: Sequence[CellAudit]) -> Iterator[Finding]:
     if lossy:
         first = lossy[0]
         yield Finding(
-            what=f"copies were dropped in {len(lossy)} of {len(cells)} cells",
+            what="copies were dropped, as the protocol allows",
             measured=f"{first.copies.lost} of {first.copies.expected} in {first.key.experiment} {first.key.cell} on "
             f"the {first.key.broker}",
-            limit="0: who drops copies is spared their costs, also where the protocol lets it",
+            limit="0: who drops copies is spared their costs",
             advice="fewer messages in flight (--in-flight), or a profile in which subscribers acknowledge",
             consequence=VerdictKind.UNVERIFIED,
         )

@@ -518,7 +518,9 @@ class FaultLifeRow:
     ready_ns: Annotated[int | None, "instant at which a restarted broker answered a login; null without, or if never"]
     load_end_ns: Annotated[int, "instant at which no further message was sent"]
     end_ns: Annotated[int, "end of the drain; copies from here on were read by consumers that had connected anew"]
-    first_broken_ns: Annotated[int | None, "instant at which the load first found a connection broken; null if none"]
+    first_broken_ns: Annotated[
+        int | None, "instant at which the load first found a connection broken, or a message refused; null if none"
+    ]
     attempts: Annotated[int, "connections that were tried again"]
     refusals: Annotated[int, "of these, those that the broker refused or closed without a login"]
     overdue: Annotated[str, "what had not come back when the cell's limit was over; empty if nothing"]

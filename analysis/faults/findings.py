@@ -61,6 +61,11 @@ def _remarks(fault: FaultResult, capabilities: Capabilities) -> Iterator[Finding
             f"{name}: {account.torn:,} transactions took effect in part",
             "a commit is confirmed before it has taken effect",
         )
+    if account.refused_delivered and not account.unexpected:
+        yield _remark(
+            f"{name}: {account.refused_delivered:,} of {account.refused:,} refused messages were delivered",
+            "the protocol does not say that what is refused was not taken",
+        )
     if account.reordered:
         yield _remark(f"{name}: {account.reordered:,} copies overtaken by later ones", "order ends with a connection")
     ended = sum(each.life.ready_ns is not None for each in fault.repetitions)

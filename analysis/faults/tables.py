@@ -39,6 +39,7 @@ def overview(result: BrokerFaults) -> Table:
         TableColumn(
             "unknown, of these delivered", lambda fault: f"{fault.account.unknown:,}, {fault.account.recovered:,}"
         ),
+        TableColumn("refused", lambda fault: f"{fault.account.refused:,}"),
         TableColumn(
             "twice: marked, unmarked",
             lambda fault: f"{fault.account.twice_marked:,}, {fault.account.twice_unmarked:,}",
@@ -64,6 +65,7 @@ def details(result: BrokerFaults) -> Table:
         TableColumn("of these refused", _spread(lambda each: each.life.refusals)),
         TableColumn("kept", lambda fault: f"{fault.account.kept:,}"),
         TableColumn("reordered", lambda fault: f"{fault.account.reordered:,}"),
+        TableColumn("delivered though refused", lambda fault: f"{fault.account.refused_delivered:,}"),
         TableColumn("unexpected", lambda fault: f"{fault.account.unexpected:,}"),
         TableColumn("transactions in part", lambda fault: f"{fault.account.torn:,}"),
         TableColumn("broker CPU", _spread(lambda each: each.broker_cpu), unit="cores"),

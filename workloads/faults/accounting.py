@@ -29,6 +29,16 @@ class Fate(StrEnum):
     UNKNOWN = "unknown"
     #: None of it was written, or the transaction that it belongs to was never committed: must not be delivered.
     UNSENT = "unsent"
+    #: The broker has refused it, and the protocol says that it is not taken then: must not be delivered.
+    REFUSED = "refused"
+    #: The broker has refused it, and the protocol does not say that it is not taken: delivered or not, both are right.
+    DISOWNED = "disowned"
+
+
+#: What must not be delivered.
+_EXCLUDED = frozenset((Fate.UNSENT, Fate.REFUSED))
+#: What the broker has answered with an error.
+DENIED = frozenset((Fate.REFUSED, Fate.DISOWNED))
 
 
 #: A message: its lane and its number in the lane.
@@ -38,7 +48,7 @@ MessageKey = tuple[int, int]
 WORDS = {
     "lost": "lost of what was confirmed",
     "twice_unmarked": "delivered twice without a mark",
-    "unexpected": "delivered though never sent or committed",
+    "unexpected": "delivered though refused, or never sent or committed",
     "misdelivered": "delivered to another subscription",
     "torn": "transactions that took effect in part",
 }
@@ -67,6 +77,9 @@ class Account:
     #: Sent, and not known to have been taken; `recovered` of them were delivered or kept, and the others vanished.
     unknown: int = 0
     recovered: int = 0
+    #: Sent, and answered by the broker with an error; `refused_delivered` of them were delivered or kept all the same.
+    refused: int = 0
+    refused_delivered: int = 0
     #: Messages that arrived where they should before the end of the drain, once or more often.
     delivered: int = 0
     #: Messages that arrived only after it, at consumers that had connected anew.
@@ -77,7 +90,8 @@ class Account:
     twice_marked: int = 0
     #: Further copies without the mark.
     twice_unmarked: int = 0
-    #: Copies of what was never sent, or sent in a transaction that was not committed.
+    #: Copies of what was never sent, or sent in a transaction that was not committed, or refused by an answer that
+    #: rules them out.
     unexpected: int = 0
     #: First copies without a mark that arrived behind a later message of their lane at the same subscription.
     reordered: int = 0
@@ -144,6 +158,7 @@ class _Sorter:
         self._messages, self._receivers, self._end_ns = messages, receivers, end_ns
         self._kept = 0
         self._seen: Counter[MessageKey] = Counter()  # copies where they should be
+        self._excluded: set[MessageKey] = set()  # messages that were delivered and must not be
         self._last: dict[tuple[int, int], int] = {}  # by subscription and lane: the highest number so far
         self._counts: dict[str, int] = {}
         self.named: dict[str, list[Sighting]] = {}
@@ -151,7 +166,8 @@ class _Sorter:
     def take(self, copy: FaultCopyRow) -> None:
         key = copy.lane, copy.seq
         message = self._messages.get(key)
-        if message is None or message.fate == Fate.UNSENT:
+        if message is None or message.fate in _EXCLUDED:
+            self._excluded.add(key)
             self._count("unexpected", copy)
         elif copy.subscription not in self._receivers[copy.lane]:
             self._count("misdelivered", copy)
@@ -192,7 +208,7 @@ class _Sorter:
             some.append(sighting)
 
     def account(self) -> Account:
-        confirmed = unknown = recovered = 0
+        confirmed = unknown = recovered = refused = refused_delivered = 0
         for key, message in self._messages.items():
             if message.fate == Fate.CONFIRMED:
                 confirmed += 1
@@ -201,11 +217,16 @@ class _Sorter:
             elif message.fate == Fate.UNKNOWN:
                 unknown += 1
                 recovered += key in self._seen
+            elif message.fate in DENIED:
+                refused += 1
+                refused_delivered += key in self._seen or key in self._excluded
         return Account(
-            sent=confirmed + unknown,
+            sent=confirmed + unknown + refused,
             confirmed=confirmed,
             unknown=unknown,
             recovered=recovered,
+            refused=refused,
+            refused_delivered=refused_delivered,
             delivered=len(self._seen) - self._kept,
             kept=self._kept,
             **self._counts,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median_high
 
+from workloads.faults.accounting import DENIED
 from workloads.schema import FaultCopyRow, FaultLifeRow, FaultMessageRow
 
 #: A confirmation that takes longer makes its operation silent; deliveries that end longer before the load are away.
@@ -28,7 +29,7 @@ BEFORE_NS = 1_500_000_000
 class Course:
     """Seconds from the instant of the fault, None for what did not happen."""
 
-    #: Until a connection broke, or an operation had been silent for a second.
+    #: Until a connection broke, a message was refused, or an operation had been silent for a second.
     noticed_s: float | None
     #: Until the broker answered a login again; of restarts only.
     ready_s: float | None
@@ -112,6 +113,7 @@ def _noticed(messages: Iterable[FaultMessageRow], life: FaultLifeRow) -> int | N
         message.written_ns + SILENT_NS
         for message in messages
         if message.written_ns is not None
+        and message.fate not in DENIED  # answered: the first of them is noticed like a connection that breaks
         and message.written_ns + SILENT_NS > life.fault_ns
         and (message.confirmed_ns or life.first_broken_ns or life.end_ns) - message.written_ns > SILENT_NS
     ]

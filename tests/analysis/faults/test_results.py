@@ -11,6 +11,7 @@ from fixtures import brokers
 from fixtures.recording.parquet import TableWriter, slot_place
 from fixtures.recording.run_directory import RunDirectory
 from tests.support.fault_lives import S, life_of
+from workloads.faults.accounting import Fate
 from workloads.faults.faults import FaultPlan
 from workloads.manifest import BrokerRecord, MissingCell, StartRecord
 from workloads.schedule import Slot
@@ -95,8 +96,10 @@ def test_losses_are_named_and_invalid(broken):
 
 
 def test_what_breaks_no_promise_is_a_remark(tmp_path):
-    """Messages that came only after the drain, which are not late either, and a broker that ended at a full disk."""
+    """Messages that came only after the drain, which are not late either, a broker that ended at a full disk, and a
+    message that was delivered though it was refused."""
     messages, copies, life = life_of()
+    messages[0] = replace(messages[0], confirmed_ns=None, fate=Fate.DISOWNED.value)
     late = [replace(copy, at_ns=life.end_ns + S) for copy in copies[-2:]]
     ended = replace(life, ready_ns=FAULT + 2 * S)
     (result,) = pipeline.analysed([written(tmp_path, {1: (messages, copies[:-2] + late, ended)}, fault="disk-full")])
@@ -107,7 +110,8 @@ def test_what_breaks_no_promise_is_a_remark(tmp_path):
     assert (each.account.kept, each.account.lost, each.course.backlog_gone_s) == (2, 0, 0)
     assert "2 messages came only to consumers that connected anew" in text
     assert "the broker ended by itself in 1 of 1 repetitions" in text
-    assert "verdict: kept every promise in 1 fault; 2 remarks" in text
+    assert "1 of 1 refused messages were delivered" in text
+    assert "verdict: kept every promise in 1 fault; 3 remarks" in text
 
 
 def test_the_page_shows_each_time_line(kept):

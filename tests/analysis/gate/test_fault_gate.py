@@ -191,7 +191,7 @@ def test_what_only_the_candidate_breaks(name):
         (
             {GateRole.BASELINE: {"unexpected": 2}},
             PROMISED,
-            "the baseline does not keep it: 2 delivered though never sent",
+            "the baseline does not keep it: 2 delivered though refused",
         ),
         (
             {GateRole.CANDIDATE: {"lost": 4}},

@@ -29,6 +29,12 @@ COUNTS = {
     (Fate.UNSENT, ()): {},
     (Fate.UNSENT, (PLAIN, MARKED)): {"unexpected": 2},
     (Fate.UNSENT, (LATE,)): {"unexpected": 1},
+    (Fate.REFUSED, ()): {"refused": 1},
+    (Fate.REFUSED, (PLAIN, MARKED)): {"refused": 1, "refused_delivered": 1, "unexpected": 2},
+    (Fate.DISOWNED, ()): {"refused": 1},
+    (Fate.DISOWNED, (PLAIN,)): {"refused": 1, "refused_delivered": 1, "delivered": 1},
+    (Fate.DISOWNED, (LATE, LATE | MARKED)): {"refused": 1, "refused_delivered": 1, "kept": 1, "twice_marked": 1},
+    (Fate.DISOWNED, (ASTRAY,)): {"refused": 1, "misdelivered": 1},
 }
 LANES = 3
 
@@ -63,7 +69,7 @@ def test_each_message_is_in_its_class(lanes, random):
         copies.append(random.choice([queue for queue in queues if queue]).pop(0))
     found = Accounting.of(messages, copies, [{lane} for lane in range(LANES)], END)
 
-    sent = expected.get("confirmed", 0) + expected.get("unknown", 0)
+    sent = sum(expected.get(name, 0) for name in ("confirmed", "unknown", "refused"))
     assert found.account == Account(sent=sent, **expected)
     for name, some in found.named.items():
         assert len(some) == min(5, getattr(found.account, name))
@@ -89,7 +95,7 @@ def test_what_was_never_sent_is_unexpected():
 
     assert found.account.unexpected == 1
     assert found.explained("unexpected", 500_000_000) == (
-        "1 delivered though never sent or committed: lane 0 number 7 at +1.500 s"
+        "1 delivered though refused, or never sent or committed: lane 0 number 7 at +1.500 s"
     )
 
 

@@ -1,8 +1,11 @@
 """How long a fault was felt, of a load whose instants are known."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.fault_lives import MS, S, life_of
+from workloads.faults.accounting import Fate
 from workloads.faults.course import course
 
 FAULT = 5 * S
@@ -31,6 +34,15 @@ def test_a_slow_return():
     assert found.delivered_s == 0
     assert found.back_s == pytest.approx(1.0, abs=0.05)
     assert found.backlog_gone_s == pytest.approx(2.0, abs=0.02)
+
+
+def test_a_refused_message_is_not_silent():
+    """It was answered, which is noticed when it is; those who write the record say when."""
+    messages, copies, life = life_of(first_broken_ns=FAULT + 20 * MS)
+    refused = [replace(message, confirmed_ns=None, fate=Fate.DISOWNED.value) for message in messages]
+
+    assert course(refused, copies, life).noticed_s == pytest.approx(0.02)
+    assert course(refused, copies, replace(life, first_broken_ns=None)).noticed_s is None
 
 
 def test_a_silent_operation_is_noticed_after_a_second():

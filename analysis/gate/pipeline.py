@@ -16,7 +16,7 @@ from analysis.gate.pairs import check_complete, pairs_of_lives
 from analysis.gate.results import CellComparison, GateResult, RoleActivity, incomplete, overriding
 from analysis.gate.verdict import GateVerdict, Judgement, judge
 from analysis.intervals import mapped, mean_interval
-from analysis.results import CellKey, CellSummary, Finding, Interval
+from analysis.results import AuditResult, CellAudit, CellKey, CellSummary, Finding, Interval
 from analysis.run_description import LATEST, kind_of, manifests
 from analysis.run_directory import broker_findings, files_of
 from analysis.shared_cpus import shared_cpus
@@ -51,7 +51,7 @@ def judged(paths: Sequence[Path], *, master: str, partial: bool = False) -> tupl
         audits = audit.audit(spark, data, runs)
         windows = windows_by_cell(data, runs)
     return tuple(
-        of_slices(run, of_run, {key: windows[key] for key in run.cells}, found.findings)
+        of_slices(run, of_run, {key: windows[key] for key in run.cells}, found)
         for run, of_run, found in zip(runs, asked, audits, strict=True)
     )
 
@@ -60,13 +60,13 @@ def of_slices(
     run: ThroughputRecord,
     asked: GateOptions,
     windows: Mapping[CellKey, Sequence[Window]],
-    audit_findings: Sequence[Finding],
+    audited: AuditResult,
 ) -> GateResult:
     """The result of a gate of the study.
 
     asked: what the gate was asked
     windows: all slices of its cells, in the order of their rounds
-    audit_findings: those of the deliveries
+    audited: its deliveries
 
     Raises DataError where a pair of lives lacks a broker or a cell, or the gate is not complete.
     """
@@ -76,10 +76,11 @@ def of_slices(
     judgement = judge(rows_of(ratios, run.plans), asked)
     check_complete(judgement, len(pairs), run.path, partial=run.partial)
     cells, summaries = _cells(ratios), aggregate.over_starts(run, windows)
-    wrong = tuple(finding for finding in audit_findings if finding.consequence == VerdictKind.INVALID)
+    wrong = tuple(finding for finding in audited.findings if finding.consequence == VerdictKind.INVALID)
     unmet = (
         *_contaminated(ratios),
         *_unsuitable(summaries),
+        *_dropped(audited.cells),
         *_trimmed(pairs, ratios),
         *shared_cpus(run.manifest),
         *(_changed(judgement) if asked.calibrate else ()),
@@ -158,6 +159,21 @@ def _unsuitable(cells: Sequence[CellSummary]) -> Iterator[Finding]:
             limit="every cell saturates the broker, and not the load",
             advice="more messages in flight (--in-flight), a shorter pause of the load (--coalesce-us), fewer CPUs for "
             "the broker, or more for the load",
+            consequence=VerdictKind.UNVERIFIED,
+        )
+
+
+def _dropped(cells: Sequence[CellAudit]) -> Iterator[Finding]:
+    """A broker that drops copies is no fault of it where the protocol lets it, but is spared their costs."""
+    lossy = [cell for cell in cells if cell.lossy]
+    if lossy:
+        first = lossy[0]
+        yield Finding(
+            what="copies were dropped, as the protocol allows",
+            measured=f"{first.copies.lost} of {first.copies.expected} in {first.key.experiment} {first.key.cell} on "
+            f"the {first.key.broker}",
+            limit="0: who drops copies is spared their costs",
+            advice="fewer messages in flight (--in-flight), or a profile in which subscribers acknowledge",
             consequence=VerdictKind.UNVERIFIED,
         )
 

@@ -38,15 +38,18 @@ def running(truth, *options):
 
 
 @contextmanager
-def serving(folder, times=ServiceTimes(), now_ns=time.monotonic_ns):  # noqa: B008 - frozen
-    """A broker in a thread of this process; gives its state, its service, its port and the file of its truth."""
+def serving(folder, times=ServiceTimes(), now_ns=time.monotonic_ns, session=StompServerSession):  # noqa: B008 - frozen
+    """A broker in a thread of this process; gives its state, its service, its port and the file of its truth.
+
+    session: makes the broker's side of a connection
+    """
     service = Service(times, now_ns)
     wake, stop = socket.socketpair()
     with wake, stop, socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(0)
         broker = ReferenceBroker({}, service.charge)
         truth = folder / "truth.json"
-        server = Server(listener, wake, StompServerSession, broker, service, truth, Late())
+        server = Server(listener, wake, session, broker, service, truth, Late())
         thread = threading.Thread(target=server.run)
         thread.start()
         try:

@@ -51,7 +51,7 @@ def judged(paths: Sequence[Path], *, master: str = "", partial: bool = False) ->
     if kind_of(paths) is not RunKind.THROUGHPUT:  # whose verdict is not made of slices
         return with_whole_cells(paths, master=master, partial=partial)
     return tuple(
-        of_slices(run, options_of(run.manifest, run.path), windows_of(run), audit_of(run).findings)
+        of_slices(run, options_of(run.manifest, run.path), windows_of(run), audit_of(run))
         for run in open_runs(paths, partial=partial)
     )
 

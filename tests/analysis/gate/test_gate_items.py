@@ -15,9 +15,10 @@ from analysis.gate.asked import options_of
 from analysis.gate.ci_files import STEP_OUTPUT, STEP_SUMMARY
 from analysis.gate.items import failure
 from analysis.gate.verdict import GateVerdict
-from analysis.results import CellKey
+from analysis.results import AuditResult, CellKey
 from analysis.throughput.reader import open_runs
 from tests.support import run_directories as rd
+from tests.support import without_spark
 from tests.support.gates import NAMES, gate_directory
 from tests.support.judging import judged_session
 from workloads import command_line
@@ -194,7 +195,7 @@ def judged(path, made, *, partial=False):
     windows = {key: [] for key in run.cells}
     for row in made.rows("windows"):
         windows[CellKey(run.name, *(row[name] for name in rd.KEYS))].append(rd.window_of(row))
-    return pipeline.of_slices(run, options_of(run.manifest, path), windows, ())
+    return pipeline.of_slices(run, options_of(run.manifest, path), windows, AuditResult(run.name, (), ()))
 
 
 # Results
@@ -240,6 +241,20 @@ def test_who_lost_a_message_is_named(results):
 
     assert (finding.what, finding.limit) == ("copies lost by baseline", "0")
     assert finding.measured.startswith("1 in replication f0000-r001 (start 1)")
+
+
+def test_who_drops_copies_is_not_called_faster(tmp_path):
+    """Also where the protocol lets it: the other one had the costs of all of them."""
+    run = _lossy()
+    run.manifest["brokers"][GateRole.BASELINE]["capabilities"]["drops"] = True
+    run.write(tmp_path / "dropping")
+    (found,) = without_spark.judged([tmp_path / "dropping"])
+    (finding,) = found.findings
+
+    assert found.verdict is GateVerdict.CONTAMINATED
+    assert finding.what == "copies were dropped, as the protocol allows"
+    assert finding.measured.startswith("1 of ")
+    assert finding.measured.endswith(f"in replication {NAMES[0]} on the baseline")
 
 
 @pytest.mark.parametrize(

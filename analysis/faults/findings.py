@@ -20,8 +20,8 @@ def findings(faults: Sequence[FaultResult], capabilities: Capabilities) -> Itera
     for fault in faults:
         name = fault.cell.id
         for each in fault.repetitions:
-            for text in each.broken:
-                source = f", by {fault.promise.source}" if fault.promise.source else ""
+            for count, text in each.broken.items():
+                source = f", by {fault.promise.source}" if count == "lost" and fault.promise.source else ""
                 yield Finding(
                     what=f"{name}, repetition {each.number}, breaks a promise",
                     measured=text,
@@ -56,9 +56,9 @@ def _remarks(fault: FaultResult, capabilities: Capabilities) -> Iterator[Finding
             f"{name}: {account.twice_unmarked:,} copies came again without a mark",
             "the broker marks none" if not capabilities.redelivered else "no mark is promised after a restart",
         )
-    if account.torn and not fault.promise.whole:
+    if account.partial and not fault.promise.whole:
         yield _remark(
-            f"{name}: {account.torn:,} transactions took effect in part",
+            f"{name}: {account.partial:,} transactions took effect in part",
             "a commit is confirmed before it has taken effect",
         )
     if account.refused_delivered and not account.unexpected:

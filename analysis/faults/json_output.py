@@ -33,7 +33,7 @@ def summary_json(results: Sequence[BrokerFaults]) -> dict[str, Any]:
                         "account": asdict(each.account),
                         "course": asdict(each.course),
                         "life": asdict(each.life),
-                        "broken": each.broken,
+                        "broken": list(each.broken.values()),
                         "broker_cpu": each.broker_cpu,
                         "broker_rss_bytes": each.broker_rss_bytes,
                     }

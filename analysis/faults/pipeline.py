@@ -112,7 +112,7 @@ def _repetition(
         account=found.account,
         course=felt,
         life=life,
-        broken=tuple(found.explained(name, life.fault_ns) for name in broken(found.account, promise)),
+        broken={name: found.explained(name, life.fault_ns) for name in broken(found.account, promise)},
         **_usage(_rows(files["usage"].get(key), FaultUsageRow), life, felt),
         tenths=tuple(_tenths(messages, copies, life)),
     )
@@ -122,12 +122,19 @@ def _usage(readings: Sequence[FaultUsageRow], life: FaultLifeRow, felt: Course) 
     """What the broker used while it recovered: counters begin anew with each life of its process."""
     until = life.load_end_ns if not felt.backlog_gone_s else life.fault_ns + int((felt.backlog_gone_s + 1) * 1e9)
     after = [reading for reading in readings if life.fault_ns <= reading.at_ns <= until]
-    spent = sum(max(0, later.broker_cpu_ns - earlier.broker_cpu_ns) for earlier, later in pairwise(after))
+    spent = sum(_spent_ns(earlier, later, life) for earlier, later in pairwise(after))
     spanned = after[-1].at_ns - after[0].at_ns if after else 0
     return {
         "broker_cpu": spent / spanned if spanned else None,
         "broker_rss_bytes": max((reading.broker_rss_bytes for reading in after), default=None),
     }
+
+
+def _spent_ns(earlier: FaultUsageRow, later: FaultUsageRow, life: FaultLifeRow) -> int:
+    """CPU time between two readings; that of a process which was started between them is all of its own."""
+    is_new = life.ready_ns is not None and earlier.at_ns < life.ready_ns <= later.at_ns
+    is_new = is_new or later.broker_cpu_ns < earlier.broker_cpu_ns
+    return later.broker_cpu_ns - (0 if is_new else earlier.broker_cpu_ns)
 
 
 def _tenths(messages: Sequence[FaultMessageRow], copies: Sequence[FaultCopyRow], life: FaultLifeRow) -> Iterator[Tenth]:

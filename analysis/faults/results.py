@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
@@ -35,8 +35,8 @@ class FaultRepetition:
     account: Account
     course: Course
     life: FaultLifeRow
-    #: What it breaks of the promise, with the first messages of each, in words.
-    broken: tuple[str, ...]
+    #: What it breaks of the promise, by the name of the count: in words, with the first messages.
+    broken: Mapping[str, str]
     #: CPU seconds of the broker per second from the fault on until nothing was late; None where unknown.
     broker_cpu: float | None
     #: Its largest resident memory after the fault; None where unknown.

@@ -25,7 +25,8 @@ def caption(result: BrokerFaults) -> str:
     return (
         f"{result.title}: {what or f'{ways} ({places}), confirmed'}; {first.publishers} publishers, {first.consumers} "
         f"consumers, {rate} messages/s{share}, "
-        f"{count(result.options.repetitions, 'repetition')}; times in s from the fault, median (range)"
+        f"{count(result.options.repetitions, 'repetition')}; "
+        "times in s from the fault (away: for how long), median (range)"
     )
 
 
@@ -67,7 +68,8 @@ def details(result: BrokerFaults) -> Table:
         TableColumn("reordered", lambda fault: f"{fault.account.reordered:,}"),
         TableColumn("delivered though refused", lambda fault: f"{fault.account.refused_delivered:,}"),
         TableColumn("unexpected", lambda fault: f"{fault.account.unexpected:,}"),
-        TableColumn("transactions in part", lambda fault: f"{fault.account.torn:,}"),
+        TableColumn("misdelivered", lambda fault: f"{fault.account.misdelivered:,}"),
+        TableColumn("transactions in part", lambda fault: f"{fault.account.partial:,}"),
         TableColumn("broker CPU", _spread(lambda each: each.broker_cpu), unit="cores"),
         TableColumn(
             "broker memory",

@@ -41,8 +41,13 @@ _FIGURES: Mapping[str, Callable[[Course], float | None]] = {
 #: A shorter time counts as this one, s.
 LEAST_S = LATE_NS / 1e9
 
-#: Counts that some brokers promise nothing of, in words.
-_UNPROMISED = {"lost": WORDS["lost"], "twice_unmarked": WORDS["twice_unmarked"], "reordered": "overtaken by later ones"}
+#: Counts that some brokers promise nothing of, or none, in words.
+_UNPROMISED = {
+    "lost": WORDS["lost"],
+    "twice_unmarked": WORDS["twice_unmarked"],
+    "kept": "delivered only after consumers had connected anew",
+    "reordered": "overtaken by later ones",
+}
 
 
 def judged(path: Path, asked: GateOptions, *, master: str, partial: bool) -> GateResult:

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from analysis.faults import tables
 from analysis.faults.console import verdict_line
 from analysis.faults.results import BrokerFaults, FaultRepetition, FaultResult, Tenth
+from analysis.formats import count
 from analysis.report import manifest_facts
 from analysis.report.drawings import Drawings, slug
 from analysis.report.figures import Panel, Picture, Series
@@ -43,7 +44,7 @@ def html(results: Sequence[BrokerFaults]) -> str:
         window=title,
         subject="faults under load",
         disclaimer=" ".join(dict.fromkeys(text for result in results for text in result.disclaimers)),
-        top=(VerdictBox(worst(result.verdict for result in results), f"{len(results)} brokers"),),
+        top=(VerdictBox(worst(result.verdict for result in results), count(len(results), "broker")),),
         chapters=tuple(_chapter(f"broker-{number}", result, drawings) for number, result in enumerate(results, 1)),
         limits=_LIMITS,
     )

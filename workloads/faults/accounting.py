@@ -6,7 +6,8 @@ unexpected, recovered, duplicated), with copies told apart by whether the broker
 
 At the end of the drain a message may still be in the broker. No statistics of the broker are asked for it, which most
 do not offer over the protocol of the load, and which count what cannot be told apart: where a confirmed message has not
-arrived, all consumers connect anew, and what arrives then for the first time is *kept*, neither delivered nor lost.
+arrived, all consumers connect anew, and what arrives then for the first time is *kept*, neither delivered nor lost; the
+handlers of a business workload do not connect anew.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ class Fate(StrEnum):
     #: None of it was written, or the transaction that it belongs to was never committed: must not be delivered.
     UNSENT = "unsent"
     #: The broker has refused it, and the protocol says that it is not taken then: must not be delivered.
-    REFUSED = "refused"
+    REFUSED_FINAL = "refused-final"
     #: The broker has refused it, and the protocol does not say that it is not taken: delivered or not, both are right.
-    DISOWNED = "disowned"
+    REFUSED_UNCERTAIN = "refused-uncertain"
 
 
 #: What must not be delivered.
-_EXCLUDED = frozenset((Fate.UNSENT, Fate.REFUSED))
+_EXCLUDED = frozenset((Fate.UNSENT, Fate.REFUSED_FINAL))
 #: What the broker has answered with an error.
-DENIED = frozenset((Fate.REFUSED, Fate.DISOWNED))
+REFUSALS = frozenset((Fate.REFUSED_FINAL, Fate.REFUSED_UNCERTAIN))
 
 
 #: A message: its lane and its number in the lane.
@@ -50,7 +51,7 @@ WORDS = {
     "twice_unmarked": "delivered twice without a mark",
     "unexpected": "delivered though refused, or never sent or committed",
     "misdelivered": "delivered to another subscription",
-    "torn": "transactions that took effect in part",
+    "partial": "transactions that took effect in part",
 }
 
 #: How many messages of each kind are named.
@@ -98,7 +99,7 @@ class Account:
     #: Copies at a subscription that must not get them.
     misdelivered: int = 0
     #: Transactions whose commit was not confirmed, and that took effect in part.
-    torn: int = 0
+    partial: int = 0
 
     @property
     def vanished(self) -> int:
@@ -189,7 +190,7 @@ class _Sorter:
             effects.setdefault(row.transaction, {})[copies < 2 if row.consumed else copies > 0] = row
         for effect in effects.values():
             if len(effect) > 1:
-                self._note("torn", Sighting(effect[False].lane, effect[False].seq, effect[False].at_ns))
+                self._note("partial", Sighting(effect[False].lane, effect[False].seq, effect[False].at_ns))
 
     def _check_order(self, copy: FaultCopyRow) -> None:
         place = copy.subscription, copy.lane
@@ -217,7 +218,7 @@ class _Sorter:
             elif message.fate == Fate.UNKNOWN:
                 unknown += 1
                 recovered += key in self._seen
-            elif message.fate in DENIED:
+            elif message.fate in REFUSALS:
                 refused += 1
                 refused_delivered += key in self._seen or key in self._excluded
         return Account(
@@ -241,7 +242,7 @@ class Promise:
     stored: bool
     #: A further copy is marked as delivered before.
     marked: bool
-    #: The page that promises it; empty where the protocol itself does, or nothing is promised.
+    #: The page that promises that nothing confirmed is lost; empty where that goes without saying, or is not promised.
     source: str = ""
     #: A transaction takes effect as a whole or not at all.
     whole: bool = True
@@ -253,8 +254,8 @@ def broken(account: Account, promise: Promise) -> Iterator[str]:
         yield "lost"
     if promise.marked and account.twice_unmarked:
         yield "twice_unmarked"
-    if promise.whole and account.torn:
-        yield "torn"
+    if promise.whole and account.partial:
+        yield "partial"
     for name in ("unexpected", "misdelivered"):
         if getattr(account, name):
             yield name

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median_high
 
-from workloads.faults.accounting import DENIED
+from workloads.faults.accounting import REFUSALS
 from workloads.schema import FaultCopyRow, FaultLifeRow, FaultMessageRow
 
 #: A confirmation that takes longer makes its operation silent; deliveries that end longer before the load are away.
@@ -113,7 +113,7 @@ def _noticed(messages: Iterable[FaultMessageRow], life: FaultLifeRow) -> int | N
         message.written_ns + SILENT_NS
         for message in messages
         if message.written_ns is not None
-        and message.fate not in DENIED  # answered: the first of them is noticed like a connection that breaks
+        and message.fate not in REFUSALS  # answered: the first of them is noticed like a connection that breaks
         and message.written_ns + SILENT_NS > life.fault_ns
         and (message.confirmed_ns or life.first_broken_ns or life.end_ns) - message.written_ns > SILENT_NS
     ]

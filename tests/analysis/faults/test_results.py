@@ -99,7 +99,7 @@ def test_what_breaks_no_promise_is_a_remark(tmp_path):
     """Messages that came only after the drain, which are not late either, a broker that ended at a full disk, and a
     message that was delivered though it was refused."""
     messages, copies, life = life_of()
-    messages[0] = replace(messages[0], confirmed_ns=None, fate=Fate.DISOWNED.value)
+    messages[0] = replace(messages[0], confirmed_ns=None, fate=Fate.REFUSED_UNCERTAIN.value)
     late = [replace(copy, at_ns=life.end_ns + S) for copy in copies[-2:]]
     ended = replace(life, ready_ns=FAULT + 2 * S)
     (result,) = pipeline.analysed([written(tmp_path, {1: (messages, copies[:-2] + late, ended)}, fault="disk-full")])

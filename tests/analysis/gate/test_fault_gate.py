@@ -43,7 +43,7 @@ def options(**given):
 def repetition(number, away_s, gone_s, *, account, overdue):
     none = dict.fromkeys(Course.__slots__)
     course = Course(**none | {"away_s": away_s, "backlog_gone_s": gone_s})
-    return FaultRepetition(number, account, course, replace(LIFE, overdue=overdue), (), None, None, ())
+    return FaultRepetition(number, account, course, replace(LIFE, overdue=overdue), {}, None, None, ())
 
 
 def judged(
@@ -202,6 +202,11 @@ def test_what_only_the_candidate_breaks(name):
             {GateRole.CANDIDATE: {"reordered": 5}},
             PROMISED,
             "new, but promised by neither: 5 overtaken by later ones",
+        ),
+        (
+            {GateRole.CANDIDATE: {"kept": 6}},
+            PROMISED,
+            "new, but promised by neither: 6 delivered only after consumers had connected anew",
         ),
     ],
 )

@@ -29,12 +29,17 @@ COUNTS = {
     (Fate.UNSENT, ()): {},
     (Fate.UNSENT, (PLAIN, MARKED)): {"unexpected": 2},
     (Fate.UNSENT, (LATE,)): {"unexpected": 1},
-    (Fate.REFUSED, ()): {"refused": 1},
-    (Fate.REFUSED, (PLAIN, MARKED)): {"refused": 1, "refused_delivered": 1, "unexpected": 2},
-    (Fate.DISOWNED, ()): {"refused": 1},
-    (Fate.DISOWNED, (PLAIN,)): {"refused": 1, "refused_delivered": 1, "delivered": 1},
-    (Fate.DISOWNED, (LATE, LATE | MARKED)): {"refused": 1, "refused_delivered": 1, "kept": 1, "twice_marked": 1},
-    (Fate.DISOWNED, (ASTRAY,)): {"refused": 1, "misdelivered": 1},
+    (Fate.REFUSED_FINAL, ()): {"refused": 1},
+    (Fate.REFUSED_FINAL, (PLAIN, MARKED)): {"refused": 1, "refused_delivered": 1, "unexpected": 2},
+    (Fate.REFUSED_UNCERTAIN, ()): {"refused": 1},
+    (Fate.REFUSED_UNCERTAIN, (PLAIN,)): {"refused": 1, "refused_delivered": 1, "delivered": 1},
+    (Fate.REFUSED_UNCERTAIN, (LATE, LATE | MARKED)): {
+        "refused": 1,
+        "refused_delivered": 1,
+        "kept": 1,
+        "twice_marked": 1,
+    },
+    (Fate.REFUSED_UNCERTAIN, (ASTRAY,)): {"refused": 1, "misdelivered": 1},
 }
 LANES = 3
 
@@ -100,17 +105,17 @@ def test_what_was_never_sent_is_unexpected():
 
 
 @pytest.mark.parametrize(
-    ("consumed", "answers", "torn"),
+    ("consumed", "answers", "partial"),
     [(1, (1, 1), 0), (2, (0, 0), 0), (1, (1, 0), 1), (2, (1, 1), 1), (1, (0, 0), 1), (2, (2, 0), 1)],
 )
-def test_a_transaction_takes_effect_as_a_whole(consumed, answers, torn):
+def test_a_transaction_takes_effect_as_a_whole(consumed, answers, partial):
     """What it consumed comes again exactly where its answers do not come."""
     copies = [copy(0, 0)] * consumed + [copy(lane, 0) for lane, number in enumerate(answers, 1) for _ in range(number)]
     messages = [message(0, 0, Fate.CONFIRMED), *(message(lane, 0, Fate.UNKNOWN) for lane in (1, 2))]
     doubtful = [FaultTransactionRow(7, lane, 0, int(not lane), 0) for lane in (0, 1, 2)]
     receivers = [{0}, {1}, {2}]
 
-    assert Accounting.of(messages, copies, receivers, doubtful=doubtful).account.torn == torn
+    assert Accounting.of(messages, copies, receivers, doubtful=doubtful).account.partial == partial
 
 
 def test_promises_are_broken_by_what_they_are_about():
@@ -119,8 +124,8 @@ def test_promises_are_broken_by_what_they_are_about():
 
     assert list(broken(account, Promise(stored=True, marked=True))) == ["lost", "twice_unmarked"]
     assert list(broken(account, Promise(stored=False, marked=False))) == []
-    assert list(broken(Account(torn=1), Promise(stored=False, marked=False))) == ["torn"]
-    assert list(broken(Account(torn=1), Promise(stored=False, marked=False, whole=False))) == []
+    assert list(broken(Account(partial=1), Promise(stored=False, marked=False))) == ["partial"]
+    assert list(broken(Account(partial=1), Promise(stored=False, marked=False, whole=False))) == []
     assert list(broken(Account(unexpected=1, misdelivered=1), Promise(stored=False, marked=False))) == [
         "unexpected",
         "misdelivered",

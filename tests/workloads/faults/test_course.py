@@ -39,7 +39,7 @@ def test_a_slow_return():
 def test_a_refused_message_is_not_silent():
     """It was answered, which is noticed when it is; those who write the record say when."""
     messages, copies, life = life_of(first_broken_ns=FAULT + 20 * MS)
-    refused = [replace(message, confirmed_ns=None, fate=Fate.DISOWNED.value) for message in messages]
+    refused = [replace(message, confirmed_ns=None, fate=Fate.REFUSED_UNCERTAIN.value) for message in messages]
 
     assert course(refused, copies, life).noticed_s == pytest.approx(0.02)
     assert course(refused, copies, replace(life, first_broken_ns=None)).noticed_s is None

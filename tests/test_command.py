@@ -53,8 +53,8 @@ def test_what_is_refused_names_what_can_be_typed(words, said, tmp_path):
 
 
 def test_settings_of_the_current_folder(tmp_path):
-    """They are defaults of the options, so that the command line wins; ids are those of a checkout. A byte order mark is
-    no fault."""
+    """They are defaults of the options, so that the command line wins; ids are those of a checkout. A byte order mark
+    is no fault."""
     (tmp_path / "brokerbench.toml").write_text('\ufeffbroker = ["activemq"]\ngrid = "smoke"\n', encoding="utf-8")
     ended = brokerbench("microbench/test_copies.py", "--co", "-q", "--broker", "reference", folder=tmp_path)
 

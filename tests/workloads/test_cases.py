@@ -162,8 +162,8 @@ REFUSED = {
 
 @pytest.mark.parametrize("words", REFUSED, ids=" ".join)
 def test_what_cannot_be_run_is_refused(words, files, tmp_path):
-    """With what was expected; no broker was started and no results were written. Exit code 4, and 11 where it is the host
-    that lacks something."""
+    """With what was expected; no broker was started and no results were written. Exit code 4, and 11 where it is the
+    host that lacks something."""
     options = (*files(words), "--broker", "reference")
     if "horizontal" in words:  # of a process that may never have more descriptors
         limited = ("bash", "-c", 'ulimit -n 300 && exec "$@"', "bash", *PYTEST)

@@ -94,9 +94,10 @@ def test_a_session_that_cannot_be_stopped_is_an_error(monkeypatch):
 #: A user's command, and beside it an error of the JVM.
 PROGRAM = """
 import sys
+from pathlib import Path
 from analysis import spark
 from analysis.__main__ import main
-with spark.session("local[1]") as session:
+with spark.session("local[1]", [file for file in Path(sys.argv[2]).rglob("*") if file.is_file()]) as session:
     code = main(sys.argv[1:])
     session._jvm.java.lang.System.err.println("an error of the JVM")
 sys.exit(code)

@@ -48,7 +48,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 
 def _given() -> dict[str, Any]:
     try:
-        return tomllib.loads(FILE.read_text(encoding="utf-8"))
+        return tomllib.loads(FILE.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

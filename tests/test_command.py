@@ -53,8 +53,9 @@ def test_what_is_refused_names_what_can_be_typed(words, said, tmp_path):
 
 
 def test_settings_of_the_current_folder(tmp_path):
-    """They are defaults of the options, so that the command line wins; ids are those of a checkout."""
-    (tmp_path / "brokerbench.toml").write_text('broker = ["activemq"]\ngrid = "smoke"\n', encoding="utf-8")
+    """They are defaults of the options, so that the command line wins; ids are those of a checkout. A byte order mark
+    is no fault."""
+    (tmp_path / "brokerbench.toml").write_text('\ufeffbroker = ["activemq"]\ngrid = "smoke"\n', encoding="utf-8")
     ended = brokerbench("microbench/test_copies.py", "--co", "-q", "--broker", "reference", folder=tmp_path)
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -68,6 +69,7 @@ def test_settings_of_the_current_folder(tmp_path):
         ('brokr = "reference"', "unknown key 'brokr'; the nearest are broker,"),
         ('grid = ["smoke", "quick"]', "grid: expected one value,"),
         ('history = "file"', "history: give --history on the command line"),
+        ('ladder = "activemq:5.17.6..6.1.7"', "ladder: give --ladder on the command line"),
         ("starts = {}", "starts: expected a text, a number, true or false, got {}"),
     ],
 )

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import sysconfig
 import venv
+from zipfile import ZipFile
 
 import pytest
 
@@ -32,6 +33,7 @@ def test_installed_from_its_wheel(tmp_path):
     home, folder, wheels = (tmp_path / name for name in ("in stalled", "fol der", "dist"))
     done(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", wheels, folder=ROOT)
     (wheel,) = wheels.glob("*.whl")
+    assert not [name for name in ZipFile(wheel).namelist() if "/tests/" in f"/{name}"]
     venv.create(home, with_pip=False)
     paths = {name: str(home) for name in ("base", "platbase")}
     packages = sysconfig.get_path("purelib", scheme="venv", vars=paths)

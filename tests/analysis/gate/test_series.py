@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import random
 import subprocess
@@ -13,7 +14,9 @@ from math import log
 
 import pytest
 
+from analysis.__main__ import main
 from analysis.gate import history
+from analysis.gate.results import GATE_SCHEMA
 from analysis.gate.series import csv_text, series, tables
 from analysis.gate.verdict import GateVerdict
 from analysis.table import render_text
@@ -67,6 +70,25 @@ def test_the_table_beside_a_history(tmp_path):
     assert [row["t_tx"] for row in rows] == ["1", "1.25"]
     told = csv_text(series([gate("a", "b", None)]))
     assert told.splitlines()[1] == "2026-11-28T10:30:00+00:00,20261128T103000000Z-replication-gate,a,b,"
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)], ids=["text", "json"])
+def test_a_history_as_its_command_shows_it(tmp_path, capsys, words):
+    """The gates and the chained ratios, and a page that draws them, written beside the file."""
+    path = tmp_path / "gates.jsonl"
+    ladder = (gate("a", "b", 1.1) | {"schema": GATE_SCHEMA}, gate("b", "c", 1.2) | {"schema": GATE_SCHEMA})
+    path.write_text("".join(json.dumps(each) + "\n" for each in ladder))
+
+    assert main(["history", str(path), *words]) == 0
+    said = capsys.readouterr().out
+    page = (tmp_path / "gates.jsonl.html").read_text()
+    if words:
+        assert json.loads(said)["report"] == str(tmp_path / "gates.jsonl.html")
+    else:
+        assert "against a, by chained ratios" in said
+    assert "+32.0%" in (page if words else said)
+    assert "<svg" in page
+    assert "against a, by chained ratios" in page
 
 
 #: A series as Apache Otava reads it.

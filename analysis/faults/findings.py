@@ -21,7 +21,7 @@ def findings(faults: Sequence[FaultResult], capabilities: Capabilities) -> Itera
         name = fault.cell.id
         for each in fault.repetitions:
             for count, text in each.broken.items():
-                source = f", by {fault.promise.source}" if count == "lost" and fault.promise.source else ""
+                source = f", by {page}" if (page := fault.promise.source_of(count)) else ""
                 yield Finding(
                     what=f"{name}, repetition {each.number}, breaks a promise",
                     measured=text,

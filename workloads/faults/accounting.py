@@ -247,6 +247,10 @@ class Promise:
     #: A transaction takes effect as a whole or not at all.
     whole: bool = True
 
+    def source_of(self, count: str) -> str:
+        """The page by which nothing may be in a count; empty where there is none."""
+        return self.source if count == "lost" else ""
+
 
 def broken(account: Account, promise: Promise) -> Iterator[str]:
     """The names of the counts that break a promise."""

@@ -19,7 +19,7 @@ from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, Str
 
 from analysis.errors import DataError
 from analysis.results import CellKey
-from analysis.run_directory import ARROW, KEY_NAMES, LAYOUT_COLUMNS, LAYOUT_NAMES, AnyRun, read_table
+from analysis.run_directory import KEY_NAMES, LAYOUT_COLUMNS, LAYOUT_NAMES, AnyRun, read_table
 from workloads.schema import KEYS, TABLES_OF, Column, ColumnType, RunKind
 
 #: A record that is not larger takes less CPU uncompiled, as most of it went into compiling what runs once or twice:
@@ -113,7 +113,7 @@ def reading(runs: Sequence[AnyRun]) -> Iterator[None]:
 
 
 def _arrow(columns: Sequence[Column]) -> list[tuple[str, pa.DataType]]:
-    return [(column.name, ARROW[column.type]) for column in columns]
+    return [(column.name, pa.type_for_alias(column.type)) for column in columns]
 
 
 def _field(column: Column) -> StructField:

@@ -6,12 +6,12 @@ files and the small tables are made here, before Spark starts; `analysis.frames`
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Generic, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,27 +28,21 @@ from workloads.schema import (
     TABLES_OF,
     WARM_UP_LAYOUT,
     Column,
-    ColumnType,
     LayoutKey,
     LayoutRow,
     RunKind,
     RunOutcome,
+    columns_of,
 )
 from workloads.status import VerdictKind, WindowStatus
+
+RowT = TypeVar("RowT")
 
 KEY_NAMES = [column.name for column in KEYS]
 
 #: The columns that identify a layout within a run, in this order.
 LAYOUT_COLUMNS = (*KEYS[:2], *LAYOUT_KEYS)
 LAYOUT_NAMES = [column.name for column in LAYOUT_COLUMNS]
-
-#: Types of the Parquet files.
-ARROW = {
-    ColumnType.INT64: pa.int64(),
-    ColumnType.INT32: pa.int32(),
-    ColumnType.FLOAT64: pa.float64(),
-    ColumnType.STRING: pa.string(),
-}
 
 #: The table that has rows of every measured cell.
 _MEASURED = {RunKind.THROUGHPUT: "windows", RunKind.WORKLOAD: "periods", RunKind.FAULTS: "lives"}
@@ -227,7 +221,7 @@ def _footer(file: Path, columns: Sequence[Column], shown: Path) -> int:
     for column in columns:
         at = schema.get_field_index(column.name)
         found = schema.field(at).type if at >= 0 else "missing"
-        if found != ARROW[column.type]:
+        if found != pa.type_for_alias(column.type):
             raise DataError(
                 f"{shown}: {file.parent.name}/{file.name}: column {column.name} is {found}, expected {column.type}; "
                 "it was not written by this version of the suite"
@@ -248,13 +242,6 @@ def _check_rows(found: Mapping[str, int], stated: Mapping[str, int], shown: Path
             )
 
 
-def _rows(file: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """All rows of a small file."""
-    with _parquet(file) as parquet:
-        rows: list[dict[str, Any]] = parquet.read(columns=list(columns)).to_pylist()
-    return rows
-
-
 def read_table(files: Sequence[Path], columns: Sequence[str]) -> pa.Table:
     """All rows of small files, in the order of the files."""
     found: list[pa.Table] = []
@@ -262,6 +249,12 @@ def read_table(files: Sequence[Path], columns: Sequence[str]) -> pa.Table:
         with _parquet(file) as parquet:
             found.append(parquet.read(columns=list(columns)))
     return pa.concat_tables(found)
+
+
+def read_rows(files: Sequence[Path], row: type[RowT]) -> list[RowT]:
+    """All rows of small files, in the order of the files, with the columns that rows of the class have."""
+    names, made = [column.name for column in columns_of(row)], cast("Callable[..., RowT]", row)
+    return [made(**values) for file in files for values in read_table([file], names).to_pylist()]
 
 
 @contextmanager
@@ -277,8 +270,7 @@ def _parquet(file: Path) -> Iterator[pq.ParquetFile]:
 
 def _laid_out(files: Sequence[Path]) -> tuple[LayoutRow, ...]:
     """The complete layouts. Raises DataError where one is recorded twice."""
-    names = [field.name for field in fields(LayoutRow)]
-    found = sorted(LayoutRow(**row) for file in files for row in _rows(file, names))
+    found = sorted(read_rows(files, LayoutRow))
     for layout, following in pairwise(found):
         if layout.key == following.key:
             raise DataError(
@@ -298,7 +290,7 @@ def _measured_cells(
     by_cell = kind is not RunKind.THROUGHPUT
     names = KEY_NAMES if by_cell else [*KEY_NAMES, *(column.name for column in LAYOUT_KEYS), "status"]
     found: dict[CellKey, set[int]] = {}
-    for row in (row for file in files for row in _rows(file, names)):
+    for row in (row for file in files for row in read_table([file], names).to_pylist()):
         if by_cell or tuple(row[name] for name in LAYOUT_NAMES) in complete:
             counted = found.setdefault(CellKey(run, *(row[name] for name in KEY_NAMES)), set())
             if row.get("status", WindowStatus.OK) == WindowStatus.OK:

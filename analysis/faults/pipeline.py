@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from analysis.faults.findings import findings
 from analysis.faults.results import BrokerFaults, FaultRepetition, FaultResult, Tenth
 from analysis.results import CellKey
 from analysis.run_description import resolve_runs
-from analysis.run_directory import RunRecord, broker_findings, read_run, read_table
+from analysis.run_directory import RunRecord, broker_findings, read_rows, read_run, read_table
 from analysis.shared_cpus import shared_cpus
 from workloads.faults.accounting import Accounting, Promise, broken
 from workloads.faults.course import Course, course
@@ -33,7 +32,6 @@ from workloads.schema import (
 )
 
 FaultRecord = RunRecord[Manifest, FaultRunOptions, FaultPlan]
-RowT = TypeVar("RowT", FaultCopyRow, FaultLifeRow, FaultMessageRow, FaultTransactionRow, FaultUsageRow)
 
 #: Step of the time line, ns, and how much of it is shown before the fault and after the load, s.
 STEP_NS = 100_000_000
@@ -79,31 +77,23 @@ def _of_broker(run: FaultRecord, label: str) -> BrokerFaults:
     )
 
 
-def _files(run: FaultRecord, table: str) -> dict[CellKey, Path]:
-    """The file of each cell, by what its first row says."""
-    found: dict[CellKey, Path] = {}
+def _files(run: FaultRecord, table: str) -> dict[CellKey, tuple[Path]]:
+    """The file of each cell that has rows, by what its first one says."""
+    found: dict[CellKey, tuple[Path]] = {}
     for file in run.files[table]:
         rows = read_table([file], _KEYS).slice(0, 1).to_pylist()
         for row in rows:
-            found[CellKey(run.name, *(row[name] for name in _KEYS))] = file
+            found[CellKey(run.name, *(row[name] for name in _KEYS))] = (file,)
     return found
 
 
-def _rows(file: Path | None, row: type[RowT]) -> list[RowT]:
-    if file is None:
-        return []
-    names = [field.name for field in fields(row)]
-    columns = read_table([file], names).to_pydict()
-    return [row(*values) for values in zip(*(columns[name] for name in names), strict=True)]
-
-
 def _repetition(
-    key: CellKey, plan: FaultPlan, promise: Promise, files: Mapping[str, Mapping[CellKey, Path]]
+    key: CellKey, plan: FaultPlan, promise: Promise, files: Mapping[str, Mapping[CellKey, tuple[Path]]]
 ) -> FaultRepetition:
-    (life,) = _rows(files["lives"].get(key), FaultLifeRow)
-    messages = _rows(files["messages"].get(key), FaultMessageRow)
-    copies = _rows(files["copies"].get(key), FaultCopyRow)
-    doubtful = _rows(files["transactions"].get(key), FaultTransactionRow)
+    (life,) = read_rows(files["lives"].get(key, ()), FaultLifeRow)
+    messages = read_rows(files["messages"].get(key, ()), FaultMessageRow)
+    copies = read_rows(files["copies"].get(key, ()), FaultCopyRow)
+    doubtful = read_rows(files["transactions"].get(key, ()), FaultTransactionRow)
     found = Accounting.of(messages, copies, plan.receivers(life), life.end_ns, doubtful)
     apart = (0,) if plan.planned.fault.deed is Deed.STALL else ()
     felt = course(messages, copies, life, apart)
@@ -113,7 +103,7 @@ def _repetition(
         course=felt,
         life=life,
         broken={name: found.explained(name, life.fault_ns) for name in broken(found.account, promise)},
-        **_usage(_rows(files["usage"].get(key), FaultUsageRow), life, felt),
+        **_usage(read_rows(files["usage"].get(key, ()), FaultUsageRow), life, felt),
         tenths=tuple(_tenths(messages, copies, life)),
     )
 

@@ -103,12 +103,9 @@ def _of_unit(unit: Sequence[WorkloadResult]) -> Iterator[Claim]:
     by_case = {name: [result for result in unit if _is_of(result, name)] for name in published.cases}
     if sum(map(bool, by_case.values())) < 2:
         return
+    run, broker, consumption = first.run, first.key.broker, first.consumption
     for row in published.rows:
-        measured, verdict, reason, rests_on = _judged(row, by_case)
-        yield Claim(
-            first.run, first.key.broker, first.consumption, row.section, row.claim, row.published, measured, verdict,
-            reason, rests_on,
-        )  # fmt: skip
+        yield Claim(run, broker, consumption, row.section, row.claim, row.published, *_judged(row, by_case))
 
 
 def _is_of(result: WorkloadResult, name: str) -> bool:

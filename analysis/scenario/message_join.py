@@ -67,20 +67,15 @@ class Ledger:
     members: MemberCopies | None
 
 
-_ARROW = {
-    "int": pa.int32(),
-    "long": pa.int64(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "string": pa.string(),
-}
+#: Types whose names in Arrow are not those of Spark.
+_ARROW = {"int": "int32", "long": "int64"}
 
 
 def frame(spark: SparkSession, rows: Sequence[tuple[Any, ...]], columns: str) -> DataFrame:
     """A small table for broadcast joins; it is passed to Spark as one batch."""
     named = [column.split() for column in columns.split(", ")]
     values = list(zip(*rows, strict=True)) or [() for _ in named]
-    arrays = [pa.array(column, _ARROW[kind]) for column, (_, kind) in zip(values, named, strict=True)]
+    arrays = [pa.array(column, _ARROW.get(kind, kind)) for column, (_, kind) in zip(values, named, strict=True)]
     return F.broadcast(spark.createDataFrame(pa.Table.from_arrays(arrays, names=[name for name, _ in named])))
 
 

@@ -119,16 +119,11 @@ def _peak_at_ten(evidence: CellSet) -> Comparisons:
         )
 
 
-def _slight_fall(evidence: CellSet) -> Comparisons:
-    many, ten = _subscribers(evidence, 320), _subscribers(evidence, PAPER_PEAK)
-    estimate = evidence.ratio("overall_per_s", [many], [ten])
-    yield ClaimComparison("overall, 320 subscribers / 10", estimate, SLIGHTLY_SMALLER)
-
-
-def _two_orders(evidence: CellSet) -> Comparisons:
-    single, many = _subscribers(evidence, 1), _subscribers(evidence, 320)
-    estimate = evidence.ratio("received_per_s", [single], [many])
-    yield ClaimComparison("received, 1 subscriber / 320", estimate, TWO_ORDERS)
+def _of_subscribers(rate: str, above: int, below: int, expected: Range, evidence: CellSet) -> Comparisons:
+    """A rate with one number of subscribers divided by that with another."""
+    over, under = _subscribers(evidence, above), _subscribers(evidence, below)
+    label = f"{rate}, {above} subscriber{'s' * (above > 1)} / {below}"
+    yield ClaimComparison(label, evidence.ratio(f"{rate}_per_s", [over], [under]), expected)
 
 
 # --- 4.2: filter activation ----------------------------------------------------------------------------------
@@ -150,18 +145,13 @@ def _pairs(
 
 
 def _paired(
-    evidence: CellSet, experiment: str, factor: str, first: str, second: str, label: str, expected: Range
+    experiment: str, factor: str, levels: Sequence[tuple[str, str]], label: str, expected: Range, evidence: CellSet
 ) -> Comparisons:
-    """Settings that differ only in this factor; the label may name the factors of the first."""
-    for setting, other in _pairs(evidence, experiment, factor, first, second):
-        estimate = evidence.ratio("overall_per_s", [setting], [other])
-        yield ClaimComparison(label.format(**setting.factors), estimate, expected)
-
-
-def _filters_alike(evidence: CellSet) -> Comparisons:
-    for first, second in (("correlation", "none"), ("property", "none"), ("correlation", "property")):
-        label = f"overall, {first} / {second}, m = {{subscribers}}"
-        yield from _paired(evidence, FILTER_ACTIVATION, "filter", first, second, label, SAME)
+    """Settings that differ only in this factor; the label may name its levels and the factors of the first setting."""
+    for first, second in levels:
+        for setting, other in _pairs(evidence, experiment, factor, first, second):
+            estimate = evidence.ratio("overall_per_s", [setting], [other])
+            yield ClaimComparison(label.format(first=first, second=second, **setting.factors), estimate, expected)
 
 
 def _correlation_faster(evidence: CellSet) -> Comparisons:
@@ -186,19 +176,6 @@ def _constant_above_300(evidence: CellSet) -> Comparisons:
         for setting in many:
             label = f"overall, m = {setting.number('subscribers')} / mean above 300, {kind}"
             yield ClaimComparison(label, evidence.ratio("overall_per_s", [setting], many), SAME)
-
-
-# --- 4.3: OR filters -----------------------------------------------------------------------------------------
-
-
-def _simple_against_or(evidence: CellSet, expected: Range) -> Comparisons:
-    label = "overall, simple / OR, {filter}, n = {ids}"
-    return _paired(evidence, OR_FILTERS, "kind", "simple", "or", label, expected)
-
-
-def _or_filters_alike(evidence: CellSet) -> Comparisons:
-    label = "overall, correlation id / property, {kind}, n = {ids}"
-    return _paired(evidence, OR_FILTERS, "filter", "correlation", "property", label, SAME)
 
 
 # --- 4.4: AND filters ----------------------------------------------------------------------------------------
@@ -290,7 +267,7 @@ def _moves_with_replication(evidence: CellSet) -> Comparisons:
         yield ClaimComparison(f"{rate}, effect of {grade} over that of {corners.label}", estimate, LARGER)
 
 
-def _like_replication(evidence: CellSet, variant: str, label: str) -> Comparisons:
+def _like_replication(variant: str, label: str, evidence: CellSet) -> Comparisons:
     for setting in evidence.of(variant):
         if evidence.in_doubt(REPLICATION, **setting.factors):
             continue
@@ -402,7 +379,7 @@ def _log_ratio(model: FitResult) -> Interval:
 # --- abstract and 5: filtering -------------------------------------------------------------------------------
 
 
-def _filtering(evidence: CellSet, expected: Range) -> Comparisons:
+def _filtering(expected: Range, evidence: CellSet) -> Comparisons:
     """At r = 1, where the effect of filters is largest."""
     corners = _corners(evidence)
     estimate = evidence.ratio("received_per_s", corners.many[:1], corners.few[:1])
@@ -433,6 +410,10 @@ class ClaimRow:
 #: Section 4.1 asks which clients can load the broker, and 4.5 explains r = 20 and 40 by a limit other than the CPU.
 UNSATURATED = frozenset({CellStatus.OK, CellStatus.NOT_SATURATED})
 
+_SIMPLE_AGAINST_OR = partial(
+    _paired, OR_FILTERS, "kind", [("simple", "or")], "overall, simple / OR, {filter}, n = {ids}"
+)
+
 # fmt: off
 TABLE: Sequence[ClaimRow] = (
     ClaimRow(
@@ -457,16 +438,21 @@ TABLE: Sequence[ClaimRow] = (
     ),
     ClaimRow(
         "4.1", "overall throughput falls only slightly from 10 to 320 subscribers",
-        "slightly; by its own figures 60,000 to 41,730 messages/s, -30 %", PUBLISHERS_SUBSCRIBERS, _slight_fall,
-        counts=UNSATURATED,
+        "slightly; by its own figures 60,000 to 41,730 messages/s, -30 %", PUBLISHERS_SUBSCRIBERS,
+        partial(_of_subscribers, "overall", 320, PAPER_PEAK, SLIGHTLY_SMALLER), counts=UNSATURATED,
     ),
     ClaimRow(
         "4.1", "received throughput falls by two orders from 1 to 320 subscribers",
-        "16,000 to 130 messages/s, ratio 123", PUBLISHERS_SUBSCRIBERS, _two_orders, counts=UNSATURATED,
+        "16,000 to 130 messages/s, ratio 123", PUBLISHERS_SUBSCRIBERS,
+        partial(_of_subscribers, "received", 1, 320, TWO_ORDERS), counts=UNSATURATED,
     ),
     ClaimRow(
         "4.2", "no filter, correlation id and property differ only slightly", "slightly", FILTER_ACTIVATION,
-        _filters_alike,
+        partial(
+            _paired, FILTER_ACTIVATION, "filter",
+            [("correlation", "none"), ("property", "none"), ("correlation", "property")],
+            "overall, {first} / {second}, m = {subscribers}", SAME,
+        ),
     ),
     ClaimRow(
         "4.2, 5", "filters on the correlation id are slightly faster than on a property", "slightly larger throughput",
@@ -477,14 +463,18 @@ TABLE: Sequence[ClaimRow] = (
     ),
     ClaimRow(
         "4.3", "simple and OR filters within one order of magnitude", "the same order", OR_FILTERS,
-        partial(_simple_against_or, expected=ONE_ORDER),
+        partial(_SIMPLE_AGAINST_OR, ONE_ORDER),
     ),
     ClaimRow(
         "4.3, 5", "simple filters mostly lower than OR filters", "mostly", OR_FILTERS,
-        partial(_simple_against_or, expected=SMALLER), mostly=True,
+        partial(_SIMPLE_AGAINST_OR, SMALLER), mostly=True,
     ),
     ClaimRow(
-        "4.3", "OR filters: correlation id and property alike", "differ only slightly", OR_FILTERS, _or_filters_alike
+        "4.3", "OR filters: correlation id and property alike", "differ only slightly", OR_FILTERS,
+        partial(
+            _paired, OR_FILTERS, "filter", [("correlation", "property")],
+            "overall, correlation id / property, {kind}, n = {ids}", SAME,
+        ),
     ),
     ClaimRow("4.4", "throughput falls with the length in all AND series", "falls", AND_FILTERS, _falls_with_length),
     ClaimRow("4.4", "AND series (1) > (2) > (3)", "in this order", AND_FILTERS, _order_of_series),
@@ -498,11 +488,11 @@ TABLE: Sequence[ClaimRow] = (
     ),
     ClaimRow(
         "4.5", "equal and different non-matching filters alike", "the same", DIFFERENT_FILTERS,
-        partial(_like_replication, variant=DIFFERENT_FILTERS, label="different / equal filters"),
+        partial(_like_replication, DIFFERENT_FILTERS, "different / equal filters"),
     ),
     ClaimRow(
         "4.5", "replication: correlation id and property alike", "very similar results", CORRELATION_FILTERS,
-        partial(_like_replication, variant=CORRELATION_FILTERS, label="correlation id / property"),
+        partial(_like_replication, CORRELATION_FILTERS, "correlation id / property"),
     ),
     ClaimRow("4.5", "B is linear up to r = 10", "in good accordance", REPLICATION, _linear),
     ClaimRow(
@@ -515,11 +505,11 @@ TABLE: Sequence[ClaimRow] = (
     ),
     ClaimRow(
         "abstract", "filtering reduces the performance significantly", "significantly; section 5 says the opposite",
-        REPLICATION, partial(_filtering, expected=MUCH_SMALLER),
+        REPLICATION, partial(_filtering, MUCH_SMALLER),
     ),
     ClaimRow(
         "5", "filters have only a small impact on the capacity", "small; the abstract says the opposite", REPLICATION,
-        partial(_filtering, expected=NOT_MUCH_SMALLER),
+        partial(_filtering, NOT_MUCH_SMALLER),
     ),
 )
 # fmt: on
@@ -546,10 +536,8 @@ def claims(
         asked = {setting.experiment for setting in unit} | set(words)
         for row in TABLE:
             if row.experiment in asked:
-                text, verdict, reason, rests_on = _judged(row, CellSet(unit, models, row.counts, words))
-                found.append(
-                    Claim(run, broker, profile, row.section, row.claim, row.published, text, verdict, reason, rests_on)
-                )
+                judged = _judged(row, CellSet(unit, models, row.counts, words))
+                found.append(Claim(run, broker, profile, row.section, row.claim, row.published, *judged))
     return tuple(found)
 
 

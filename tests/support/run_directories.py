@@ -21,7 +21,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.record_reading import read
-from analysis.run_directory import ARROW
 from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Capabilities
 from workloads.histogram import bucket_of
@@ -68,7 +67,7 @@ RAMP_S, CONNECTING_S = 0.1, 2.0
 
 def schema(columns: Sequence[Column]) -> pa.Schema:
     """The declared columns as Arrow has them."""
-    return pa.schema([pa.field(column.name, ARROW[column.type], column.nullable) for column in columns])
+    return pa.schema([pa.field(column.name, pa.type_for_alias(column.type), column.nullable) for column in columns])
 
 
 @dataclass

@@ -12,7 +12,8 @@ import pytest
 
 from fixtures.errors import BrokerError
 from fixtures.session import search_run
-from fixtures.session.scenario_run import PlannedCase, ScenarioSettings
+from fixtures.session.scenario_run import PlannedCase, PlannedCases, ScenarioSettings
+from fixtures.session.scheduled_run import RunOrder
 from fixtures.session.search_run import SearchRun, TrialVerdict
 from workloads.schedule import Slot
 
@@ -41,11 +42,10 @@ class World:
         class Run:
             """A probe."""
 
-            def __init__(self, *about: Any) -> None:
-                _, _, cells, slots, _, settings, results, _ = about
+            def __init__(self, order: RunOrder, _rows: Any, cells: PlannedCases, settings: ScenarioSettings) -> None:
                 ((_, self.planned),) = cells.items()
-                assert [slot.cell for slot in slots] == [self.planned.cell]
-                self.run_directory = results / f"run-{len(world.ran)}"
+                assert [slot.cell for slot in order.slots] == [self.planned.cell]
+                self.run_directory = order.results / f"run-{len(world.ran)}"
                 self.run_directory.mkdir()
                 world.ran.append((self.planned, settings))
 
@@ -71,6 +71,6 @@ class World:
         patch.setattr(search_run, "verdict", verdict)
         slots = [Slot("made-up", 1, planned.case.workload, planned.cell) for planned in cases]
         cells = {(slot.experiment, slot.cell): planned for slot, planned in zip(slots, cases, strict=True)}
-        progress = SimpleNamespace(log=self.said.append)
-        spec = SimpleNamespace(label="made-up")
-        return SearchRun([spec], {}, cells, slots, settings, self.results, progress), slots  # type: ignore[arg-type]
+        progress: Any = SimpleNamespace(log=self.said.append)
+        spec: Any = SimpleNamespace(label="made-up")
+        return SearchRun(RunOrder([spec], slots, {}, self.results, progress), {}, cells, settings), slots

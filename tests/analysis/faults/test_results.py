@@ -1,14 +1,14 @@
 """Results of faults, from a run directory with lives whose figures are known."""
 
 import json
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 
 import pytest
 
 from analysis.faults import console, json_output, pipeline
 from analysis.report import faults_page
 from fixtures.brokers import registry as brokers
-from fixtures.recording.parquet import TableWriter, slot_place
+from fixtures.recording.parquet import slot_place
 from fixtures.recording.run_directory import RunDirectory
 from tests.support.fault_lives import S, life_of
 from workloads.faults.accounting import Fate
@@ -46,10 +46,7 @@ def written(folder, lives, *, missing=(), fault="kill"):
         rows = {"messages": messages, "copies": copies, "usage": usage, "lives": [life]}
         for table in FAULT_TABLES.keys() & rows.keys():
             keys = slot_place(slot, RunKind.FAULTS)
-            with TableWriter(directory.path, table, keys) as writer:
-                dicts = [asdict(each) for each in rows[table]]
-                writer.write({name: [each[name] for each in dicts] for name in dicts[0]})
-            directory.count_rows({table: len(rows[table])})
+            directory.write_rows(table, keys, rows[table])
     directory.finish(RunOutcome.COMPLETE)
     return directory.path
 

@@ -186,7 +186,7 @@ VERBS = {
     "predict": "predictions of the fitted model for filters, copies and a rate that were not measured",
     "gate": "the verdict of a regression gate: is the broker slower than its baseline?",
     "history": "the gates of a history file: what each changed, and all since the first baseline",
-    "report": "one HTML file with everything: the result at a glance, findings, tables and figures",
+    "report": "one HTML file with everything: the result in short, findings, tables and figures",
 }
 
 

@@ -47,6 +47,16 @@ def mib(size: float | None) -> str:
     return NOTHING if size is None else number(size / MIB)
 
 
+def decimals(value: float | None, digits: int) -> str:
+    """With this many digits behind the decimal point."""
+    return NOTHING if value is None else f"{value:.{digits}f}"
+
+
+def percent(share: float | None, digits: int = 1, unknown: str = NOTHING) -> str:
+    """A share in per cent, with this many digits behind the decimal point."""
+    return unknown if share is None else f"{share:.{digits}%}"
+
+
 def share_of(part: float, whole: float) -> str:
     return f"{100 * part / whole:.4g} %" if whole else NOTHING
 

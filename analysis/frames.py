@@ -30,7 +30,7 @@ SMALL_BYTES = 16 << 20
 MANY_FILES = 8
 
 #: The `cell_id` of a row that matches no planned cell.
-STRANGER = -1
+UNPLANNED = -1
 
 _SPARK = {
     ColumnType.INT64: LongType(),
@@ -45,7 +45,7 @@ class Frames:
     """The tables of all runs whose rows belong to cells."""
 
     keys: tuple[CellKey, ...]
-    #: by name; the column `cell_id` is an index of `keys`, or STRANGER
+    #: by name; the column `cell_id` is an index of `keys`, or UNPLANNED
     tables: Mapping[str, DataFrame]
 
 
@@ -59,7 +59,7 @@ def frames(spark: SparkSession, runs: Sequence[AnyRun]) -> Frames:
 
     A cell's number is looked up by the full key, so that rows of different runs, brokers or starts are never mixed. Of
     a partial run the rows of incomplete layouts (of a workload: cells) are left out; otherwise a row that matches no
-    planned cell has the number STRANGER.
+    planned cell has the number UNPLANNED.
     """
     keys = tuple(key for run in runs for key in _known(run))
     numbered = _small(
@@ -89,9 +89,9 @@ def of_rows(spark: SparkSession, rows: Sequence[Sequence[Any]], schema: pa.Schem
     return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=schema))
 
 
-def refuse_strangers(table: DataFrame, name: str) -> None:
+def refuse_unplanned(table: DataFrame, name: str) -> None:
     """Raises DataError that names the cells of rows without a plan; called where there are such rows."""
-    rows = table.where(F.col("cell_id") == STRANGER).select("run", *KEY_NAMES).distinct().limit(3).collect()
+    rows = table.where(F.col("cell_id") == UNPLANNED).select("run", *KEY_NAMES).distinct().limit(3).collect()
     cells = ", ".join(str(CellKey(*row)) for row in rows)
     raise DataError(
         f"{name}: rows of {cells} match no planned cell and no recorded start; the run directory was changed after it "
@@ -167,4 +167,4 @@ def _table(spark: SparkSession, runs: Sequence[AnyRun], table: str, numbered: Da
         parts.append(rows.withColumn("run", F.lit(run.name)))
     how = "inner" if runs[0].partial and runs[0].manifest.kind is RunKind.WORKLOAD else "left"
     found = reduce(DataFrame.unionByName, parts).join(numbered, ["run", *KEY_NAMES], how)
-    return found.withColumn("cell_id", F.coalesce("cell_id", F.lit(STRANGER)))
+    return found.withColumn("cell_id", F.coalesce("cell_id", F.lit(UNPLANNED)))

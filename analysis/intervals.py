@@ -54,13 +54,6 @@ def mapped(interval: Interval, function: Callable[[float], float]) -> Interval:
     return Interval(float(function(interval.estimate)), low, high)
 
 
-def per(numerator: float, time: Interval) -> Interval:
-    """numerator / time: the ends of the interval are swapped, and the upper one is None where the time may be 0."""
-    if time.low is None or time.high is None:
-        return Interval(numerator / time.estimate)
-    return Interval(numerator / time.estimate, numerator / time.high, numerator / time.low if time.low > 0 else None)
-
-
 def jackknife_covariance(replicates: Matrix) -> Matrix:
     """Covariance of estimates from an array of replicates x quantities, each replicate with one sample unit left out.
 

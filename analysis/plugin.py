@@ -25,19 +25,8 @@ from workloads.command_line import analysing
 from workloads.exit_codes import ExitCode
 from workloads.gate import CORRECTNESS
 from workloads.schema import RunKind
+from workloads.session_names import GROUP, GROUP_TEXT, MARKERS, MEASUREMENT, PLANNER
 from workloads.status import VerdictKind
-
-#: Group of `--help` for the options of both halves.
-GROUP = "brokerbench"
-
-#: The name under which the measuring half is registered.
-MEASUREMENT = "measurement"
-
-#: The name under which the measuring half finds the plugin that says how much must be measured.
-PLANNER = "planner"
-
-#: Markers of the items that measure: throughput study, business workloads, faults.
-MARKERS = ("experiment", "workload", "fault")
 
 _TEXT = pytest.StashKey[str]()
 
@@ -87,7 +76,7 @@ def not_judged(reason: str, *, follows: bool = False) -> Any:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """pytest's own --strict (and its ini key `strict`) includes the verdict; --strict-verdict is the verdict only."""
-    group = parser.getgroup(GROUP, "message broker benchmarks")
+    group = parser.getgroup(GROUP, GROUP_TEXT)
     for name, text in (
         ("strict-verdict", "fail the last item where the run's verdict is not `valid`; --strict includes it"),
         ("no-analysis", "record only: no verdict, no Spark"),

@@ -47,6 +47,13 @@ class Interval:
         return self.low is not None and self.high is not None and (self.low > limit or self.high < -limit)
 
 
+def per(numerator: float, time: Interval) -> Interval:
+    """numerator / time: the ends of the interval are swapped, and the upper one is None where the time may be 0."""
+    if time.low is None or time.high is None:
+        return Interval(numerator / time.estimate)
+    return Interval(numerator / time.estimate, numerator / time.high, numerator / time.low if time.low > 0 else None)
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A reason to doubt a number: what was measured, the limit, and what to do about it."""
@@ -465,18 +472,11 @@ class Ratio:
     @property
     def received(self) -> Interval | None:
         """The ratio of the received rates: a rate is the reciprocal of its time, which swaps the interval's ends."""
-        return None if self.ratio is None else _reciprocal(self.ratio)
+        return None if self.ratio is None else per(1, self.ratio)
 
     @property
     def received_per_s(self) -> Interval | None:
-        return None if self.value_s is None else _reciprocal(self.value_s)
-
-
-def _reciprocal(interval: Interval) -> Interval:
-    """The reciprocal of a positive quantity."""
-    if interval.low is None or interval.high is None:
-        return Interval(1 / interval.estimate)
-    return Interval(1 / interval.estimate, 1 / interval.high, 1 / interval.low if interval.low > 0 else None)
+        return None if self.value_s is None else per(1, self.value_s)
 
 
 @dataclass(frozen=True, slots=True)

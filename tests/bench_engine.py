@@ -65,7 +65,7 @@ LONG_S, SHORT_S = 4.0, 0.4
 COMPANY, ROUNDS = 12, 6
 WARM_UP_S = 45.0
 CPUS = os.sched_getaffinity(0)
-#: Copies that one booking of the loop takes at 100 000 per s: eight turns with a pause of 0.5 ms.
+#: Copies that one scan of the loop takes at 100 000 per s: eight turns with a pause of 0.5 ms.
 COPIES_PER_BLOCK = 400
 EVENTS = 10_000_000
 #: The workload that reacts: ActiveMQ, which waits for no disk and notes no deliveries, at what it takes of one core

@@ -37,7 +37,7 @@ from fixtures.load.group.coordinator import Workers
 from fixtures.load.net.connection import READ_BYTES
 from fixtures.load.net.opening import ConnectionRequest, close_all, open_connections
 from fixtures.load.throughput.layout_run import IN_FLIGHT_PER_PUBLISHER
-from fixtures.load.throughput.loop import BOOKED_SHARE, MOST_READS, PROMPT_US
+from fixtures.load.throughput.loop import MOST_READS, PROMPT_US, SCANNED_SHARE
 from fixtures.wire.events import SubscriptionRequest
 from fixtures.wire.stamp import LANE_DIGITS
 from microbench.test_replication import EXPERIMENT
@@ -125,7 +125,7 @@ def bare_us(running: Running, plan: Plan, cpu: int) -> tuple[float, float]:
             if begin is None and now > end - LONG_S:
                 begin, begun = os.times(), received
             free = IN_FLIGHT_BARE - sent + received // (REPLICATION * len(message))
-            if free >= IN_FLIGHT_BARE * BOOKED_SHARE:
+            if free >= IN_FLIGHT_BARE * SCANNED_SHARE:
                 for publisher in publishers[: free * PUBLISHERS // IN_FLIGHT_BARE]:
                     publisher.write_all(message * IN_FLIGHT_PER_PUBLISHER)
                     sent += IN_FLIGHT_PER_PUBLISHER

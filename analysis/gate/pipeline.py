@@ -21,6 +21,7 @@ from analysis.run_description import LATEST, kind_of, manifests
 from analysis.run_directory import broker_findings, files_of
 from analysis.shared_cpus import shared_cpus
 from analysis.spark import session
+from analysis.table import grouped
 from analysis.throughput import aggregate, audit
 from analysis.throughput.reader import ThroughputRecord, counted, open_runs
 from analysis.throughput.run_checks import scheduled_apart, stolen_time
@@ -118,17 +119,16 @@ def of_slices(
 
 
 def _cells(ratios: Sequence[CellRatio]) -> tuple[CellComparison, ...]:
-    by_cell: dict[Key, list[float]] = {}
-    for ratio in sorted(ratios, key=lambda ratio: ratio.pair):
-        by_cell.setdefault(ratio.key, []).append(ratio.log_ratio)
-    return tuple(CellComparison.of(" ".join(key), logs) for key, logs in sorted(by_cell.items()))
+    by_cell = grouped(sorted(ratios, key=lambda ratio: ratio.pair), lambda ratio: ratio.key)
+    return tuple(
+        CellComparison.of(" ".join(key), [ratio.log_ratio for ratio in of_cell])
+        for key, of_cell in sorted(by_cell.items())
+    )
 
 
 def _order_effect(ratios: Sequence[CellRatio]) -> Interval:
-    pairs: dict[int, list[float]] = {}
-    for ratio in ratios:
-        pairs.setdefault(ratio.pair, []).append(ratio.order_effect)
-    return mapped(mean_interval([fmean(of_pair) for of_pair in pairs.values()]), math.exp)
+    of_pairs = grouped(ratios, lambda ratio: ratio.pair).values()
+    return mapped(mean_interval([fmean(ratio.order_effect for ratio in of_pair) for of_pair in of_pairs]), math.exp)
 
 
 def _contaminated(ratios: Sequence[CellRatio]) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from analysis.formats import NOTHING
+from analysis.formats import NOTHING, percent
 from analysis.gate.results import CellComparison, GateResult
 from analysis.gate.verdict import FamilyVerdict
 from analysis.results import Interval
@@ -37,9 +37,7 @@ def families(result: GateResult) -> Table:
         TableColumn("change", lambda of: NO_RATIO if of.ratio is None else change(of.ratio.estimate)),
         TableColumn("95 % interval", lambda of: changes(of.ratio)),
         TableColumn("margin", lambda of: f"{of.margin:.1%}"),
-        TableColumn(
-            "detectable", lambda of: NOTHING if of.smallest_detectable is None else f"{of.smallest_detectable:.1%}"
-        ),
+        TableColumn("detectable", lambda of: percent(of.smallest_detectable)),
         TableColumn("verdict", lambda of: of.verdict, number=False),
     )
 

@@ -22,6 +22,7 @@ from analysis.results import (
     Roofline,
     RunResult,
 )
+from analysis.table import grouped
 from analysis.throughput.cost_model import PARAMETERS, processing_time_s
 from analysis.throughput.tables import SCOPES
 from workloads.limits import GOOD, ROUGH
@@ -619,9 +620,7 @@ def _steps(low: float, high: float) -> list[float]:
 
 def _split(cells: Iterable[CellSummary], factor: str) -> list[tuple[object, list[CellSummary]]]:
     """The cells by the levels of a factor: numbers in ascending order, strings in order of appearance."""
-    found: dict[object, list[CellSummary]] = {}
-    for cell in cells:
-        found.setdefault(cell.factors[factor], []).append(cell)
+    found: dict[object, list[CellSummary]] = grouped(cells, lambda cell: cell.factors[factor])
     return sorted(found.items(), key=lambda item: item[0] if isinstance(item[0], int) else 0)
 
 
@@ -647,10 +646,10 @@ def _waiting(arrivals: str, results: Sequence[LatencyResult]) -> Series:
     return Series(arrivals, points, tuple((at, seconds * 1e3) for at, seconds in sorted(predicted.items())))
 
 
-def _scaled(interval: Interval, factor: float, offset: float = 0.0) -> Interval:
+def _scaled(interval: Interval, factor: float) -> Interval:
     if interval.low is None or interval.high is None:
-        return Interval(interval.estimate * factor + offset)
-    return Interval(*(end * factor + offset for end in (interval.estimate, interval.low, interval.high)))
+        return Interval(interval.estimate * factor)
+    return Interval(interval.estimate * factor, interval.low * factor, interval.high * factor)
 
 
 def _wide(values: Sequence[float]) -> bool:

@@ -87,7 +87,7 @@ def _chapter(anchor: str, label: str, result: RunResult, drawings: Drawings) -> 
     top = (
         Listing((*result.title, *manifest_facts.title_lines(result.manifest)), style="ran"),
         VerdictBox(result.verdict, shown.closing.meaning, label),
-        Section("", "", tuple(_overview(shown)), style="overview", label="the result at a glance"),
+        Section("", "", tuple(_overview(shown)), style="overview", label="overview"),
     )
     sections = tuple(_sections(anchor, result, drawings))
     findings = alike([*result.every_finding, *drawings.findings])

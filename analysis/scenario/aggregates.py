@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
 from analysis.errors import DataError
-from analysis.frames import STRANGER, Frames, refuse_strangers
+from analysis.frames import UNPLANNED, Frames, refuse_unplanned
 from analysis.scenario.deliveries import MESSAGE, count_if, first, numbers_and_examples, out_of_order
 from analysis.scenario.execution_ids import INTERACTION_AT
 from analysis.scenario.grouped_times import grouped_times
@@ -87,7 +87,7 @@ class Counts:
     #: The same, by (period, destination).
     destinations: Mapping[tuple[Period, int], Row]
     #: Misdelivered, unknown and altered copies, by handler; only handlers with deliveries.
-    amiss: Mapping[int, Row]
+    anomalies: Mapping[int, Row]
     #: Copies received out of order, by handler; only handlers that received any.
     disorder: Mapping[int, Row]
     #: By (period, interaction); the period is that of an execution's start.
@@ -138,7 +138,7 @@ def counts(spark: SparkSession, ledger: Ledger, data: Frames) -> Mapping[int, Co
     exact = is_exact(ledger.cells)
     asked = _Query(spark, ledger, exact=exact)
     tables = {
-        "amiss": asked.amiss(data),
+        "anomalies": asked.anomalies(data),
         "pace": asked.pace(),
         "drawn": asked.drawn(),
         "sent": asked.sent(),
@@ -185,7 +185,7 @@ def _of_cell(cell: CaseRecord, tables: Mapping[str, Rows], lost: Rows, slice_s: 
         steps=_by(in_period, "period", "step"),
         handlers=_by(in_period, "period", "handler"),
         destinations=_by(in_period, "period", "destination"),
-        amiss=_by(tables["amiss"], "handler"),
+        anomalies=_by(tables["anomalies"], "handler"),
         disorder=_by(tables["disorder"], "handler"),
         executions=_by(tables["executions"], "period", "interaction"),
         in_doubt={place: row["n"] for place, row in _by(tables["unsettled"], "period", "address").items()},
@@ -228,11 +228,11 @@ class _Query:
     def __init__(self, spark: SparkSession, ledger: Ledger, *, exact: bool) -> None:
         self._spark, self._ledger, self._exact = spark, ledger, exact
 
-    def amiss(self, data: Frames) -> Rows:
-        """Copies that were misdelivered (strays), never sent (strange), or delivered with other content (altered)."""
+    def anomalies(self, data: Frames) -> Rows:
+        """Copies that were misdelivered, never sent (unsent), or delivered with other content (altered)."""
         kinds = {
-            "strays": F.col("audience").isNull() & F.col("address").isNotNull(),
-            "strange": F.col("address").isNull(),
+            "misdelivered": F.col("audience").isNull() & F.col("address").isNotNull(),
+            "unsent": F.col("address").isNull(),
             "altered": F.col("altered"),
         }
         rows = self._ledger.copies.groupBy("cell_id", "handler").agg(*numbers_and_examples(kinds)).collect()
@@ -406,10 +406,10 @@ class _Query:
             frame(self._spark, sorted(audiences), "cell_id int, address int, audience int"),
             ["cell_id", "address"],
         )
-        strays = self._ledger.copies.where("audience is null and address is not null")
+        misdelivered = self._ledger.copies.where("audience is null and address is not null")
         return (
             due.join(self._ledger.heard.select(*MESSAGE, "audience"), [*MESSAGE, "audience"], "left_anti")
-            .join(strays.select(*MESSAGE), list(MESSAGE), "left_anti")
+            .join(misdelivered.select(*MESSAGE), list(MESSAGE), "left_anti")
             .groupBy("cell_id", "address", "audience")
             .agg(F.count("*").alias("n"), first(F.lit(True), "sent_ns").alias("example"))
             .collect()
@@ -429,8 +429,8 @@ def check_handlers(rows: Sequence[Mapping[str, Any] | Row], data: Frames, cells:
     """Raises DataError if one of the rows belongs to no planned cell, or to no handler of its cell."""
     known = {cell.number: {handler.number for handler in cell.plan.handlers} for cell in cells}
     for row in rows:
-        if row["cell_id"] == STRANGER:
-            refuse_strangers(data.tables["received"], "received")
+        if row["cell_id"] == UNPLANNED:
+            refuse_unplanned(data.tables["received"], "received")
         if row["handler"] not in known[row["cell_id"]]:
             raise DataError(
                 f"received of {data.keys[row['cell_id']]}: handler {row['handler']} is not in the plan; the run "
@@ -471,8 +471,8 @@ def instants(data: Frames, cells: Sequence[CaseRecord]) -> Mapping[int, Mapping[
     numbers = {cell.number: cell for cell in cells}
     found: dict[int, dict[Period, Mapping[str, Any]]] = {cell.number: {} for cell in cells}
     for row in data.tables["periods"].orderBy("begin_ns").collect():
-        if row["cell_id"] == STRANGER:
-            refuse_strangers(data.tables["periods"], "periods")
+        if row["cell_id"] == UNPLANNED:
+            refuse_unplanned(data.tables["periods"], "periods")
         if row["cell_id"] not in numbers:
             continue
         cell, key = found[row["cell_id"]], numbers[row["cell_id"]].key

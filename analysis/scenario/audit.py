@@ -232,8 +232,8 @@ def _disordered(material: AuditInput) -> Counted:
     return _named(material.cell, ((handler, row["n"], [row["example"]]) for handler, row in rows))
 
 
-def _amiss(*columns: str) -> Callable[[AuditInput], Counted]:
-    """Counts columns of the copies that are amiss; the example is one of the first column that has one."""
+def _anomalies(*columns: str) -> Callable[[AuditInput], Counted]:
+    """Counts columns of the anomalies; the example is one of the first column that has one."""
 
     def counted(material: AuditInput) -> Counted:
         return {
@@ -243,7 +243,7 @@ def _amiss(*columns: str) -> Callable[[AuditInput], Counted]:
                     material.cell, next(filter(None, (row[f"{column}_example"] for column in columns)), None)
                 ),
             )
-            for handler, row in material.counts.amiss.items()
+            for handler, row in material.counts.anomalies.items()
         }
 
     return counted
@@ -261,7 +261,8 @@ def _filters(material: AuditInput) -> Iterator[AuditRow]:
         for handler in plan.handlers
         if any(subscription.selector is not None for subscription in handler.subscriptions)
     }
-    if due and not any(row["strays"] for handler, row in material.counts.amiss.items() if handler in filtered):
+    anomalies = material.counts.anomalies
+    if due and not any(row["misdelivered"] for handler, row in anomalies.items() if handler in filtered):
         why = f"{due:,} copies that filters had to reject, 0 came"
         yield AuditRow(limits.LOCATION, "filters", 0, AuditVerdict.PASS, why=why)
 
@@ -302,8 +303,8 @@ _ZERO_CHECKS: tuple[tuple[Rule, Callable[[AuditInput], dict[Any, str]], Callable
     (limits.DELIVERY, _audiences, _lost),
     (limits.DUPLICATES, _handlers, _again),
     (limits.ORDER, _handlers, _disordered),
-    (limits.LOCATION, _handlers, _amiss("strays")),
-    (limits.CONTENT, _handlers, _amiss("altered", "strange")),
+    (limits.LOCATION, _handlers, _anomalies("misdelivered")),
+    (limits.CONTENT, _handlers, _anomalies("altered", "unsent")),
     (limits.CONTENT, _interactions, _of_executions("wrong", "{}")),
     (limits.STARTS, _starters, _not_started),
     (limits.CHAINS, _interactions, _of_executions("cut", "{} was not sent")),

@@ -137,12 +137,12 @@ def _heard_steps(populations: Sequence[Population]) -> list[int]:
 
 def _copies(material: ChurnInput, copies: Sequence[CopyCounts]) -> Iterator[AuditRow]:
     """Whether each delivery is one that must or may come, or is counted by another test."""
-    counted = Counter({row["step"]: 0 for row in material.counts.amiss})
+    counted = Counter({row["step"]: 0 for row in material.counts.anomalies})
     for row in material.counts.served:
         counted[row["step"]] += row["deliveries"]
     delivered: Counter[int] = Counter()
-    for row in material.counts.amiss:
-        delivered[row["step"]] += row["n"] - row["strays"] - row["strange"]
+    for row in material.counts.anomalies:
+        delivered[row["step"]] += row["n"] - row["misdelivered"] - row["unsent"]
     by_name = {of.message: of for of in copies}
     # A session does not leave before the answers to its messages came: none of them can have been dropped at its end.
     answers = set(_heard_steps([population for population in material.populations if population.sessions]))
@@ -191,9 +191,9 @@ _ZERO_CHECKS: tuple[tuple[Rule, Callable[[ChurnInput], Counted]], ...] = (
     (limits.HOLES, _missing("hole")),
     (limits.LEFT, _of("served", too_long="too_long_example")),
     (limits.DUPLICATES, _of("served", again="again_example")),
-    (limits.WRONG_KEY, _of("amiss", strays="strays_example")),
+    (limits.WRONG_KEY, _of("anomalies", misdelivered="misdelivered_example")),
     (limits.ORDER, _of("disorder", n="example")),
-    (limits.CONTENT, _of("amiss", strange="strange_example", altered="altered_example")),
+    (limits.CONTENT, _of("anomalies", unsent="unsent_example", altered="altered_example")),
 )
 
 

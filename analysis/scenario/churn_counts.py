@@ -37,9 +37,9 @@ class ChurnCounts:
     #: the latter two with the first example; behind: copies received after the receipt of UNSUBSCRIBE of messages that
     #: may come, and closing: those received while it was awaited.
     served: Rows
-    #: All deliveries, and those with a wrong key (strays), of messages never sent (strange), or with other content
+    #: All deliveries, and those with a wrong key (misdelivered), of messages never sent (unsent), or with other content
     #: (altered), by population and step.
-    amiss: Rows
+    anomalies: Rows
     #: Copies received out of order, by population.
     disorder: Rows
     #: Messages without the receipt that they asked for, by step.
@@ -65,7 +65,7 @@ def churn_counts(spark: SparkSession, ledger: Ledger) -> Mapping[int, ChurnCount
         return {}
     asked = _ChurnQuery(spark, ledger, ledger.members)
     tables = {field.name: getattr(asked, field.name)() for field in fields(ChurnCounts)}
-    _check_known(ledger, tables["amiss"])
+    _check_known(ledger, tables["anomalies"])
     return {
         cell.number: ChurnCounts(
             **{name: [row for row in rows if row["cell_id"] == cell.number] for name, rows in tables.items()}
@@ -75,9 +75,9 @@ def churn_counts(spark: SparkSession, ledger: Ledger) -> Mapping[int, ChurnCount
     }
 
 
-def _check_known(ledger: Ledger, amiss: Rows) -> None:
+def _check_known(ledger: Ledger, anomalies: Rows) -> None:
     keys = {cell.number: cell.key for cell in ledger.cells}
-    for row in amiss:
+    for row in anomalies:
         if row["population"] is None:
             raise DataError(
                 f"received of {keys[row['cell_id']]}: {row['n']} copies name a subscription that is not in the table "
@@ -122,14 +122,16 @@ class _ChurnQuery:
         later = self._members.served.groupBy("cell_id", "subscription", "producer", "address").agg(
             F.max("position").alias("last")
         )
-        astray = self._members.copies.where(_STRAY).groupBy(*MESSAGE).agg(F.count("*").alias("astray"))
+        misdelivered = (
+            self._members.copies.where(_MISDELIVERED).groupBy(*MESSAGE).agg(F.count("*").alias("misdelivered"))
+        )
         must = F.col("class") == str(CopyClass.MUST)
         among = F.row_number().over(Window.partitionBy(*MESSAGE, must).orderBy("subscription"))
-        kind = F.when(must, F.when(among > F.coalesce("astray", F.lit(0)), "lost")).when(
+        kind = F.when(must, F.when(among > F.coalesce("misdelivered", F.lit(0)), "lost")).when(
             F.col("position") < F.col("last"), "hole"
         )
         return (
-            absent.join(astray, list(MESSAGE), "left")
+            absent.join(misdelivered, list(MESSAGE), "left")
             .join(later, ["cell_id", "subscription", "producer", "address"], "left")
             .withColumn("kind", kind)
             .where("kind is not null")
@@ -155,8 +157,12 @@ class _ChurnQuery:
             .collect()
         )
 
-    def amiss(self) -> Rows:
-        kinds = {"strays": F.expr(_STRAY), "strange": F.col("address").isNull(), "altered": F.col("altered")}
+    def anomalies(self) -> Rows:
+        kinds = {
+            "misdelivered": F.expr(_MISDELIVERED),
+            "unsent": F.col("address").isNull(),
+            "altered": F.col("altered"),
+        }
         return (
             self._members.copies.groupBy("cell_id", "population", "step")
             .agg(
@@ -279,7 +285,7 @@ class _ChurnQuery:
 
 
 #: Copies at a subscription that does not hear the message.
-_STRAY = "not matches and address is not null"
+_MISDELIVERED = "not matches and address is not null"
 
 
 def _place(share: float) -> Column:

@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
 from analysis.errors import DataError
-from analysis.frames import STRANGER, Frames, refuse_strangers
+from analysis.frames import UNPLANNED, Frames, refuse_unplanned
 from analysis.scenario import execution_ids, expected
 from analysis.scenario.copy_classes import INSTANTS, MemberCopies, member_copies
 from analysis.scenario.deliveries import MESSAGE, STAMPED, WAS, count_if, delivered
@@ -236,8 +236,8 @@ def check_written(written: DataFrame, sent: DataFrame, cells: Sequence[CaseRecor
         .collect()
     )
     for row in rows:
-        if row["cell_id"] == STRANGER:
-            refuse_strangers(sent, "sent")
+        if row["cell_id"] == UNPLANNED:
+            refuse_unplanned(sent, "sent")
         where = f"sent of {numbers[row['cell_id']].key}, producer {row['producer']}"
         if row["unknown"]:
             raise DataError(
@@ -355,12 +355,12 @@ def _executions(expected: DataFrame, counted: DataFrame, copies: DataFrame, hear
     """
     sent = counted.select(*ENTRY, F.lit(1).alias("sent"), "body_bytes", "sent_ns")
     got = heard.select(*ENTRY, "heard", F.col("again").alias("faults"), "received_ns")
-    nowhere = F.lit(STRANGER)
-    strays = copies.where(F.col("audience").isNull()).select(
+    nowhere = F.lit(UNPLANNED)
+    misdelivered = copies.where(F.col("audience").isNull()).select(
         *EXECUTION, "step", nowhere.alias("sender"), nowhere.alias("address"), F.lit(1).alias("faults")
     )
     entries = expected
-    for part in (sent, got, strays):
+    for part in (sent, got, misdelivered):
         entries = entries.unionByName(part, allowMissingColumns=True)
     none = F.lit(0)
     entries = (

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from analysis.formats import NOTHING, number, share_of
+from analysis.formats import NOTHING, decimals, number, share_of
 from analysis.results import worst
 from analysis.scenario.disclosure import Storage
 from analysis.scenario.planned_destinations import PlannedDestination, planned_destinations
@@ -158,8 +158,8 @@ def periods(result: WorkloadResult) -> Table:
         TableColumn("sent", lambda of: number(of.sent_per_s), "messages/s"),
         TableColumn("received", lambda of: number(of.received_per_s), "messages/s"),
         TableColumn("received", lambda of: number(of.received_kb_per_s), "KB/s"),
-        TableColumn("broker CPU", lambda of: _cores(of.broker_cpu), "cores"),
-        TableColumn("load CPU", lambda of: _cores(of.load_cpu), "cores"),
+        TableColumn("broker CPU", lambda of: decimals(of.broker_cpu, 3), "cores"),
+        TableColumn("load CPU", lambda of: decimals(of.load_cpu, 3), "cores"),
         TableColumn("per message", lambda of: number(of.load_us_per_message), "µs"),
         TableColumn("store", lambda of: _in(of.store_growth_bytes_per_s, 1e3), "KB/s"),
         TableColumn("delivery, mean", lambda of: number(of.delivery.mean_ms), "ms"),
@@ -424,7 +424,7 @@ def several(results: Sequence[WorkloadResult]) -> Table:
         TableColumn("BASE", lambda of: str(of[1].base)),
         TableColumn("sent", lambda of: number(getattr(of[1].measured, "sent_per_s", None)), "messages/s"),
         TableColumn("received", lambda of: number(getattr(of[1].measured, "received_per_s", None)), "messages/s"),
-        TableColumn("broker CPU", lambda of: _cores(getattr(of[1].measured, "broker_cpu", None)), "cores"),
+        TableColumn("broker CPU", lambda of: decimals(getattr(of[1].measured, "broker_cpu", None), 3), "cores"),
         TableColumn("slowest p90", lambda of: number(of[1].p90_ms), "ms"),
         TableColumn("first failed test", lambda of: _first_failed(of[1]), number=False),
         TableColumn("verdict", lambda of: of[1].verdict, number=False),
@@ -438,7 +438,3 @@ def _first_failed(result: WorkloadResult) -> str:
 
 def _in(value: float | None, unit: float) -> str:
     return NOTHING if value is None else number(value / unit)
-
-
-def _cores(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.3f}"

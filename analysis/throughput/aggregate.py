@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from analysis.errors import DataError
-from analysis.intervals import jackknife, per
-from analysis.results import CellKey, CellSummary, Finding, RoundLevel
+from analysis.intervals import jackknife
+from analysis.results import CellKey, CellSummary, Finding, RoundLevel, per
 from analysis.table import grouped
 from analysis.throughput import rotation
 from analysis.throughput.reader import Life, ThroughputRecord, counted

@@ -24,7 +24,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
 from analysis.errors import DataError
-from analysis.frames import STRANGER, Frames, of_rows, reading, refuse_strangers
+from analysis.frames import UNPLANNED, Frames, of_rows, reading, refuse_unplanned
 from analysis.results import AuditResult, CellAudit, CellKey, Finding
 from analysis.throughput.reader import ThroughputRecord, named
 from workloads.command_line import analysing
@@ -71,8 +71,8 @@ def audit(spark: SparkSession, data: Frames, runs: Sequence[ThroughputRecord]) -
         sent = _sent(sends, data.keys)
         judged = _judged(_pairs(spark, data, runs), sends, deliveries).collect()
         for row in judged:
-            if row["cell_id"] == STRANGER:
-                refuse_strangers(deliveries, "deliveries")
+            if row["cell_id"] == UNPLANNED:
+                refuse_unplanned(deliveries, "deliveries")
             if row["disordered"]:
                 raise DataError(
                     f"deliveries of {data.keys[row['cell_id']]}: the rows of a file are not in the order of their "
@@ -94,8 +94,8 @@ def _sent(sends: DataFrame, keys: Sequence[CellKey]) -> dict[CellKey, int]:
         .collect()
     )
     for row in rows:
-        if row["cell_id"] == STRANGER:
-            refuse_strangers(sends, "sends")
+        if row["cell_id"] == UNPLANNED:
+            refuse_unplanned(sends, "sends")
         if row["gap"] or row["least"] < 1:
             raise DataError(
                 f"sends of {keys[row['cell_id']]}: the sequence numbers of a lane are not 0, 1, 2, ... without a gap "

@@ -21,7 +21,7 @@ import scipy  # whose parts are loaded on their first use, this one for a second
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
 from analysis.errors import DataError
-from analysis.frames import STRANGER, Frames, reading, refuse_strangers
+from analysis.frames import UNPLANNED, Frames, reading, refuse_unplanned
 from analysis.intervals import CONFIDENCE, t_quantile
 from analysis.results import CellKey, CellSummary, Finding, FitResult, Interval, LatencyResult, Percentile
 from analysis.throughput.cell_ratios import over_layouts, over_starts
@@ -95,8 +95,8 @@ def histograms(data: Frames, runs: Sequence[ThroughputRecord]) -> Histograms:
             .toArrow()
             .to_pandas()
         )
-    if (rows["cell_id"] == STRANGER).any():
-        refuse_strangers(table, "latency")
+    if (rows["cell_id"] == UNPLANNED).any():
+        refuse_unplanned(table, "latency")
     wrong = rows[~rows["measure"].isin(list(Measure)) | (rows["least"] < 1)]
     if len(wrong):
         row = wrong.iloc[0]

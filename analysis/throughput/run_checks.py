@@ -15,6 +15,7 @@ from statistics import fmean, median
 import numpy as np
 from scipy.special import fdtrc
 
+from analysis.formats import percent
 from analysis.results import CellKey, Finding, HostUse, RoundLevel
 from analysis.shared_cpus import shared_cpus
 from analysis.throughput.reader import Life, ThroughputRecord, counted
@@ -167,8 +168,8 @@ def _warmth(start: StudyStart, seen: Trend | None) -> Iterator[Finding]:
         doubtful = trends or seen is None
         yield Finding(
             what=f"the warm-up of {start.broker} ended before it was warm (start {start.start})",
-            measured=f"contrasts changed by {_share(start.contrast_change)}, compiler {_share(start.compiler_share)} "
-            f"of the broker's CPU, after {start.warm_up_s:.0f} s",
+            measured=f"contrasts changed by {percent(start.contrast_change, unknown='unknown')}, compiler "
+            f"{percent(start.compiler_share, unknown='unknown')} of the broker's CPU, after {start.warm_up_s:.0f} s",
             limit=f"contrasts {WARM_CONTRASTS.limit:.0%}, compiler {WARM_COMPILER.limit:.0%}",
             advice="a longer warm-up (--warmup-seconds)" if doubtful else "nothing: the measured layouts show no trend",
             consequence=VerdictKind.UNVERIFIED if doubtful else VerdictKind.VALID,
@@ -183,10 +184,6 @@ def _warmth(start: StudyStart, seen: Trend | None) -> Iterator[Finding]:
             advice="a longer warm-up (--warmup-seconds), or more layouts (--layouts), which show whether it continues",
             broker=start.broker,
         )
-
-
-def _share(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.1%}"
 
 
 def _compiler(start: StudyStart, levels: Iterable[RoundLevel]) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
-from analysis.frames import STRANGER, Frames, reading
+from analysis.frames import UNPLANNED, Frames, reading
 from analysis.results import CellKey, HostUse
 from analysis.throughput.reader import ThroughputRecord
 from workloads.schema import KEYS, WINDOWS, Window
@@ -34,7 +34,7 @@ def host_use(data: Frames, runs: Sequence[ThroughputRecord]) -> tuple[HostUse, .
     with reading(runs):
         rows = (
             data.tables["samples"]
-            .where(F.col("cell_id") != STRANGER)
+            .where(F.col("cell_id") != UNPLANNED)
             .groupBy(*names)
             .agg(
                 F.max("broker_rss_bytes").alias("broker_rss"),

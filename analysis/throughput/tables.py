@@ -12,7 +12,21 @@ from math import floor
 from typing import Any
 
 from analysis.claims import table
-from analysis.formats import NOTHING, count, ends, estimated, half_width, mib, ms, number, plus_minus, ranged, us
+from analysis.formats import (
+    NOTHING,
+    count,
+    decimals,
+    ends,
+    estimated,
+    half_width,
+    mib,
+    ms,
+    number,
+    percent,
+    plus_minus,
+    ranged,
+    us,
+)
 from analysis.results import (
     AuditResult,
     BrokerComparison,
@@ -113,11 +127,11 @@ _CELL_COLUMNS: tuple[TableColumn[CellSummary], ...] = (
     TableColumn("overall", lambda cell: plus_minus(cell.overall_per_s), "messages/s"),
     TableColumn("B", lambda cell: NOTHING if cell.open_loop else plus_minus(cell.processing_s, us), "µs"),
     TableColumn("mean of all slices", lambda cell: NOTHING if cell.open_loop else us(cell.mean_processing_s), "µs"),
-    TableColumn("broker CPU", lambda cell: _share(cell.broker_cpu)),
-    TableColumn("GC", lambda cell: _part(cell.gc_share)),
-    TableColumn("compiler", lambda cell: _part(cell.compiler_share)),
-    TableColumn("load CPU", lambda cell: _share(cell.load_cpu)),
-    TableColumn("load per copy", lambda cell: _decimals(cell.load_us_per_delivery), "µs"),
+    TableColumn("broker CPU", lambda cell: percent(cell.broker_cpu, 0, "unknown")),
+    TableColumn("GC", lambda cell: percent(cell.gc_share)),
+    TableColumn("compiler", lambda cell: percent(cell.compiler_share)),
+    TableColumn("load CPU", lambda cell: percent(cell.load_cpu, 0, "unknown")),
+    TableColumn("load per copy", lambda cell: decimals(cell.load_us_per_delivery, 2), "µs"),
     TableColumn("layouts", lambda cell: str(cell.layouts)),
     TableColumn("slices", lambda cell: str(len(cell.windows))),
     TableColumn("status", lambda cell: cell.status, number=False),
@@ -149,12 +163,12 @@ def rounds(of_start: Sequence[RoundLevel]) -> Table:
         TableColumn("level of its rounds", lambda of: ", ".join(f"{r.level:+.1%}" + "!" * r.disturbed for r in of)),
         TableColumn("GC, most", lambda of: _most(each.gc_share for each in of)),
         TableColumn("compiler, most", lambda of: _most(each.compiler_share for each in of)),
-        TableColumn("stolen", lambda of: _part(of[0].stolen_share)),
+        TableColumn("stolen", lambda of: percent(of[0].stolen_share)),
     )
 
 
 def _most(values: Iterable[float | None]) -> str:
-    return _part(max((value for value in values if value is not None), default=None))
+    return percent(max((value for value in values if value is not None), default=None))
 
 
 # Latency
@@ -497,16 +511,3 @@ def host(host: Sequence[HostUse]) -> Table:
         TableColumn("broker's context switches", lambda use: number(use.broker_context_switches_per_s), "per s"),
         keys=2,
     )
-
-
-def _decimals(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.2f}"
-
-
-def _share(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.0%}"
-
-
-def _part(value: float | None) -> str:
-    """A share that is not known for every broker."""
-    return NOTHING if value is None else f"{value:.1%}"

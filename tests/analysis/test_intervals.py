@@ -7,11 +7,10 @@ from analysis.intervals import (
     jackknife,
     jackknife_covariance,
     mean_interval,
-    per,
     stratified,
     t_quantile,
 )
-from analysis.results import Interval
+from analysis.results import Interval, per
 from tests.support.simulations import about, covers, repetitions
 
 

@@ -32,7 +32,7 @@ def lines(count, version=Version.V1_2):
 
 
 def take(reader, made):
-    """Books what the reader has by the lines: stamps, whose subscriptions have the lines' numbers, and other events."""
+    """Takes what the reader has by the lines: stamps, whose subscriptions have the lines' numbers, and other events."""
     by_number = {line.connection.number: line for line in made}
     stamps = reader.take(lambda connection, event: by_number[connection.number].others.append(event))
     if stamps is None:

@@ -101,10 +101,6 @@ class Account:
     #: Transactions whose commit was not confirmed, and that took effect in part.
     partial: int = 0
 
-    @property
-    def vanished(self) -> int:
-        return self.unknown - self.recovered
-
     def __add__(self, other: Account) -> Account:
         return Account(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(Account)))
 

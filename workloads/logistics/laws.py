@@ -84,9 +84,6 @@ class Shipments:
         """The hub that it enters first, in which it is monitored."""
         return number % self.size.base
 
-    def second_hub(self, number: int) -> int:
-        return (number + 1) % self.size.base
-
     def vehicle(self, number: int) -> int:
         return number % self.size.vehicles
 
@@ -135,10 +132,6 @@ class Shipments:
         """The stages at which it is scanned, from 0: all, or every third of them, as the profile says."""
         every = self.size.profile.scan_every
         return tuple(stage for stage in range(STAGES) if (number + stage + 1) % every == 0)
-
-    def scanned_s(self, number: int, stage: int) -> Fraction:
-        """When it is scanned at a stage."""
-        return self.joins_s(number) + self._age_s(stage)
 
     def delivered_s(self, number: int) -> Fraction:
         """When its delivery is proved."""

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from tests.workloads.logistics.sizes import SIZES, SMALL, as_printed, corrected
 from workloads.logistics.dimensions import LEAD_S
-from workloads.logistics.laws import STAGES, Customers, Shipments
+from workloads.logistics.laws import STAGE_DAYS, STAGES, Customers, Shipments
 from workloads.logistics.membership import SessionLaw, TrackingLaw
+from workloads.logistics.profiles import LIFE_DAYS
 from workloads.scenario.execution import Execution
 
 NUMBERS = st.integers(0, 10**6)
@@ -27,6 +28,11 @@ def alive(shipments, at_s):
     first = max(0, floor(at_s * shipments.size.shipments_per_s - 1))
     joined = takewhile(lambda number: shipments.joins_s(number) <= at_s, count(first))
     return [number for number in joined if at_s < shipments.leaves_s(number)]
+
+
+def scanned_s(shipments, number, stage):
+    """When a shipment is scanned at a stage."""
+    return shipments.joins_s(number) + STAGE_DAYS[stage] / LIFE_DAYS * shipments.size.life_s
 
 
 @settings(max_examples=12)
@@ -98,7 +104,7 @@ def test_a_life_is_in_order(size, number):
     customer = shipments.customer(number)
     ordered = customers.ordered(customer)
     joins_s, leaves_s = shipments.joins_s(number), shipments.leaves_s(number)
-    scans = [shipments.scanned_s(number, stage) for stage in shipments.stages(number)]
+    scans = [scanned_s(shipments, number, stage) for stage in shipments.stages(number)]
 
     assert number in ordered
     assert len(ordered) in {8, 9}
@@ -127,10 +133,10 @@ def test_drivers_follow_the_shipments(size):
     gap_s, until_s = 1 / size.shipments_per_s, 7 * size.vehicles / size.shipments_per_s
     last = floor(size.shipments_per_s * (until_s + size.life_s)) + 1
     due = Counter(
-        (number, stage, shipments.hub(number) if stage < 2 else shipments.second_hub(number), at_s)
+        (number, stage, shipments.hub(number if stage < 2 else number + 1), at_s)
         for number in range(last)
         for stage in shipments.stages(number)
-        if 0 <= (at_s := shipments.scanned_s(number, stage)) < until_s
+        if 0 <= (at_s := scanned_s(shipments, number, stage)) < until_s
     )
     proved = Counter(
         (number, shipments.vehicle(number), at_s)

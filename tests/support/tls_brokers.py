@@ -16,11 +16,12 @@ from cryptography.x509 import load_pem_x509_certificate
 from fixtures.brokers import activemq, ivy, java, os_process_provider, process
 from fixtures.brokers import registry as brokers
 from fixtures.brokers.launch import write_files
-from fixtures.brokers.product import Program, Site
+from fixtures.brokers.product import PROTOCOL, Program, Site
 from fixtures.brokers.spec import Endpoint
+from fixtures.wire.stomp.client import Stomp
 from tests.support.load_bench import ACTIVEMQ, CPUS
 
-_LISTENING = re.compile(r"Listening for connections at: stomp\S*?://\S+?:(\d+)\?")
+_LISTENING = re.compile(r"Listening for connections at: (?:stomp|amqp)\S*?://\S+?:(\d+)\?")
 _STORE_SECRET = "in-the-test-only"
 
 
@@ -33,7 +34,7 @@ def authority(folder: Path) -> tuple[trustme.CA, Path]:
 
 
 @contextmanager
-def activemq_with_tls(folder: Path, ca: trustme.CA, name: str):
+def activemq_with_tls(folder: Path, ca: trustme.CA, name: str, protocol: str = Stomp.name):
     """The endpoint of a real ActiveMQ whose connector is of TLS, its certificate being of this name.
 
     Not stomp+nio+ssl: on a busy host that one handles the first frames of a connection twice or never (AMQ-8169).
@@ -48,7 +49,7 @@ def activemq_with_tls(folder: Path, ca: trustme.CA, name: str):
     )
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "store.p12").write_bytes(store)
-    spec = brokers.parse(ACTIVEMQ)
+    spec = brokers.parse(f"{ACTIVEMQ},{PROTOCOL}={protocol}")
     spec = replace(spec, options=MappingProxyType({**spec.options, "connector": "ssl"}))
     jars = ivy.class_path(os_process_provider.bundle(activemq.PRODUCT, spec.version), print)
     properties = (

@@ -16,7 +16,12 @@ from workloads.scenario.periods import Lengths
 pytest_plugins = ["pytester"]
 
 # A session inside this process forgets what it has imported, and a module of C is loaded once: these are here before.
-for _module in ("analysis.report.scenario_page", "analysis.scenario.console", "analysis.scenario.disclosure"):
+for _module in (
+    "analysis.store",
+    "analysis.report.scenario_page",
+    "analysis.scenario.console",
+    "analysis.scenario.disclosure",
+):
     import_module(_module)
 
 

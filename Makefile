@@ -7,12 +7,15 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: bench test test-brokers test-hosts test-all check bench-engine bench-fit bench-audit wheel extras lock clean
 
+# A wheel needs its builder alone: who installs it does not wait for the packages twice.
 .venv: requirements.txt
+.build: requirements-build.txt
+.venv .build:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
-	rm -rf .venv
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.txt
-	touch .venv
+	rm -rf $@
+	$(PYTHON) -m venv $@
+	$@/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	touch $@
 
 bench: .venv
 	$(BIN)/pytest microbench -k replication --grid quick --benchmark-quiet
@@ -43,9 +46,9 @@ check: .venv
 	$(BIN)/lint-imports
 
 # The same bytes from the same tree: the backend dates all files alike.
-wheel: .venv
+wheel: .build
 	rm -rf dist
-	$(BIN)/python -m hatchling build --target wheel --directory dist
+	.build/bin/python -m hatchling build --target wheel --directory dist
 
 # What only some tests need, from the packages of Debian; as root. Without it those tests are skipped, loudly.
 EXTRAS := chromium docker.io iproute2 libsasl2-modules mosquitto nats-server python3-qpid-proton rabbitmq-server
@@ -65,13 +68,16 @@ bench-fit: .venv
 bench-audit: .venv
 	$(BIN)/python -m tests.bench_audit
 
+LOCKED := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
+
 # Pins what pyproject.toml names, for every platform, with hashes and without the address of an index.
 lock:
 	rm -rf .lock && $(PYTHON) -m venv .lock && .lock/bin/pip install --quiet uv
-	.lock/bin/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --upgrade \
-	    --generate-hashes --no-emit-index-url --no-header --quiet --output-file requirements.txt
+	.lock/bin/uv pip compile pyproject.toml --extra dev --upgrade $(LOCKED) --output-file requirements.txt
+	echo hatchling | .lock/bin/uv pip compile - --constraint requirements.txt --no-annotate $(LOCKED) \
+	    --output-file requirements-build.txt
 	rm -rf .lock
 
 clean:
-	rm -rf .venv dist .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache spark-warehouse
+	rm -rf .venv .build dist .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache spark-warehouse
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -66,6 +66,19 @@ def test_installed_from_its_wheel(tmp_path):
     ] == []
 
 
+def test_what_builds_the_wheel_is_pinned_as_for_the_tests():
+    """With the same hashes, so that both build the same bytes."""
+    built, tested = (
+        set(re.split(r"\n(?=\S)", re.sub(r" *#.*", "", (ROOT / name).read_text(encoding="utf-8")).strip()))
+        for name in ("requirements-build.txt", "requirements.txt")
+    )
+    pins = {pin.split("==")[0]: re.findall(r"==\S+|sha256:\w+", pin) for pin in tested}
+
+    assert "hatchling" in {pin.split("==")[0] for pin in built}
+    for pin in built:
+        assert re.findall(r"==\S+|sha256:\w+", pin) == pins[pin.split("==")[0]]
+
+
 def test_recipe_of_an_image():
     """No image is built here: the steps are in order, and what is copied is what `make wheel` builds."""
     text = (ROOT / "Containerfile").read_text(encoding="utf-8").replace("\\\n", " ")

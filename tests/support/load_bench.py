@@ -196,9 +196,10 @@ def lay_out(
     context = LayoutContext(way.load, lambda: workers, directory, lambda: None)
     made = HostedLayoutRun if isinstance(workers, HostedWorkers) else LayoutRun
     run = made(block, loads, layout_id, live, context)
-    run.open()
-    with run:
-        yield Laid(run, block, loads, layout_id, roles, way.slice_s)
+    with quoting(running[-1]):
+        run.open()
+        with run:
+            yield Laid(run, block, loads, layout_id, roles, way.slice_s)
 
 
 def job_of(plans: Sequence[Plan], folder: Path, *sides: Side) -> LayoutJob:
@@ -214,7 +215,7 @@ def measured(
 ) -> CellOutcome:
     """The outcome of one slice of full load."""
     way = Way(ClosedLoop(in_flight, loop_of(plan)), slice_s=0.5, client=client)
-    with quoting(running), lay_out(running, [plan], folder, workers, way) as laid:
+    with lay_out(running, [plan], folder, workers, way) as laid:
         laid.slice()
         return laid.finish()
 

@@ -194,7 +194,8 @@ def _dealt(cells: list[BlockCell], budget: int) -> list[list[BlockCell]]:
         if len(cell.plan.subscriptions) > budget:
             raise WorkloadError(
                 f"{cell.plan.experiment} {cell.plan.cell}: {len(cell.plan.subscriptions)} subscriptions, "
-                f"this broker is given at most {budget} at once: choose a smaller grid"
+                f"this broker is given at most {budget} at once: choose a smaller grid, or a larger heap if that is an "
+                "option of the broker"
             )
     by_size = sorted(cells, key=lambda cell: (-len(cell.plan.subscriptions), cell.plan.cell, cell.key))
     variants = [list(of) for _, of in groupby(by_size, key=lambda cell: (len(cell.plan.subscriptions), cell.plan.cell))]

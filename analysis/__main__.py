@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from analysis.errors import DataError
-from analysis.results import RunResult, audit_json, code_of, fit_json, summary_json
+from analysis.results import code_of
+from analysis.throughput.json_output import audit_json, fit_json, summary_json
+from analysis.throughput.results import RunResult
 from workloads import command_line
 from workloads.exit_codes import ExitCode, first_of
 from workloads.schema import RunKind

@@ -12,9 +12,10 @@ from pathlib import Path
 from analysis.errors import DataError
 from analysis.gate.paired import Key, ratios_of, rows_of
 from analysis.gate.verdict import judge
-from analysis.results import CellKey, RoundLevel
+from analysis.results import CellKey
 from analysis.throughput import judgement
 from analysis.throughput.reader import open_start
+from analysis.throughput.results import RoundLevel
 from workloads.errors import WorkloadError
 from workloads.gate import GateRules
 from workloads.limits import DISTURBED

@@ -32,8 +32,8 @@ from fixtures.load.group.job import CaseSettings, Client
 from fixtures.load.net.opening import ConnectionRequest, close_all, open_connections
 from fixtures.load.scenario.case_run import CaseContext, load
 from fixtures.load.throughput.delivery_tracker import DeliveryTracker
-from fixtures.load.throughput.layout_run import in_flight
 from fixtures.load.throughput.publisher import BLOCK_MESSAGES
+from fixtures.load.throughput.slice_sizes import in_flight
 from fixtures.recording.run_directory import RunDirectory
 from fixtures.wire.blocks import MessageBlock
 from fixtures.wire.events import Login, SubscriptionRequest

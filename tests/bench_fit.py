@@ -25,11 +25,12 @@ from pathlib import Path
 import numpy as np
 from tabulate import tabulate
 
-from analysis.results import CellKey, CellSummary, FitResult
+from analysis.results import CellKey
 from analysis.throughput import rotation
 from analysis.throughput.cost_model import PARAMETERS
 from analysis.throughput.fit import STARTS_AS_UNIT, fit
 from analysis.throughput.pipeline import analysed
+from analysis.throughput.results import CellSummary, FitResult
 from microbench.test_replication import QUICK, TODAY
 from tests.support import run_directories as rd
 from tests.support.fit_cells import summary

@@ -36,8 +36,8 @@ from fixtures.host import cpus
 from fixtures.load.group.coordinator import Workers
 from fixtures.load.net.connection import READ_BYTES
 from fixtures.load.net.opening import ConnectionRequest, close_all, open_connections
-from fixtures.load.throughput.layout_run import IN_FLIGHT_PER_PUBLISHER
 from fixtures.load.throughput.loop import MOST_READS, PROMPT_US, SCANNED_SHARE
+from fixtures.load.throughput.slice_sizes import IN_FLIGHT_PER_PUBLISHER
 from fixtures.wire.events import SubscriptionRequest
 from fixtures.wire.stamp import LANE_DIGITS
 from microbench.test_replication import EXPERIMENT

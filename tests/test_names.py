@@ -55,6 +55,7 @@ REPLACED = {
     r"amiss": ("anomalies, problem", ""),
     r"strangers?": ("unplanned", r"fixtures/load/hosts/hub\.py"),
     r"glance": ("overview", ""),
+    r"enactments?": ("planned", ""),
 }
 
 

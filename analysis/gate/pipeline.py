@@ -16,7 +16,7 @@ from analysis.gate.pairs import check_complete, pairs_of_lives
 from analysis.gate.results import CellComparison, GateResult, RoleActivity, incomplete, overriding
 from analysis.gate.verdict import GateVerdict, Judgement, judge
 from analysis.intervals import mapped, mean_interval
-from analysis.results import AuditResult, CellAudit, CellKey, CellSummary, Finding, Interval
+from analysis.results import CellKey, Finding, Interval
 from analysis.run_description import LATEST, kind_of, manifests
 from analysis.run_directory import broker_findings, files_of
 from analysis.shared_cpus import shared_cpus
@@ -24,6 +24,7 @@ from analysis.spark import session
 from analysis.table import grouped
 from analysis.throughput import aggregate, audit
 from analysis.throughput.reader import ThroughputRecord, counted, open_runs
+from analysis.throughput.results import AuditResult, CellAudit, CellSummary
 from analysis.throughput.run_checks import scheduled_apart, stolen_time
 from analysis.throughput.slices import windows_by_cell
 from workloads.gate import GateRole

@@ -13,17 +13,10 @@ from enum import StrEnum
 from itertools import groupby
 from math import ceil, inf, nan
 
-from analysis.results import (
-    BrokerComparison,
-    CellSummary,
-    FitResult,
-    Interval,
-    LatencyResult,
-    Roofline,
-    RunResult,
-)
+from analysis.results import Interval
 from analysis.table import grouped
 from analysis.throughput.cost_model import PARAMETERS, processing_time_s
+from analysis.throughput.results import BrokerComparison, CellSummary, FitResult, LatencyResult, Roofline, RunResult
 from analysis.throughput.tables import SCOPES
 from workloads.limits import GOOD, ROUGH
 from workloads.schema import Window

@@ -12,12 +12,13 @@ from analysis.report import figures, manifest_facts
 from analysis.report.drawings import Drawings, slug
 from analysis.report.figures import PlotGroup
 from analysis.report.page import NAME, Chapter, Facts, Listing, Page, Part, Section, Soft, VerdictBox, write_text
-from analysis.results import JSON_SCHEMA, BrokerComparison, FitResult, RunResult, worst
+from analysis.results import JSON_SCHEMA, worst
 from analysis.table import grouped
 from analysis.text import alike, capital, counted_verdicts
 from analysis.throughput import tables
 from analysis.throughput.console import nowhere
 from analysis.throughput.overview import RunOverview, overview
+from analysis.throughput.results import BrokerComparison, FitResult, RunResult
 from analysis.throughput.tables import by_start
 
 _LIMITS = Markup("""

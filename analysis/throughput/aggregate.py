@@ -21,10 +21,11 @@ import numpy as np
 
 from analysis.errors import DataError
 from analysis.intervals import jackknife
-from analysis.results import CellKey, CellSummary, Finding, RoundLevel, per
+from analysis.results import CellKey, Finding, per
 from analysis.table import grouped
 from analysis.throughput import rotation
 from analysis.throughput.reader import Life, ThroughputRecord, counted
+from analysis.throughput.results import CellSummary, RoundLevel
 from workloads.limits import (
     BACKLOG,
     BROKER_CPU,

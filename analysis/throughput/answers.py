@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import DataError
-from analysis.results import AuditResult, RunResult
 from analysis.store import Shelf, answered
+from analysis.throughput.results import AuditResult, RunResult
 from workloads.command_line import measuring
 
 SHELF = Shelf("analysis.json", RunResult)

@@ -25,8 +25,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 
 from analysis.errors import DataError
 from analysis.frames import UNPLANNED, Frames, of_rows, reading, refuse_unplanned
-from analysis.results import AuditResult, CellAudit, CellKey, Finding
+from analysis.results import CellKey, Finding
 from analysis.throughput.reader import ThroughputRecord, named
+from analysis.throughput.results import AuditResult, CellAudit
 from workloads.command_line import analysing
 from workloads.status import VerdictKind
 from workloads.throughput.lanes import LaneAudit, audit_lane, audit_shared_lane

@@ -28,9 +28,10 @@ import numpy as np
 from analysis import student
 from analysis.errors import DataError
 from analysis.intervals import Vector, around, jackknife_covariance, mapped, t_quantile, welch_degrees
-from analysis.results import BrokerComparison, CellSummary, FitResult, Interval, NotApplicable, Ratio, Scope
+from analysis.results import Interval, NotApplicable
 from analysis.throughput.cell_ratios import NO_INTERVAL, OfStart, combined, processing
 from analysis.throughput.fit import STARTS_AS_UNIT
+from analysis.throughput.results import BrokerComparison, CellSummary, FitResult, Ratio, Scope
 from workloads.status import CellStatus, VerdictKind
 
 SIGNIFICANCE = 0.05

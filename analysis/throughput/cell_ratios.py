@@ -16,8 +16,9 @@ import numpy as np
 from analysis.claims import Estimate
 from analysis.errors import DataError
 from analysis.intervals import Vector, mapped, mean_interval, stratified
-from analysis.results import CellSummary, FitResult, Interval
+from analysis.results import Interval
 from analysis.throughput.fit import STARTS_AS_UNIT
+from analysis.throughput.results import CellSummary, FitResult
 from workloads.command_line import analysing
 from workloads.limits import LAYOUTS
 from workloads.status import CellStatus

@@ -15,7 +15,7 @@ import numpy as np
 from analysis.claims import ClaimComparison, Comparisons, Estimate, decide, spread
 from analysis.errors import DataError
 from analysis.intervals import Vector, around, mapped, mean_interval
-from analysis.results import CellSummary, Claim, FitResult, Interval, NotApplicable, reasons
+from analysis.results import Claim, Interval, NotApplicable, reasons
 from analysis.table import grouped
 from analysis.throughput.cell_ratios import (
     CellSet,
@@ -30,6 +30,7 @@ from analysis.throughput.cell_ratios import (
 from analysis.throughput.cost_model import regressors
 from analysis.throughput.fit import PAPER_REPLICATION, STARTS_AS_UNIT, fewest_cells, fit
 from analysis.throughput.linear_model import identifiable
+from analysis.throughput.results import CellSummary, FitResult
 from workloads.limits import ALIKE, BELOW_TREND, BROKER_CPU, CONSERVATION, ORDER, SLIGHT_FALL
 from workloads.ranges import LARGER, SMALLER, Range, published
 from workloads.status import CellStatus, ClaimVerdict, VerdictKind

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analysis.results import AuditResult, BrokerComparison, CellSummary, FitResult, NotApplicable, RunResult
+from analysis.results import NotApplicable
 from analysis.table import ascii_text, grouped, render_text
 from analysis.text import cut, findings, headline, not_applicable, verdict_line
 from analysis.throughput import tables
+from analysis.throughput.results import AuditResult, BrokerComparison, CellSummary, FitResult, RunResult
 from analysis.throughput.tables import by_start, unit
 from workloads.status import VerdictKind
 

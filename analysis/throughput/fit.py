@@ -22,24 +22,7 @@ import numpy as np
 
 from analysis.errors import DataError
 from analysis.intervals import Matrix, Vector, around, jackknife_covariance, mean_interval, t_quantile, units_needed
-from analysis.results import (
-    CellDeviation,
-    CellKey,
-    CellSummary,
-    Description,
-    Excluded,
-    Finding,
-    FitResult,
-    FittedCell,
-    Grade,
-    HalfWidth,
-    Interval,
-    LackOfFit,
-    Negligible,
-    Roofline,
-    Scope,
-    Variation,
-)
+from analysis.results import CellKey, Finding, Interval
 from analysis.table import grouped
 from analysis.throughput import rotation
 from analysis.throughput.cost_model import PARAMETERS, regressors
@@ -48,6 +31,21 @@ from analysis.throughput.linear_model import (
     iterated_wls,
     lack_of_fit_f,
     rests_on_one_row,
+)
+from analysis.throughput.results import (
+    CellDeviation,
+    CellSummary,
+    Description,
+    Excluded,
+    FitResult,
+    FittedCell,
+    Grade,
+    HalfWidth,
+    LackOfFit,
+    Negligible,
+    Roofline,
+    Scope,
+    Variation,
 )
 from analysis.throughput.roofline import regimes
 from workloads.command_line import analysing

@@ -13,11 +13,12 @@ from math import hypot
 
 from analysis.errors import DataError
 from analysis.intervals import units_needed
-from analysis.results import CellKey, CellSummary, Finding, FitResult, HostUse, RoundLevel
+from analysis.results import CellKey, Finding
 from analysis.table import grouped
 from analysis.throughput import aggregate, run_checks
 from analysis.throughput.fit import STARTS_AS_UNIT, fits, too_few_layouts
 from analysis.throughput.reader import Life, ThroughputRecord
+from analysis.throughput.results import CellSummary, FitResult, HostUse, RoundLevel
 from analysis.throughput.rotation import StartEstimate
 from workloads.limits import CELL_PRECISION, LAYOUTS
 from workloads.schema import Window

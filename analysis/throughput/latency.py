@@ -23,11 +23,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own
 from analysis.errors import DataError
 from analysis.frames import UNPLANNED, Frames, reading, refuse_unplanned
 from analysis.intervals import CONFIDENCE, t_quantile
-from analysis.results import CellKey, CellSummary, Finding, FitResult, Interval, LatencyResult, Percentile
+from analysis.results import CellKey, Finding, Interval
 from analysis.throughput.cell_ratios import over_layouts, over_starts
 from analysis.throughput.cost_model import processing_time_s
 from analysis.throughput.queueing import mean_waiting_s
 from analysis.throughput.reader import ThroughputRecord, counted, named
+from analysis.throughput.results import CellSummary, FitResult, LatencyResult, Percentile
 from analysis.throughput.rotation import RoundKey
 from workloads.arrivals import ArrivalProcess
 from workloads.histogram import bounds

@@ -15,10 +15,15 @@ from typing import Any
 
 from analysis.formats import count, ends, estimated, half_width, us
 from analysis.intervals import units_needed
-from analysis.results import (
+from analysis.results import Claim
+from analysis.table import Table, TableColumn, grouped
+from analysis.text import Closing, NextStep
+from analysis.throughput.console import AUDIT_VERDICTS, VERDICTS, nowhere
+from analysis.throughput.cost_model import PAPER, processing_time_s
+from analysis.throughput.fit import STARTS_AS_UNIT, bend
+from analysis.throughput.results import (
     BrokerComparison,
     CellSummary,
-    Claim,
     FitResult,
     Grade,
     LatencyResult,
@@ -27,11 +32,6 @@ from analysis.results import (
     Scope,
     formula,
 )
-from analysis.table import Table, TableColumn, grouped
-from analysis.text import Closing, NextStep
-from analysis.throughput.console import AUDIT_VERDICTS, VERDICTS, nowhere
-from analysis.throughput.cost_model import PAPER, processing_time_s
-from analysis.throughput.fit import STARTS_AS_UNIT, bend
 from analysis.throughput.tables import (
     GRADES,
     SCOPES,

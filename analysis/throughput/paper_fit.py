@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.results import CellSummary
 from analysis.throughput.cost_model import PARAMETERS
 from analysis.throughput.fit import PAPER_REPLICATION, design, fewest_cells, processing
 from analysis.throughput.linear_model import identifiable
+from analysis.throughput.results import CellSummary
 
 
 def ols_as_in_paper(cells: Sequence[CellSummary], names: Sequence[str] = PARAMETERS) -> dict[str, float] | None:

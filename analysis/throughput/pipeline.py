@@ -14,16 +14,7 @@ from pyspark.sql import SparkSession
 
 from analysis.formats import count
 from analysis.frames import frames
-from analysis.results import (
-    AuditResult,
-    CellKey,
-    CellSummary,
-    Finding,
-    FitResult,
-    HostUse,
-    LatencyResult,
-    RunResult,
-)
+from analysis.results import CellKey, Finding
 from analysis.run_directory import broker_findings, files_of
 from analysis.spark import session
 from analysis.throughput import (
@@ -38,6 +29,7 @@ from analysis.throughput import (
     slices,
 )
 from analysis.throughput.reader import ThroughputRecord, open_runs
+from analysis.throughput.results import AuditResult, CellSummary, FitResult, HostUse, LatencyResult, RunResult
 from workloads.schema import Window
 from workloads.status import VerdictKind
 from workloads.throughput.presets import SMOKE

@@ -15,9 +15,10 @@ import numpy as np
 from analysis.errors import DataError
 from analysis.formats import number, ranged, us
 from analysis.intervals import mapped
-from analysis.results import JSON_SCHEMA, FitResult, Interval, RunResult, per, worst
+from analysis.results import JSON_SCHEMA, Interval, per, worst
 from analysis.throughput.cost_model import processing_time_s, regressors
 from analysis.throughput.queueing import mean_waiting_s
+from analysis.throughput.results import FitResult, RunResult
 from analysis.throughput.tables import SCOPES
 from workloads.limits import EXTRAPOLATION
 from workloads.status import VerdictKind

@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from analysis.results import CellAudit, CellKey, CellSummary, LatencyResult
+from analysis.results import CellKey
 from analysis.run_description import describe, resolve_runs
 from analysis.run_directory import RunRecord, read_run
+from analysis.throughput.results import CellAudit, CellSummary, LatencyResult
 from workloads.manifest import StudyManifest, StudyOptions
 from workloads.schema import RunKind, Window
 from workloads.status import WindowStatus

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
 from analysis.frames import UNPLANNED, Frames, reading
-from analysis.results import CellKey, HostUse
+from analysis.results import CellKey
 from analysis.throughput.reader import ThroughputRecord
+from analysis.throughput.results import HostUse
 from workloads.schema import KEYS, WINDOWS, Window
 
 _FIELDS = [column.name for column in WINDOWS if column not in KEYS]

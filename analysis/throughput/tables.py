@@ -27,27 +27,25 @@ from analysis.formats import (
     ranged,
     us,
 )
-from analysis.results import (
+from analysis.results import Claim, Interval, NotApplicable
+from analysis.table import Table, TableColumn, TableRow, grouped
+from analysis.throughput.cost_model import PAPER, PARAMETERS
+from analysis.throughput.results import (
     AuditResult,
     BrokerComparison,
     CellAudit,
     CellSummary,
-    Claim,
     Excluded,
     FitResult,
     Grade,
     HostUse,
-    Interval,
     LatencyResult,
-    NotApplicable,
     Ratio,
     RoundLevel,
     RunResult,
     Scope,
     formula,
 )
-from analysis.table import Table, TableColumn, TableRow, grouped
-from analysis.throughput.cost_model import PAPER, PARAMETERS
 from workloads.limits import DISTURBED_LEVEL, GOOD, ROOFLINE, ROUGH
 from workloads.schema import PREPARATION
 from workloads.status import CellStatus, VerdictKind

@@ -3,8 +3,9 @@
 import numpy as np
 
 from analysis.intervals import jackknife
-from analysis.results import CellKey, CellSummary, Interval
+from analysis.results import CellKey, Interval
 from analysis.throughput import rotation
+from analysis.throughput.results import CellSummary
 from tests.support.run_directories import CELLS, TIMES, cell_name
 from workloads.schema import Window
 from workloads.status import CellStatus

@@ -16,15 +16,10 @@ from fixtures.brokers.spec import Running
 from fixtures.host import cpus
 from fixtures.load.group.coordinator import LoadGroup, Workers
 from fixtures.load.group.job import CellLoad, Client, LayoutId, LayoutJob, LoadSettings, Side
+from fixtures.load.group.quoting import quoting
 from fixtures.load.hosts.hosted_workers import HostedWorkers
 from fixtures.load.throughput.hosted_layout_run import HostedLayoutRun
-from fixtures.load.throughput.layout_run import (
-    LayoutContext,
-    LayoutRun,
-    LiveBroker,
-    PlannedSlice,
-    quoting,
-)
+from fixtures.load.throughput.layout_run import LayoutContext, LayoutRun, LiveBroker, PlannedSlice
 from fixtures.recording.run_directory import RunDirectory
 from fixtures.session.throughput_start import CellOutcome
 from tests.conftest import read_json, table_rows

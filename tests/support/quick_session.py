@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-from fixtures.load.throughput import layout_run
+from fixtures.load.throughput import layout_run, slice_sizes
 from fixtures.session import broker_start, measuring_marks, options, throughput_start
 from tests.support import quick_jvms
 
@@ -21,7 +21,7 @@ broker_start.IDLE_WINDOW_S = 0.1
 measuring_marks.FOLDER = "/dev/null/none"
 
 throughput_start.WARMING_S = 0.1  # type: ignore[attr-defined]
-layout_run.FEWEST_MESSAGES, layout_run.LONGER_FOR_IN_FLIGHT = 20, 1
+slice_sizes.FEWEST_MESSAGES, slice_sizes.LONGER_FOR_IN_FLIGHT = 20, 1
 # How long copies are awaited that a broker has lost, behind each slice and at a layout's end.
 layout_run.SILENCE_S = 0.3
 options.LoadSettings = partial(options.LoadSettings, last_silence_s=2.0)  # type: ignore[attr-defined, misc]

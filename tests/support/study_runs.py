@@ -8,21 +8,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.results import (
+from analysis.results import CellKey, Claim, Finding, Interval
+from analysis.throughput.results import (
     AuditResult,
     CellAudit,
     CellDeviation,
-    CellKey,
-    Claim,
     Description,
     Excluded,
-    Finding,
     FitResult,
     FittedCell,
     Grade,
     HalfWidth,
     HostUse,
-    Interval,
     LackOfFit,
     LatencyResult,
     Percentile,

@@ -17,12 +17,13 @@ from analysis.gate.asked import options_of
 from analysis.gate.pipeline import judged as with_whole_cells
 from analysis.gate.pipeline import of_slices
 from analysis.gate.results import GateResult
-from analysis.results import AuditResult, CellKey, HostUse, RunResult
+from analysis.results import CellKey
 from analysis.run_description import kind_of
 from analysis.table import grouped
 from analysis.throughput import audit, pipeline
 from analysis.throughput.latency import Histogram, Histograms
 from analysis.throughput.reader import ThroughputRecord, open_runs
+from analysis.throughput.results import AuditResult, HostUse, RunResult
 from tests.conftest import LAYOUT, layout_audit, read_json, table_rows
 from workloads.schema import KEYS, WINDOWS, Measure, RunKind, Window
 from workloads.throughput.lanes import LaneAudit

@@ -15,8 +15,9 @@ from analysis.gate.asked import options_of
 from analysis.gate.ci_files import STEP_OUTPUT, STEP_SUMMARY
 from analysis.gate.items import failure
 from analysis.gate.verdict import GateVerdict
-from analysis.results import AuditResult, CellKey
+from analysis.results import CellKey
 from analysis.throughput.reader import open_runs
+from analysis.throughput.results import AuditResult
 from tests.support import run_directories as rd
 from tests.support import without_spark
 from tests.support.gates import NAMES, gate_directory

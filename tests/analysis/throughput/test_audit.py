@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from analysis.errors import DataError
 from analysis.frames import frames
-from analysis.results import AuditResult, CellKey
+from analysis.results import CellKey
 from analysis.throughput import audit as audits
 from analysis.throughput.audit import audit
 from analysis.throughput.reader import open_runs
+from analysis.throughput.results import AuditResult
 from tests.support import run_directories as rd
 from tests.support.run_directories import plan_entry
 from workloads.schema import ANCHOR, CAPACITY

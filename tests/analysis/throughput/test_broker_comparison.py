@@ -7,11 +7,13 @@ import pytest
 import scipy  # whose parts are loaded on their first use
 
 from analysis.errors import DataError
-from analysis.results import Finding, Interval, NotApplicable, Scope, summary_json
+from analysis.results import Finding, Interval, NotApplicable
 from analysis.throughput import broker_comparison, tables
 from analysis.throughput.broker_comparison import Mean, compare, fieller, holm, log_welch
 from analysis.throughput.cell_ratios import OfStart
 from analysis.throughput.fit import fits
+from analysis.throughput.json_output import summary_json
+from analysis.throughput.results import Scope
 from tests.support import study_runs
 from tests.support.fit_cells import start_of
 from tests.support.run_directories import TIMES

@@ -8,10 +8,11 @@ import pytest
 
 from analysis.errors import DataError
 from analysis.report import throughput_page
-from analysis.results import NotApplicable, fit_json, summary_json
+from analysis.results import NotApplicable
 from analysis.throughput import console, predict
 from analysis.throughput.claims import claims
 from analysis.throughput.fit import fit, fits
+from analysis.throughput.json_output import fit_json, summary_json
 from analysis.throughput.paper_fit import ols_as_in_paper
 from analysis.throughput.predict import Question
 from tests.support import run_directories as rd

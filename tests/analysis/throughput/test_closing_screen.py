@@ -5,24 +5,22 @@ from dataclasses import replace
 import pytest
 
 from analysis.report import plot_svg, throughput_page
-from analysis.results import (
+from analysis.results import Finding, Interval, NotApplicable
+from analysis.text import SCREEN
+from analysis.throughput import closing_screen
+from analysis.throughput.overview import overview
+from analysis.throughput.results import (
     AuditResult,
     BrokerComparison,
     CellAudit,
     CellDeviation,
     Description,
-    Finding,
     Grade,
     HalfWidth,
-    Interval,
     Negligible,
-    NotApplicable,
     Ratio,
     Scope,
 )
-from analysis.text import SCREEN
-from analysis.throughput import closing_screen
-from analysis.throughput.overview import overview
 from tests.support import pages, study_runs
 from tests.support.pages import Page
 from tests.support.run_directories import broker_facts, preset_options, study_manifest

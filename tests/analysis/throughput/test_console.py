@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
-from analysis.results import Finding, HalfWidth, Interval, Scope, Variation
+from analysis.results import Finding, Interval
 from analysis.table import WIDTH
 from analysis.text import alike
 from analysis.throughput import console, tables
+from analysis.throughput.results import HalfWidth, Scope, Variation
 from tests.support import study_runs
 from tests.support.pages import screen
 from workloads.status import VerdictKind

@@ -8,11 +8,12 @@ import pytest
 import scipy  # whose parts are loaded on their first use
 
 from analysis.intervals import jackknife, jackknife_covariance, mean_interval
-from analysis.results import Grade, Interval, Scope
+from analysis.results import Interval
 from analysis.throughput.cost_model import PAPER, PARAMETERS, processing_time_s
 from analysis.throughput.fit import bend, fit, fits, variation
 from analysis.throughput.linear_model import iterated_wls
 from analysis.throughput.paper_fit import ols_as_in_paper
+from analysis.throughput.results import Grade, Scope
 from tests.bench_fit import (
     GRIDS,
     RECORDED,

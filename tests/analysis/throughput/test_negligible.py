@@ -10,10 +10,12 @@ import pytest
 
 from analysis.formats import us
 from analysis.report import plot_svg, throughput_page
-from analysis.results import HalfWidth, Interval, Negligible, fit_json, summary_json
+from analysis.results import Interval
 from analysis.throughput import broker_comparison, closing_screen, console, predict, tables
 from analysis.throughput.fit import bend, fit, fits
+from analysis.throughput.json_output import fit_json, summary_json
 from analysis.throughput.overview import overview
+from analysis.throughput.results import HalfWidth, Negligible
 from tests.bench_fit import GRIDS
 from tests.support import study_runs
 from tests.support.fit_cells import start_of

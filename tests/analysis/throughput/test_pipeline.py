@@ -9,20 +9,11 @@ import pytest
 
 from analysis import planning
 from analysis.errors import DataError
-from analysis.results import (
-    JSON_SCHEMA,
-    Claim,
-    Excluded,
-    Finding,
-    Interval,
-    Roofline,
-    Variation,
-    audit_json,
-    fit_json,
-    summary_json,
-)
+from analysis.results import JSON_SCHEMA, Claim, Finding, Interval
 from analysis.text import findings as text_findings
 from analysis.throughput import answers, console, fit, judgement
+from analysis.throughput.json_output import audit_json, fit_json, summary_json
+from analysis.throughput.results import Excluded, Roofline, Variation
 from tests.conftest import table_rows
 from tests.support import run_directories as rd
 from tests.support import without_spark

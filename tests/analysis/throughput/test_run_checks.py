@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.results import HostUse
 from analysis.throughput import aggregate, rotation, run_checks
+from analysis.throughput.results import HostUse
 from analysis.throughput.run_checks import trend
 from tests.support import run_directories as rd
 from tests.support import without_spark

@@ -5,16 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.results import (
-    JSON_SCHEMA,
-    CellDeviation,
-    Description,
-    Grade,
-    HalfWidth,
-    Interval,
-    fit_json,
-    summary_json,
-)
+from analysis.results import JSON_SCHEMA, Interval
+from analysis.throughput.json_output import fit_json, summary_json
+from analysis.throughput.results import CellDeviation, Description, Grade, HalfWidth
 from tests.support import study_runs
 
 RATES = ("received_per_s", "dispatched_per_s", "overall_per_s")

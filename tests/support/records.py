@@ -15,7 +15,7 @@ def through_json(value: Any) -> Any:
     return json.loads(json.dumps(json_value(value), allow_nan=False))
 
 
-def made_again(workload: Workload, case: Case, request: CaseRequest, **changes: Any) -> Model:
+def made_again(workload: Workload, case: Case, request: CaseRequest, /, **changes: Any) -> Model:
     """The model of a request that was written down; `changes` are made to what was written.
 
     Raises DataError for another structure, WorkloadError for another value.

@@ -52,8 +52,6 @@ class Shelf(Generic[ResultT]):
 
     file: str
     record: type[ResultT]
-    #: What a result lacks that was read as its record.
-    completed: Callable[[ResultT], ResultT] = lambda result: result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +137,7 @@ def _stored(folder: Path, shelf: Shelf[ResultT], origin: _Origin) -> tuple[Resul
         if why := _differs(stored.origin, origin):
             return why
         results = from_text(tuple[shelf.record, ...], bytes(stored.results), shelf.file)  # type: ignore[name-defined]
-        return tuple(shelf.completed(replace(result, path=type(result.path)(folder))) for result in results)
+        return tuple(replace(result, path=type(result.path)(folder)) for result in results)
     except FileNotFoundError:
         return "no analysis is stored with the run"
     except (OSError, DataError):

@@ -24,7 +24,7 @@ from fixtures.wire import protocols
 from tests.conftest import ROOT
 from tests.fixtures.wire import test_protocol_contract
 from tests.support.experiments import EXPERIMENTS
-from tests.support.records import rebuilt, through_json
+from tests.support.records import made_again
 from tests.support.sessions import within
 from workloads import __main__ as description_command
 from workloads.jms2009ps import __main__ as configuration_command
@@ -310,16 +310,17 @@ def test_example_of_an_experiment(tmp_path):
 
 
 def test_example_of_a_workload(tmp_path):
-    """A case whose model is built again from its record: each of three shops orders ten times a second."""
+    """A case whose model is made again of its request: each of three shops orders ten times a second."""
     module = imported("workloads/shop/test_shop.py", tmp_path)
     (mark,) = module.test_shop.pytestmark
     (case,) = mark.args
-    model = case.model(CaseRequest(3))
+    request = CaseRequest(3, case.text)
+    model = case.model(request)
 
     assert [name for name in vars(Model) if not name.startswith("_") and not hasattr(model, name)] == []
-    assert rebuilt(WORKLOADS[case.workload], through_json(model.record)) == model
+    assert made_again(WORKLOADS[case.workload], case, request) == model
     assert model.sent_per_s == 60
-    assert case.cell(CaseRequest(3)) == "ordering-b0003"
+    assert case.cell(request) == "ordering-b0003"
 
 
 @pytest.mark.parametrize("name", ["shop", "prices", "pipeline"])

@@ -48,7 +48,7 @@ from types import NoneType
 from typing import Annotated, Any, TypeAlias, get_args, get_type_hints
 
 #: Raised when a column, a key or the meaning of one changes; the analysis refuses other versions.
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 
 #: The experiment name of cells that every block of a run has, so that the rounds of different blocks share a level.
 ANCHOR = "anchor"

@@ -6,20 +6,14 @@ Spark is imported only where something has to be computed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from analysis.scenario.plan_records import check_comparable, whole
+from analysis.scenario.comparability import check_comparable
 from analysis.scenario.results import WorkloadResult
 from analysis.store import Shelf, answered
 
-
-def _completed(result: WorkloadResult) -> WorkloadResult:
-    return replace(result, plan=whole(result.plan, f"{result.path}/{SHELF.file}, {result.key.cell}"))
-
-
-SHELF = Shelf("analysis.json", WorkloadResult, _completed)
+SHELF = Shelf("analysis.json", WorkloadResult)
 
 
 def analysed(paths: Sequence[Path], *, master: str, partial: bool = False, **asked: Any) -> tuple[WorkloadResult, ...]:

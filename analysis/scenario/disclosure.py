@@ -23,7 +23,7 @@ from workloads.messaging import DestinationKind
 from workloads.status import VerdictKind
 
 #: Version of the object below; incremented when the meaning of a key changes.
-SCHEMA = 2
+SCHEMA = 3
 
 #: Name of the file if its run has a single result.
 NAME = "disclosure.json"
@@ -118,8 +118,8 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
             "arrivals": result.plan.arrivals,
             "seed": result.plan.seed,
         },
+        "request": result.plan.request,
         "topology": _topology(result),
-        "workload_configuration": result.plan.configuration,
         "model": {"digest_sha256": result.workload.digest(), "source": result.workload.source},
         "periods": {
             "lengths": result.plan.lengths,
@@ -166,7 +166,11 @@ def _topology(result: WorkloadResult) -> dict[str, Any]:
     destinations = planned_destinations(result, model)
     topics = [destination for destination in destinations if destination.kind == DestinationKind.TOPIC]
     return {
-        **json_value(plan.topology),
+        "name": model.name,
+        "base": model.base,
+        "facts": dict(model.facts),
+        "interactions": [{"number": number, **json_value(each)} for number, each in model.interactions.items()],
+        "messages": model.steps,
         "queues": len(destinations) - len(topics),
         "topics": len(topics),
         "subscriptions": sum(destination.subscriptions for destination in destinations),

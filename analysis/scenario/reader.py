@@ -1,4 +1,4 @@
-"""Run directory of a business workload -> checked description with the rebuilt model and the meaning of all numbers.
+"""Run directory of a business workload -> checked description with its models and the meaning of all numbers.
 
 Decides which runs can be read and which can be compared; computes nothing.
 """
@@ -15,7 +15,7 @@ from analysis.errors import DataError
 from analysis.results import CellKey
 from analysis.run_description import resolve_runs
 from analysis.run_directory import RunRecord, read_run
-from analysis.scenario.plan_records import check_comparable, whole
+from analysis.scenario.comparability import check_comparable
 from analysis.scenario.results import LoggedWarnings, Warnings
 from workloads.errors import WorkloadError
 from workloads.manifest import BrokerRecord, Manifest, WorkloadOptions
@@ -26,6 +26,11 @@ from workloads.scenario.population import Population
 from workloads.scenario.scenario_plan import PlannedDriver, ScenarioPlan
 from workloads.scenario.workload import AddressKey, Model, StepSpec, Workload
 from workloads.schema import LOAD, RunKind
+
+#: Why a plan and the model of its request differ, and what to do.
+_OTHER = (
+    "the run directory was changed after it was written, or another version of the suite measured it: measure again"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,29 +210,27 @@ def comparable(runs: Sequence[ScenarioRecord]) -> None:
 def _open(folder: Path, shown: Path, name: str, *, partial: bool) -> ScenarioRecord:
     records = Manifest, WorkloadOptions, ScenarioPlan
     found = read_run(folder, shown, name, RunKind.WORKLOAD, records, partial=partial)
-    places = {at: f"{shown}/plan.json, {at[1]}" for at in found.plans}
-    plans = {at: whole(plan, places[at]) for at, plan in found.plans.items()}
-    models = {at: _model(plan, places[at]) for at, plan in plans.items()}
+    models = {at: _model(plan, f"{shown}/plan.json, {at[1]}") for at, plan in found.plans.items()}
     known = {field.name: getattr(found, field.name) for field in fields(found)}
-    return ScenarioRecord(**{**known, "plans": plans}, models=models)
+    return ScenarioRecord(**known, models=models)
 
 
 def _model(plan: ScenarioPlan, place: str) -> Model:
-    """The model rebuilt from the plan. Raises DataError if it does not match the lists of the plan."""
+    """The model of the plan's request. Raises DataError if it does not match the lists of the plan."""
+    if plan.workload not in WORKLOADS:
+        raise DataError(f"{place}: workload {plan.workload!r}, expected one of {', '.join(WORKLOADS)}")
+    workload = WORKLOADS[plan.workload]
+    if plan.request.tables != workload.digest():
+        raise DataError(f"{place}: request: the tables of {workload.name} are not those of this version; {_OTHER}")
     try:
-        model = WORKLOADS[plan.workload].rebuild(plan.topology, plan.configuration)
+        model = workload.model_of(plan.request)
     except WorkloadError as error:
-        raise DataError(
-            f"{place}: {error}; the run directory was changed after it was written: measure again"
-        ) from error
+        raise DataError(f"{place}: request: {error}; {_OTHER}") from error
     written = (plan.steps, [address.label for address in plan.addresses], len(plan.handlers))
     steps = tuple(step.message for step in model.steps)
     labels = [f"{model.party(address)} {steps[address.step]}" for address in model.addresses]
     numbers = [producer.number for producer in (*plan.handlers, *plan.drivers)]
     shared = sum(population.connections for population in plan.populations)
     if written != (steps, labels, model.handlers) or numbers != list(range(model.connections - shared)):
-        raise DataError(
-            f"{place}: steps, addresses, handlers or drivers are not those of its topology; the run directory was "
-            "changed after it was written, or another version of the suite measured it: measure again"
-        )
+        raise DataError(f"{place}: steps, addresses, handlers or drivers are not those of its topology; {_OTHER}")
     return model

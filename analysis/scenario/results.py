@@ -470,8 +470,8 @@ class WorkloadResult:
 
     @property
     def model(self) -> Model:
-        """The model, rebuilt from the plan."""
-        return self.workload.rebuild(self.plan.topology, self.plan.configuration)
+        """The model, made again of its request."""
+        return self.workload.model_of(self.plan.request)
 
     @property
     def broker(self) -> BrokerRecord:

@@ -34,7 +34,16 @@ from workloads.scenario.model import (
 from workloads.scenario.periods import Lengths, Period
 from workloads.scenario.population import Member, Order, Population, PopulationSubscription, enrolments
 from workloads.scenario.published_flows import PublishedFlow, PublishedFlows
-from workloads.scenario.workload import AddressKey, ExpectedMessage, InteractionModel, Model, StepSpec, Workload
+from workloads.scenario.workload import (
+    AddressKey,
+    Case,
+    CaseRequest,
+    ExpectedMessage,
+    InteractionModel,
+    SettingSpec,
+    StepSpec,
+    Workload,
+)
 
 #: Name of the workload; see `workload`.
 WORKLOAD = "trackers"
@@ -118,7 +127,6 @@ class TrackerModel:
     name = "small"
     without_figure = ""
     published = True
-    configuration = None
 
     @cached_property
     def scenario(self) -> Scenario:
@@ -216,9 +224,9 @@ class TrackerModel:
     def facts(self) -> tuple[tuple[str, str], ...]:
         return (("factor", str(self.factor)),)
 
-    @property
-    def record(self) -> TrackerModel:
-        return self
+
+def _model(request: CaseRequest) -> TrackerModel:
+    return TrackerModel(request.base, int(request.settings["factor"]))
 
 
 def workload() -> Workload:
@@ -231,12 +239,11 @@ def workload() -> Workload:
         rules="run and reporting rules of SPECjms2007",
         source="the tests",
         provenance="Made for the tests.",
-        cases={},
-        record=TrackerModel,
-        rebuild=lambda record, _: record,
+        cases={"trackers": Case(WORKLOAD, "trackers", _model)},
         digest=lambda: "0",
         deviations=None,
         not_applicable=(),
+        settings=(SettingSpec("factor", int, 1, "of the tests", most=9),),
         flows=lambda _: PublishedFlows("Table of the tests", "s", Fraction(1), FLOWS),
         apart=lambda model: dict(model.facts),
         replaced_after_s=lambda _: {STATUS: 0.5},
@@ -259,21 +266,21 @@ def add_cell(
     run: rd.RunDirectory,
     cell: str,
     *,
-    name: str = WORKLOAD,
-    model: Model | None = None,
+    factor: int = 1,
     lengths: Lengths = LENGTHS,
     lag_ns: int = 0,
     refused: int = -1,
 ) -> dict[str, Any]:
     """A further cell of a run; returns its keys. Nothing is wrong unless one of the following is.
 
-    name, model: of the workload · lag_ns: lateness of the joins and leaves of members that only listen · refused:
+    factor: of the model · lag_ns: lateness of the joins and leaves of members that only listen · refused:
     number of a session that gets no connection
     """
-    model = model or TrackerModel()
-    keys = {"broker": "activemq", "start": 1, "experiment": name, "cell": cell}
+    request = CaseRequest(1, settings={"factor": factor})
+    record, model = workload().record("trackers", request), _model(request)
+    keys = {"broker": "activemq", "start": 1, "experiment": WORKLOAD, "cell": cell}
     begin_ns = wr.schedule(
-        run, keys, model, lengths=lengths, consumption=Consumption.RELAXED, arrivals=ArrivalProcess.CONSTANT
+        run, keys, record, model, lengths=lengths, consumption=Consumption.RELAXED, arrivals=ArrivalProcess.CONSTANT
     )
     begin_ns += 20 * SECOND_NS  # the initial members subscribe before the load
     done = _Life(model.scenario, begin_ns, lengths, lag_ns, refused).run()

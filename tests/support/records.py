@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.record_reading import read
 from workloads.json_value import json_value
-from workloads.scenario.workload import Model, Workload
+from workloads.scenario.workload import Case, CaseRequest, Model, RequestRecord, Workload
 
 
 def through_json(value: Any) -> Any:
@@ -15,7 +15,10 @@ def through_json(value: Any) -> Any:
     return json.loads(json.dumps(json_value(value), allow_nan=False))
 
 
-def rebuilt(workload: Workload, topology: Any, configuration: Any = None) -> Model:
-    """The model of an entry of plan.json. Raises DataError for another structure, WorkloadError for another value."""
-    configured = None if configuration is None else read(workload.configuration, configuration, "configuration")
-    return workload.rebuild(read(workload.record, topology, "topology"), configured)
+def made_again(workload: Workload, case: Case, request: CaseRequest, /, **changes: Any) -> Model:
+    """The model of a request that was written down; `changes` are made to what was written.
+
+    Raises DataError for another structure, WorkloadError for another value.
+    """
+    record = through_json(workload.record(case.name, request)) | changes
+    return workload.model_of(read(RequestRecord, record, "request"))

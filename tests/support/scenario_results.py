@@ -26,6 +26,7 @@ from analysis.scenario.results import (
     WorkloadResult,
 )
 from tests.support import run_directories as rd
+from tests.support.scenario_runs import request_of
 from workloads import jms2009ps
 from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Transactions
@@ -109,6 +110,7 @@ def result(
     scenario = model.scenario
     plan = ScenarioPlan.of(
         workload,
+        request_of(workload, model),
         model,
         cell,
         consumption=Consumption.STRICT,

@@ -22,6 +22,7 @@ from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Transactions
 from workloads.json_value import json_value
 from workloads.messaging import Destination, DestinationKind
+from workloads.registry import WORKLOADS
 from workloads.scenario.message import MessageSpec
 from workloads.scenario.model import (
     DESTINATION_PREFIX,
@@ -36,7 +37,7 @@ from workloads.scenario.model import (
 )
 from workloads.scenario.periods import Lengths, Period
 from workloads.scenario.scenario_plan import ScenarioPlan
-from workloads.scenario.workload import Model
+from workloads.scenario.workload import Case, CaseRequest, Model, RequestRecord, Text, Workload
 from workloads.schema import WORKLOAD_TABLES, RunKind
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Topology, vertical
@@ -52,6 +53,9 @@ BEGIN_NS = 10**12
 
 SECOND_NS = 10**9
 MS_NS = 10**6
+
+#: Models of `request_of` that no case makes, by the name of the text of their request.
+_MADE: dict[str, Model] = {}
 
 #: From a delivery to its answer, and from a COMMIT to its receipt.
 ANSWER_NS, COMMIT_NS = MS_NS // 10, MS_NS // 2
@@ -150,6 +154,22 @@ class Performed:
     received: list[dict[str, Any]] = field(default_factory=list)
 
 
+def request_of(workload: str, model: Model) -> RequestRecord:
+    """What a workload makes this model of: a request of one of its cases, or one that `with_made_models` knows."""
+    known = WORKLOADS[workload]
+    for case in known.cases.values():
+        if case.files is None and case.model(CaseRequest(model.base)) == model:
+            return known.record(case.name, CaseRequest(model.base))
+    name = str(len(_MADE))
+    _MADE[name] = model
+    return RequestRecord(model.base, Text(name, ""), case="made", tables=known.digest())
+
+
+def with_made_models(workload: Workload) -> Workload:
+    """The workload, whose other cases are the models of `request_of` that no case makes."""
+    return replace(workload, other_case=Case(workload.name, "made", lambda request: _MADE[request.own.source]))
+
+
 def workload_run(
     topology: Topology | None = None,
     *,
@@ -206,7 +226,7 @@ def add_cell(
     cell = cell or f"{topology.name}-b{topology.base:04d}"
     keys = {"broker": broker, "start": start, "experiment": WORKLOAD, "cell": cell}
     conduct = {"consumption": Consumption.STRICT, "arrivals": arrivals, "repeat": repeat}
-    begin_ns = schedule(run, keys, model, plan, lengths=lengths, **conduct)
+    begin_ns = schedule(run, keys, request_of(WORKLOAD, model), model, plan, lengths=lengths, **conduct)
     periods = _periods(lengths, begin_ns, repeat=repeat)
     done = _Simulation(model.scenario, periods, planted, delivery_ms, arrivals).run()
     last_ns = max((row["received_ns"] for row in done.received), default=begin_ns)
@@ -222,15 +242,21 @@ def add_cell(
 
 
 def schedule(
-    run: rd.RunDirectory, keys: dict[str, Any], model: Model, plan: Mapping[str, Any] | None = None, **conduct: Any
+    run: rd.RunDirectory,
+    keys: dict[str, Any],
+    request: RequestRecord,
+    model: Model,
+    plan: Mapping[str, Any] | None = None,
+    **conduct: Any,
 ) -> int:
     """Adds a cell to plan and schedule of a run; returns an instant after all that is recorded.
 
-    plan: further or other keys of its entry in plan.json · conduct: parameters of `ScenarioPlan.of`
+    model: of the request · plan: further or other keys of its entry in plan.json · conduct: parameters of
+    `ScenarioPlan.of`
     """
     if keys["cell"] not in {entry["cell"] for entry in run.plans}:
         usual = {"transactions": Transactions.FULL, "seed": 1, "length": "own"}
-        record = ScenarioPlan.of(keys["experiment"], model, keys["cell"], **usual, **conduct)
+        record = ScenarioPlan.of(keys["experiment"], request, model, keys["cell"], **usual, **conduct)
         run.plans.append(json_value(record) | (plan or {}))
     run.manifest["schedule"].append(keys)
     return max((row["end_ns"] for row in run.tables["periods"]), default=BEGIN_NS - SECOND_NS) + SECOND_NS

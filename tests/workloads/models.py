@@ -20,7 +20,7 @@ from workloads.registry import WORKLOADS
 from workloads.scenario.execution import Execution
 from workloads.scenario.message import MessageSpec
 from workloads.scenario.model import Driver, Handler
-from workloads.scenario.workload import NO_TEXT, Case, ExpectedMessage, Model, Text, Workload
+from workloads.scenario.workload import NO_TEXT, Case, ExpectedMessage, Model, Text
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import horizontal
 
@@ -31,28 +31,25 @@ def text_of(case: Case) -> Text:
     return Text(file.name, file.read_text(encoding="utf-8")) if file else NO_TEXT
 
 
-def _named() -> Iterator[tuple[str, tuple[Workload, Model]]]:
+def _named() -> Iterator[tuple[str, Model]]:
     for workload in WORKLOADS.values():
         for case in workload.cases.values():
             for base in (1, 2) if workload.presets else (1, 7):
                 request = workload.request(base, text_of(case), {"vehicles": 2} if workload.presets else {})
-                yield f"{workload.name}-{case.cell(request)}", (workload, case.model(request))
+                yield f"{workload.name}-{case.cell(request)}", case.model(request)
     for base in (4, 21):
-        yield f"horizontal-{base}", (WORKLOADS["specjms2007"], SupplyChain(horizontal(base)))
-    logistics = WORKLOADS["logistics"]
-    yield "logistics-topics", (logistics, LogisticsModel(corrected(2, 2, 720, addressing=Addressing.TOPIC)))
-    yield "logistics-thrice", (logistics, LogisticsModel(as_printed(3, 1, 9, customers_per_connection=1)))
+        yield f"horizontal-{base}", SupplyChain(horizontal(base))
+    yield "logistics-topics", LogisticsModel(corrected(2, 2, 720, addressing=Addressing.TOPIC))
+    yield "logistics-thrice", LogisticsModel(as_printed(3, 1, 9, customers_per_connection=1))
 
 
 #: Every case at small and odd BASEs: below 5, not a multiple of 5, one past a headquarters instance.
-NAMED: Mapping[str, tuple[Workload, Model]] = dict(_named())
+NAMED: Mapping[str, Model] = dict(_named())
 
-#: Any model on the supply chain's tables, with its workload.
+#: Any model on the supply chain's tables.
 ANY = st.one_of(
-    own_topologies().map(lambda topology: (WORKLOADS["specjms2007"], SupplyChain(topology))),
-    st.builds(ConfiguredSupplyChain.configured, configurations(), st.sampled_from(BASES)).map(
-        lambda model: (WORKLOADS["jms2009ps"], model)
-    ),
+    own_topologies().map(SupplyChain),
+    st.builds(ConfiguredSupplyChain.configured, configurations(), st.sampled_from(BASES)),
 )
 
 

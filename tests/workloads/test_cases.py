@@ -13,7 +13,7 @@ from workloads.capabilities import Capabilities
 from workloads.exit_codes import ExitCode
 from workloads.jms2009ps.cases import CONFIGURATION, OF_PAPER
 from workloads.jms2009ps.configuration import NONDURABLE, read
-from workloads.jms2009ps.configuration_record import configuration_digest
+from workloads.jms2009ps.digests import configuration_digest
 from workloads.logistics import WORKLOAD as LOGISTICS
 from workloads.logistics.profiles import PROFILES
 from workloads.scenario.applicability import missing_capability_of_scenario

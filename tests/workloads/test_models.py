@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter, defaultdict
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from analysis.errors import DataError
-from tests.support.records import rebuilt, through_json
+from tests.support.records import made_again
 from tests.workloads.models import ANY, NAMED, Walker, orders_of, starts_of, text_of
 from workloads.errors import WorkloadError
 from workloads.messaging import DestinationKind
 from workloads.registry import WORKLOADS
 from workloads.scenario.execution import Execution
 from workloads.scenario.model import DESTINATION_PREFIX
-from workloads.scenario.workload import Model, Workload
+from workloads.scenario.workload import Model
 
 
 def check_numbers(model: Model) -> None:
@@ -57,12 +59,6 @@ def check_numbers(model: Model) -> None:
         assert (handler.transacted, handler.durable) == (step.transacted, step.durable)
         assert {model.addresses[number].step for number in handler.addresses} == {handler.step}
     assert pickle.loads(pickle.dumps(scenario)) == scenario
-
-
-def check_record(workload: Workload, model: Model) -> None:
-    """The two entries of plan.json are enough to build an equal model."""
-    configuration = None if model.configuration is None else through_json(model.configuration)
-    assert rebuilt(workload, through_json(model.record), configuration) == model
 
 
 def check_messages(model: Model) -> None:
@@ -133,23 +129,19 @@ def check_starts(model: Model) -> None:
 
 @pytest.mark.parametrize("name", NAMED)
 def test_a_case(name):
-    """Scenario, audit, rates and records of a case are those of one model."""
-    workload, model = NAMED[name]
+    """Scenario, audit and rates of a case are those of one model."""
+    model = NAMED[name]
 
     check_numbers(model)
-    check_record(workload, model)
     check_messages(model)
     check_rates(model)
 
 
 @settings(max_examples=15)
 @given(ANY)
-def test_any_model(case):
+def test_any_model(model):
     """The same with any locations, rates, sizes, modes and destinations."""
-    workload, model = case
-
     check_numbers(model)
-    check_record(workload, model)
     check_messages(model)
     check_rates(model)
     check_starts(model)
@@ -172,50 +164,51 @@ def test_a_workload_is_whole(name):
             assert workload.figure_value(case.model(request)) == quantity.value(request) == 30
 
 
-#: By model: an entry of plan.json, the place in it (of the whole: None), what replaces the value, and the refusal.
-DAMAGED: dict[str, list[tuple[str, str | None, Any, str]]] = {
-    "specjms2007-vertical": [
-        ("topology", None, None, "topology: expected `object`, got `null`"),
-        ("configuration", None, {}, "configuration: expected `null`"),
-    ],
-    "logistics-corrected": [
-        ("configuration", None, {}, "configuration: expected `null`"),
-        ("topology", "profile", "printed", "topology: --profile: expected one of corrected, as-printed, got 'printed'"),
-        ("topology", "profile", 3, "topology: profile: expected `str`, got `int`"),
-        ("topology", "base", "1", "topology: base: expected `int`, got `str`"),
-        ("topology", "vehicles_per_hub", 54, "topology: --vehicles: expected a whole number from 1 to 53, got 54"),
-        ("topology", "addressing", "key", "addressing: invalid enum value 'key', expected one of selector, topic"),
-        ("topology", "tracking", "leg", "topology: tracking: invalid enum value 'leg', expected one of life"),
-    ],
-    "jms2009ps-scenario_2": [
-        ("topology", "base", 0, "BASE: expected a whole number from 1 on, got 0"),
-        ("topology", "families", 7, "topology: expected that of configuration scenario_2 at its BASE"),
-        ("configuration", None, [], "configuration: expected `object`, got `array`"),
-        ("configuration", "digest", "0", r"configuration.digest: expected the digest of"),
-        ("configuration", "name", 3, "configuration: name: expected `str`, got `int`"),
-        ("configuration", "handlers_per_queue", True, "configuration: handlers_per_queue: expected `int`, got `bool`"),
-        ("configuration", "topology", "diagonal", "scenario_2: topology: expected horizontal or vertical, got 'diago"),
-        ("configuration", "parameters.order.target_destination", "central", "invalid enum value 'central', expected"),
-        ("configuration", "parameters.order.queue", None, "scenario_2: order: .*queue"),
-        ("configuration", "parameters.priceUpdate.queue", False, "scenario_2: priceUpdate: .*queue"),
-        ("configuration", "parameters", {}, "scenario_2: .*order"),
-    ],
-}
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_the_record_of_a_request_is_enough(name):
+    """The model of a case is made again of what plan.json has."""
+    workload = WORKLOADS[name]
+    given = {"vehicles": 2, "addressing": "topic"} if workload.settings else {}
+    for case in workload.cases.values():
+        request = workload.request(2, text_of(case), given)
+        assert made_again(workload, case, request) == case.model(request)
 
 
-@pytest.mark.parametrize(
-    ("name", "entry", "path", "value", "why"), [(name, *row) for name, rows in DAMAGED.items() for row in rows]
-)
-def test_a_damaged_record_is_refused(name, entry, path, value, why):
+#: Of the first case of a workload: what is changed in the record of a request, and the refusal.
+DAMAGED: list[tuple[str, dict[str, Any], str]] = [
+    ("jms2009ps", {"base": 0}, "BASE: expected a whole number from 1 on, got 0"),
+    ("jms2009ps", {"settings": {"vehicles": 2}}, "--vehicles is no setting of jms2009ps"),
+    ("logistics", {"case": "printed"}, "case 'printed': expected one of corrected, as_printed"),
+    ("logistics", {"settings": {"vehicles": 54}}, "--vehicles: expected a whole number from 1 to 53, got 54"),
+    ("logistics", {"settings": {"vehicles": "2"}}, "--vehicles: expected a whole number from 1 to 53, got '2'"),
+    ("logistics", {"settings": {"vehicles": 2.5}}, r'settings\["vehicles"\]: expected `int \| str`, got `float`'),
+    ("logistics", {"settings": {"addressing": "key"}}, "--addressing: expected one of selector, topic, got 'key'"),
+    ("own", {"own": {"source": "mine.toml", "text": "name ="}}, "mine.toml: "),
+]
+
+
+@pytest.mark.parametrize(("name", "changes", "why"), DAMAGED)
+def test_a_damaged_record_is_refused(name, changes, why):
     """What this suite has not written is refused with its place."""
-    workload, model = next(found for key, found in NAMED.items() if key.startswith(name))
-    configuration = None if model.configuration is None else through_json(model.configuration)
-    entries = {"topology": through_json(model.record), "configuration": configuration}
-    *within, last = (entry, *path.split(".")) if path else (entry,)
-    inner = entries
-    for key in within:
-        inner = inner[key]
-    inner[last] = value
+    workload = WORKLOADS[name]
+    case = next(iter(workload.cases.values()))
 
     with pytest.raises((DataError, WorkloadError), match=why):
-        rebuilt(workload, **entries)
+        made_again(workload, case, workload.request(2, text_of(case)), **changes)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["vehicles", "source", "text"]), inner),
+    max_leaves=4,
+)
+
+
+@given(st.sampled_from(["logistics", "own"]), st.sampled_from(["base", "own", "settings", "case"]), VALUES)
+def test_whatever_stands_there_gives_a_model_or_a_refusal(name, key, value):
+    """A damaged file never ends in any other error."""
+    workload = WORKLOADS[name]
+    case = next(iter(workload.cases.values()))
+
+    with suppress(DataError, WorkloadError):
+        made_again(workload, case, workload.request(2, text_of(case)), **{key: value})

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from workloads.jms2009ps.cases import CASES, NAME
 from workloads.jms2009ps.claims import CLAIMS
-from workloads.jms2009ps.compiled import ConfiguredSupplyChain
-from workloads.jms2009ps.configuration_record import ConfigurationRecord, digest
+from workloads.jms2009ps.digests import digest
 from workloads.jms2009ps.rules import NOT_APPLICABLE
 from workloads.scenario.limits import SPEC_RULES
 from workloads.scenario.workload import Workload
-from workloads.supply_chain.topology_record import TopologyRecord
 
 #: Printed before every result.
 DISCLAIMER = (
@@ -38,11 +36,9 @@ WORKLOAD = Workload(
         "SPECjms2007, and has not been reviewed by their authors or by SPEC."
     ),
     cases=CASES,
-    record=TopologyRecord,
-    configuration=ConfigurationRecord,
-    rebuild=ConfiguredSupplyChain.rebuilt,
     digest=digest,
     deviations=None,
     not_applicable=NOT_APPLICABLE,
+    configurable=True,
     claims=CLAIMS,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workloads.jms2009ps.compiled import ConfiguredSupplyChain
 from workloads.jms2009ps.configuration import NONDURABLE, read
-from workloads.jms2009ps.configuration_record import configuration_digest
+from workloads.jms2009ps.digests import configuration_digest
 from workloads.jms2009ps.scenarios import SCENARIOS
 from workloads.scenario.workload import Case, CaseFiles, CaseRequest
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from workloads.errors import WorkloadError
-from workloads.jms2009ps.configuration_record import ConfigurationRecord, configuration_digest
+from workloads.jms2009ps.digests import configuration_digest
 from workloads.jms2009ps.parameters import Configuration
 from workloads.jms2009ps.scenarios import SCENARIOS
 from workloads.jms2009ps.targets import subscriptions, targets
@@ -21,7 +21,6 @@ from workloads.scenario.model import Handler, HandlerSubscription, Scenario
 from workloads.selectors import Selector, parse
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Location
-from workloads.supply_chain.topology_record import TopologyRecord
 
 
 @dataclass(frozen=True)
@@ -34,18 +33,6 @@ class ConfiguredSupplyChain(SupplyChain):
     def configured(cls, settings: Configuration, base: int) -> ConfiguredSupplyChain:
         """Raises WorkloadError for a BASE that cannot run."""
         return cls(settings.at(base), settings)
-
-    @classmethod
-    def rebuilt(cls, topology: TopologyRecord, configuration: ConfigurationRecord) -> ConfiguredSupplyChain:
-        """The model of these two entries of plan.json. Raises WorkloadError with the key of an invalid value."""
-        found = cls.configured(configuration.rebuilt(), topology.base)
-        if found.record != topology:
-            raise WorkloadError(f"topology: expected that of configuration {found.settings.name} at its BASE")
-        return found
-
-    @property
-    def configuration(self) -> ConfigurationRecord:
-        return ConfigurationRecord.of(self.settings)
 
     @cached_property
     def scenario(self) -> Scenario:

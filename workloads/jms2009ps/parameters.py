@@ -196,7 +196,7 @@ class Configuration:
     handlers_per_queue: int = 1
 
     def __post_init__(self) -> None:
-        if self.topology not in tuple(CONTROLLED):  # may be any value of a record
+        if self.topology not in CONTROLLED:
             raise WorkloadError(f"{self.name}: topology: expected {' or '.join(CONTROLLED)}, got {self.topology!r}")
         if list(self.parameters) != list(MESSAGES):
             raise WorkloadError(f"{self.name}: expected values for {', '.join(MESSAGES)}")

@@ -9,10 +9,10 @@ and with its contradictions resolved. `dimensions` scales it, `laws` says what h
 from __future__ import annotations
 
 from workloads.logistics.cases import CASES, COMPRESSION, NAME, PRESETS, SETTINGS
-from workloads.logistics.compiled import TRACKING, LogisticsModel, compression, quantities, ramp_s, replaced_after_s
+from workloads.logistics.compiled import TRACKING, compression, quantities, ramp_s, replaced_after_s
+from workloads.logistics.digests import digest
 from workloads.logistics.figures import flows
 from workloads.logistics.rules import NOT_APPLICABLE
-from workloads.logistics.size_record import SizeRecord, digest
 from workloads.logistics.traffic import CONFIRMATION
 from workloads.scenario.limits import SPEC_RULES
 from workloads.scenario.workload import Workload
@@ -38,8 +38,6 @@ WORKLOAD = Workload(
         "suite's own for subscriptions, and has not been reviewed by their authors or by SPEC."
     ),
     cases=CASES,
-    record=SizeRecord,
-    rebuild=lambda record, _: LogisticsModel(record.rebuilt()),
     digest=digest,
     deviations=None,
     not_applicable=NOT_APPLICABLE,

@@ -13,11 +13,10 @@ from functools import cached_property
 from math import ceil
 from typing import Any
 
-from workloads.logistics.dimensions import LEAD_S, LINGER_S, Addressing, LogisticsSize
+from workloads.logistics.dimensions import LEAD_S, LINGER_S, TRACKED, Addressing, LogisticsSize
 from workloads.logistics.laws import STAGES, Customers, Progression, Shipments
 from workloads.logistics.membership import SessionLaw, TrackingLaw, fields
 from workloads.logistics.profiles import VEHICLES_PER_HUB, Entity, Growth, Quantity
-from workloads.logistics.size_record import SizeRecord
 from workloads.logistics.traffic import (
     CONFIRMATION,
     INTERACTION_OF,
@@ -59,10 +58,6 @@ class LogisticsModel(BusinessModel):
     """A size as a `workloads.scenario.workload.Model`."""
 
     size: LogisticsSize
-
-    @property
-    def record(self) -> SizeRecord:
-        return SizeRecord.of(self.size)
 
     @cached_property
     def business(self) -> Business:
@@ -209,7 +204,7 @@ def quantities(model: Any) -> Mapping[str, str]:
         "time compression": str(size.compression),
         "addressing": size.addressing.value,
         "customers per connection": str(size.customers_per_connection),
-        "tracking": model.record.tracking,
+        "tracking": TRACKED,
     }
 
 

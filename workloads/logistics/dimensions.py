@@ -52,6 +52,9 @@ LEAD_S = 2
 #: before an UNSUBSCRIBE in which the audit does not count on messages.
 LINGER_S = 2
 
+#: All subscriptions of a shipment stand for its whole life, as the published number of subscriptions asks for.
+TRACKED = "life"
+
 #: Customers whose subscriptions share a connection, unless the user sets it: a choice that keeps sockets few.
 CUSTOMERS_PER_CONNECTION = 4
 

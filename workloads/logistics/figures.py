@@ -14,7 +14,7 @@ from typing import Any
 from workloads.json_value import json_value
 from workloads.logistics.choices import CHOICES
 from workloads.logistics.compiled import HEARD, LogisticsModel
-from workloads.logistics.dimensions import Addressing, LogisticsSize
+from workloads.logistics.dimensions import TRACKED, Addressing, LogisticsSize
 from workloads.logistics.profiles import (
     CUSTOMERS_PER_DAY,
     LIFE_DAYS,
@@ -27,7 +27,6 @@ from workloads.logistics.profiles import (
     Growth,
     Quantity,
 )
-from workloads.logistics.size_record import SizeRecord
 from workloads.logistics.traffic import MESSAGES, body_bytes
 from workloads.messaging import DestinationKind
 from workloads.scenario.published_flows import PublishedFlow, PublishedFlows
@@ -200,7 +199,7 @@ def identities(size: LogisticsSize) -> tuple[Identity, ...]:
 
 def figures_json(size: LogisticsSize) -> dict[str, Any]:
     """Everything about a size as plain JSON values: a float for each number, and its exact text beside it."""
-    record: dict[str, Any] = json_value(SizeRecord.of(size))
+    record: dict[str, Any] = json_value(size) | {"profile": size.profile.name, "tracking": TRACKED}
     record["scale"] = size.scale_text
     scaled = size.base * size.scale
     record["entities"] = {

@@ -5,9 +5,11 @@ Without that option its cases are not collected; what a model is, is shown of an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from workloads.json_value import digest_of
-from workloads.own.cases import CASES, NAME
-from workloads.scenario.file_model import FileRecord, file_model
+from workloads.own.cases import CASES, LOAD, NAME
 from workloads.scenario.limits import SPEC_RULES
 from workloads.scenario.workload import Workload
 
@@ -16,6 +18,12 @@ DISCLAIMER = (
     "This workload is the user's own: its figures say what this load costs on this host, and are comparable only with "
     "results of the same file."
 )
+
+
+def file_of(model: Any) -> Mapping[str, str]:
+    """What keeps the results of a model of this workload apart from those of another file."""
+    return {"file": digest_of(model.request.own.text)[:12]}
+
 
 WORKLOAD = Workload(
     name=NAME,
@@ -26,10 +34,9 @@ WORKLOAD = Workload(
     source="the user's file",
     provenance="The workload is described by the user's file, which the run directory has.",
     cases=CASES,
-    record=FileRecord,
-    rebuild=lambda record, _: file_model(record),
     digest=lambda: digest_of([]),
     deviations=None,
     not_applicable=(),
-    apart=lambda model: {"file": digest_of(model.record.text)[:12]},
+    other_case=LOAD,  # of files with a name of their own
+    apart=file_of,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from workloads.scenario.business_file import business_name
-from workloads.scenario.file_model import FileModel, FileRecord, file_model
+from workloads.scenario.file_model import file_model
 from workloads.scenario.workload import Case, CaseFiles, CaseRequest
 
 #: Name of the experiment in every record.
@@ -15,16 +15,14 @@ NAME = "own"
 FILES = CaseFiles("workload", Path(__file__).with_name("shop.toml"))
 
 
-def _model(request: CaseRequest) -> FileModel:
-    return file_model(FileRecord(request.base, request.own.source, request.own.text))
-
-
 def _name(request: CaseRequest) -> str:
     return business_name(request.own.text, request.own.source)
 
 
-LOAD = Case(NAME, "load", _model, FILES, called=_name)
+LOAD = Case(NAME, "load", file_model, FILES, called=_name)
 #: Run by the same means as the experiment about faults, so that it is no case of a measurement.
-RECOVERABILITY = Case(NAME, "recoverability", _model, FILES, called=lambda request: f"{_name(request)}-recoverability")
+RECOVERABILITY = Case(
+    NAME, "recoverability", file_model, FILES, called=lambda request: f"{_name(request)}-recoverability"
+)
 
 CASES = {LOAD.name: LOAD}

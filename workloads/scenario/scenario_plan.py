@@ -1,20 +1,17 @@
-"""An entry of plan.json of a business workload: what was to run, and the numbers that its tables refer to.
-
-The entries `topology` and `configuration` are records of the workload's own, from which it builds the model again.
-"""
+"""An entry of plan.json of a business workload: what was to run, and the numbers that its tables refer to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Self
+from typing import Self
 
 from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Transactions
 from workloads.messaging import Destination
 from workloads.scenario.model import Consumption, Handler, PlannedHandler, Producer, Scenario
 from workloads.scenario.periods import Lengths
-from workloads.scenario.workload import Model
+from workloads.scenario.workload import Model, RequestRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +63,8 @@ class ScenarioPlan:
     cell: str
     #: Name of the workload.
     workload: str
-    topology: Any
-    #: How messages reach their addresses; None in a workload that leaves no choice.
-    configuration: Any
-    base: int
+    #: What its model is made of.
+    request: RequestRecord
     consumption: Consumption
     #: What the broker supports; of a run with several brokers, one of them.
     transactions: Transactions
@@ -91,6 +86,7 @@ class ScenarioPlan:
     def of(
         cls,
         workload: str,
+        request: RequestRecord,
         model: Model,
         cell: str,
         *,
@@ -102,15 +98,17 @@ class ScenarioPlan:
         lengths: Lengths,
         repeat: bool = False,
     ) -> Self:
-        """The entry of a cell of the workload with this name; `length` is the name of `lengths`."""
+        """The entry of a cell of the workload with this name.
+
+        model: of the request
+        length: the name of `lengths`
+        """
         scenario = model.scenario
         return cls(
             experiment=workload,
             cell=cell,
             workload=workload,
-            topology=model.record,
-            configuration=model.configuration,
-            base=model.base,
+            request=request,
             consumption=consumption,
             transactions=transactions,
             arrivals=arrivals,

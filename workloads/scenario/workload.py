@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from types import NoneType
 from typing import Any, NamedTuple, Protocol, Self, cast
 
 from workloads.errors import WorkloadError
@@ -153,17 +152,6 @@ class Model(Protocol):
     def facts(self) -> tuple[tuple[str, str], ...]:
         """Pairs of name and value that describe the model, for display."""
 
-    @property
-    def record(self) -> Any:
-        """The entry `topology` of plan.json, a dataclass of the workload's type `Workload.record`."""
-
-    @property
-    def configuration(self) -> Any:
-        """The entry `configuration` of plan.json: how messages reach their addresses.
-
-        A dataclass of the type `Workload.configuration`; None in a workload that leaves no choice.
-        """
-
 
 @dataclass(frozen=True, slots=True)
 class Text:
@@ -250,6 +238,16 @@ class CaseRequest:
     settings: Mapping[str, int | str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestRecord(CaseRequest):
+    """A request as plan.json has it: `Workload.model_of` makes the model that was run from it again."""
+
+    #: Name of the case.
+    case: str
+    #: `Workload.digest` of the tables that the model was made with.
+    tables: str
+
+
 @dataclass(frozen=True, slots=True)
 class SearchedQuantity:
     """What the search for the highest load that passes changes: BASE, or a setting."""
@@ -290,6 +288,8 @@ class Case:
     model: Callable[[CaseRequest], Model]
     #: None if the case reads no file.
     files: CaseFiles | None = None
+    #: The text of every request, if the case reads no file.
+    text: Text = NO_TEXT
     #: What a request calls the case in the id of its cell, where its name alone does not say it. Raises WorkloadError
     #: for an invalid text.
     called: Callable[[CaseRequest], str] | None = None
@@ -344,20 +344,17 @@ class Workload:
     provenance: str
     #: The cases by name.
     cases: Mapping[str, Case]
-    #: Type of `Model.record`, a dataclass.
-    record: type[Any]
-    #: Builds an equal model from `Model.record` and `Model.configuration`. Raises WorkloadError with the key of an
-    #: invalid value.
-    rebuild: Callable[[Any, Any], Model]
-    #: SHA-256 of its tables: runs with the same digest had the same model.
+    #: SHA-256 of its tables: the same request makes the same model of tables with the same digest.
     digest: Callable[[], str]
     #: The rules by which a run is compliant; None if no run rules are published for it, so that no run is called
     #: compliant or not.
     deviations: tuple[Deviation, ...] | None
     #: Items that a full disclosure omits: section of the rules, the required item, and the reason.
     not_applicable: tuple[tuple[str, str, str], ...]
-    #: Type of `Model.configuration`, a dataclass.
-    configuration: type[Any] = NoneType
+    #: Makes the models of cases that are not named above; None if there are no others.
+    other_case: Case | None = None
+    #: Whether its cases differ in how messages reach their addresses, so that they are put side by side.
+    configurable: bool = False
     #: What a publication claims of the cases, to be judged where a run has several of them.
     claims: PublishedClaims = NO_CLAIMS
     #: The value of its figure of merit, for a model that passed the audit.
@@ -408,6 +405,21 @@ class Workload:
             setting.name: setting.checked(values.get(setting.name, setting.default)) for setting in self.settings
         }
         return CaseRequest(self.default_base if base is None else base, own, settings)
+
+    def record(self, case: str, request: CaseRequest) -> RequestRecord:
+        """A request for the model of the case with this name. Raises WorkloadError if there is no such case."""
+        self._case(case)
+        return RequestRecord(request.base, request.own, request.settings, case=case, tables=self.digest())
+
+    def model_of(self, record: RequestRecord) -> Model:
+        """The model that was requested. Raises WorkloadError if there is none."""
+        return self._case(record.case).model(self.request(record.base, record.own, record.settings))
+
+    def _case(self, name: str) -> Case:
+        found = self.cases.get(name, self.other_case)
+        if found is None:
+            raise WorkloadError(f"case {name!r}: expected one of {', '.join(self.cases)}")
+        return found
 
     def figure_name(self, topology: str) -> str:
         return self.figure.format(topology=topology)

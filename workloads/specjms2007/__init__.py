@@ -11,8 +11,7 @@ from workloads.scenario.limits import SPEC_RULES
 from workloads.scenario.workload import Workload
 from workloads.specjms2007.cases import CASES, NAME
 from workloads.specjms2007.rules import DEVIATIONS, NOT_APPLICABLE
-from workloads.supply_chain.supply_chain import SupplyChain
-from workloads.supply_chain.topology_record import TopologyRecord, digest
+from workloads.supply_chain.digests import digest
 
 #: The rules ask for text to this effect (section 2.2.2).
 DISCLAIMER = (
@@ -36,8 +35,6 @@ WORKLOAD = Workload(
         "by their authors or by SPEC."
     ),
     cases=CASES,
-    record=TopologyRecord,
-    rebuild=lambda record, _: SupplyChain(record.rebuilt()),
     digest=digest,
     deviations=DEVIATIONS,
     not_applicable=NOT_APPLICABLE,

@@ -32,7 +32,6 @@ from workloads.scenario.business import (
 from workloads.scenario.business_model import BusinessModel, check_connections, connections
 from workloads.supply_chain.interactions import INTERACTIONS, TITLES, Participant, Role
 from workloads.supply_chain.topology import CONTROLLED, Interaction, Topology
-from workloads.supply_chain.topology_record import TopologyRecord
 
 
 @dataclass(frozen=True)
@@ -57,10 +56,6 @@ class SupplyChain(BusinessModel):
             _parties(topology),
             {number: _interaction(topology, number, each) for number, each in topology.interactions.items()},
         )
-
-    @property
-    def record(self) -> TopologyRecord:
-        return TopologyRecord.of(self.topology)
 
     @property
     def without_figure(self) -> str:

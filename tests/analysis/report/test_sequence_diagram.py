@@ -10,7 +10,8 @@ from tests.conftest import ROOT
 from tests.workloads.logistics.sizes import corrected
 from workloads.logistics.compiled import LogisticsModel
 from workloads.messaging import DestinationKind
-from workloads.scenario.file_model import FileRecord, file_model
+from workloads.scenario.file_model import file_model
+from workloads.scenario.workload import CaseRequest, Text
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import horizontal, vertical
 
@@ -44,7 +45,7 @@ bytes = 3
 
 
 def own(text):
-    return file_model(FileRecord(2, "mine.toml", text))
+    return file_model(CaseRequest(2, Text("mine.toml", text)))
 
 
 MODELS = {
@@ -54,7 +55,7 @@ MODELS = {
     "logistics": LogisticsModel(corrected(2, 2, 720)),
     "pipeline": own((ROOT / "workloads" / "own" / "pipeline.toml").read_text(encoding="utf-8")),
     "prices": own((ROOT / "workloads" / "own" / "prices.toml").read_text(encoding="utf-8")),
-    "long": file_model(FileRecord(1, "long.toml", LONG)),
+    "long": file_model(CaseRequest(1, Text("long.toml", LONG))),
 }
 EVERY = [(name, number) for name, model in MODELS.items() for number in model.interactions]
 

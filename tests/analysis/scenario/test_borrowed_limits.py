@@ -15,7 +15,7 @@ from analysis.scenario.disclosure import disclosure
 from tests.analysis.scenario.conftest import unaudited
 from tests.support import scenario_results as wr
 from tests.support.pages import Page
-from tests.support.scenario_runs import workload_run
+from tests.support.scenario_runs import request_of, workload_run
 from workloads.jms2009ps.compiled import ConfiguredSupplyChain
 from workloads.jms2009ps.scenarios import SCENARIOS
 from workloads.json_value import json_value
@@ -24,7 +24,7 @@ from workloads.status import VerdictKind
 
 MODEL = ConfiguredSupplyChain.configured(SCENARIOS[1], 1)
 PLAIN = wr.result(MODEL.topology)
-PLAN = replace(PLAIN.plan, workload="jms2009ps", configuration=MODEL.configuration)
+PLAN = replace(PLAIN.plan, workload="jms2009ps", request=request_of("jms2009ps", MODEL))
 RESULT = replace(PLAIN, plan=PLAN, deviations=None)
 
 #: The result, and the same where the verdict is another.
@@ -44,7 +44,7 @@ def test_a_workload_says_whether_it_has_run_rules(name):
 
 def test_a_run_without_run_rules_has_no_deviations(tmp_path):
     """The same conduct deviates from the rules of the one workload, and from nothing in the other."""
-    own = {"workload": "jms2009ps", "configuration": json_value(MODEL.configuration)}
+    own = {"workload": "jms2009ps", "request": json_value(PLAN.request)}
     found = {
         name: deviations(unaudited(workload_run(MODEL.topology, **plan), tmp_path / name))
         for name, plan in (("with", {}), ("without", own))

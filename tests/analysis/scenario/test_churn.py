@@ -323,7 +323,7 @@ def test_the_screen_and_the_page_show_what_came_and_went(results):
 def test_what_must_not_be_compared_is_refused(results, recorded, registered, tmp_path):
     """Runs that differ in a quantity that keeps results apart are not analysed together."""
     other = wr.empty_run()
-    cr.add_cell(other, "clean", model=cr.TrackerModel(factor=2))
+    cr.add_cell(other, "clean", factor=2)
     other.write(tmp_path / "other")
 
     with pytest.raises(DataError, match="different values of factor are never put side by side"):

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
@@ -10,12 +11,14 @@ from analysis.record_reading import read
 from analysis.scenario.disclosure import NAME, disclosure, storage, withheld, write
 from tests.support import scenario_results as wr
 from workloads.scenario import limits
+from workloads.scenario.workload import RequestRecord
 from workloads.specjms2007 import DISCLAIMER
 from workloads.status import VerdictKind
 from workloads.supply_chain import freeform
 from workloads.supply_chain.characterization import characterization
+from workloads.supply_chain.digests import digest
+from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import horizontal, vertical
-from workloads.supply_chain.topology_record import TopologyRecord, digest
 
 RESULT = wr.result(repeat=True)
 
@@ -56,12 +59,21 @@ def test_round_trip():
 
 
 def test_topology_is_the_characterization_s():
-    """Destinations, subscriptions and connections are those of the model; the topology can be built again from it."""
-    said, model = disclosure(RESULT)["topology"], characterization(vertical(5))
+    """Destinations, subscriptions and connections are those of the model, as are rates and sizes; it can be made again
+    of the request."""
+    said, topology = disclosure(RESULT), vertical(5)
+    shown, model = said["topology"], characterization(topology)
 
     for key in ("queues", "topics", "topic_subscriptions", "event_handlers", "drivers", "connections"):
-        assert said[key] == model[key], key
-    assert read(TopologyRecord, said, "topology").rebuilt() == vertical(5)
+        assert shown[key] == model[key], key
+    assert {each["number"]: Fraction(each["started_per_s"]) for each in shown["interactions"]} == {
+        number: topology.started_per_s(number) for number in topology.interactions
+    }
+    assert {each["message"]: tuple(each["body_bytes"]) for each in shown["messages"]} == {
+        step.message: topology.interactions[step.interaction].size_distribution.body_bytes(step.message)
+        for step in topology.steps
+    }
+    assert RESULT.workload.model_of(read(RequestRecord, said["request"], "request")) == SupplyChain(topology)
 
 
 def test_nothing_is_left_out():

@@ -77,7 +77,19 @@ def _renamed(record):
 
 
 def _mistyped(record):
-    record["topology"]["base"] = "five"
+    record["request"]["base"] = "five"
+
+
+def _other_base(record):
+    record["request"]["base"] = 0
+
+
+def _other_tables(record):
+    record["request"]["tables"] = "0"
+
+
+def _other_workload(record):
+    record["workload"] = "specjms2013"
 
 
 def _listless(record):
@@ -92,14 +104,17 @@ def _foreign(record):
     ("change", "words"),
     [
         (_renamed, "are not those of its topology"),
-        (_mistyped, "topology: base: expected `int`, got `str`"),
+        (_mistyped, "request.base: expected `int`, got `str`"),
+        (_other_base, "request: BASE: expected a whole number from 1 on, got 0; the run directory was changed after"),
+        (_other_tables, "request: the tables of specjms2007 are not those of this version; .*: measure again"),
+        (_other_workload, "workload 'specjms2013', expected one of specjms2007, jms2009ps"),
         (_listless, r"handlers\[0\].number is missing"),
         (_foreign, "steps is missing"),
     ],
 )
 def test_a_plan_that_was_changed_is_refused(tmp_path, change, words):
-    """The plan has to be that of its own topology."""
-    run = tiny()
+    """The plan has to be that of its own request."""
+    run = tiny(vertical(1))
     change(run.plans[0])
     run.write(tmp_path / "run")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.workloads.jms2009ps.configurations import BASES, configurations, uniform
 from workloads.errors import WorkloadError
 from workloads.jms2009ps.compiled import ConfiguredSupplyChain, check_selectors
-from workloads.jms2009ps.configuration_record import configuration_digest
+from workloads.jms2009ps.digests import configuration_digest
 from workloads.jms2009ps.figures import count
 from workloads.jms2009ps.parameters import DEFAULTS, MESSAGES, Configuration, SubscriptionType, TargetDestination
 from workloads.jms2009ps.scenarios import SCENARIOS

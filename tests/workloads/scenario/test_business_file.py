@@ -12,8 +12,9 @@ from workloads.errors import WorkloadError
 from workloads.messaging import Destination, DestinationKind
 from workloads.scenario.business_file import read_business
 from workloads.scenario.execution import Execution
-from workloads.scenario.file_model import FileModel, FileRecord, file_model
+from workloads.scenario.file_model import FileModel, file_model
 from workloads.scenario.message import MOST_FIELD
+from workloads.scenario.workload import CaseRequest, Text
 
 OWN = ROOT / "workloads" / "own"
 EXAMPLES = tuple(sorted(path.stem for path in OWN.glob("*.toml")))
@@ -24,7 +25,7 @@ def text_of(example: str) -> str:
 
 
 def example(name: str, base: int) -> FileModel:
-    return file_model(FileRecord(base, f"{name}.toml", text_of(name)))
+    return file_model(CaseRequest(base, Text(f"{name}.toml", text_of(name))))
 
 
 def test_a_shop_means_what_it_says():
@@ -167,7 +168,7 @@ def test_a_turn_goes_on_with_each_message(every):
         every = {every}
         bytes = 1
         """
-    model = file_model(FileRecord(3, "claims.toml", text))
+    model = file_model(CaseRequest(3, Text("claims.toml", text)))
 
     assert model.address_rates_per_s == (15, Fraction(15, 2 * every), Fraction(15, 2 * every))
 
@@ -213,7 +214,7 @@ def test_an_answer_to_several_senders_says_whose():
     with pytest.raises(WorkloadError, match="order: would be sent once for each offer of all-supplier"):
         read_business(text, "offers.toml", 1)
 
-    model = file_model(FileRecord(1, "offers.toml", text + 'after_from = "supplier"\n'))
+    model = file_model(CaseRequest(1, Text("offers.toml", text + 'after_from = "supplier"\n')))
     for number in range(4):
         *_, order = model.expected(Execution(1, 0, number))
         assert order.address.party == number % 3

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from workloads.messaging import DestinationKind
 from workloads.scenario.execution import Execution
-from workloads.scenario.file_model import FileRecord, file_model
+from workloads.scenario.file_model import file_model
+from workloads.scenario.workload import CaseRequest, Text
 
 ROLES = ("a", "b", "c")
 
@@ -51,7 +52,7 @@ def texts(draw):
 @given(texts())
 def test_rates_are_those_of_the_messages_that_are_sent(text):
     """Counted from the parties' values, and by following each chain over the handlers' rows: the same."""
-    model = file_model(FileRecord(1, "any.toml", text))
+    model = file_model(CaseRequest(1, Text("any.toml", text)))
     (interaction,) = model.interactions.values()
     origins = range(len(model.scenario.drivers))
     messages = [
@@ -77,7 +78,7 @@ def test_rates_are_those_of_the_messages_that_are_sent(text):
 @given(texts())
 def test_each_copy_has_one_subscription_that_lets_it_pass(text):
     """Of each handler that is to get it, and of none other on the destination."""
-    scenario = file_model(FileRecord(1, "any.toml", text)).scenario
+    scenario = file_model(CaseRequest(1, Text("any.toml", text))).scenario
     for number, address in enumerate(scenario.addresses):
         passing = [
             handler.number

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.conftest import ROOT
 from workloads.errors import WorkloadError
 from workloads.messaging import Destination, DestinationKind
-from workloads.scenario.file_model import FileRecord, file_model
+from workloads.scenario.file_model import file_model
 from workloads.scenario.message import MOST_FIELD, MessageSpec
 from workloads.scenario.model import (
     MOST_STEPS,
@@ -24,6 +24,7 @@ from workloads.scenario.model import (
     splitmix64,
     with_receipts,
 )
+from workloads.scenario.workload import CaseRequest, Text
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import vertical
 
@@ -150,7 +151,7 @@ def test_what_no_message_has_room_for_is_refused(change, words):
 def test_what_a_killed_broker_has_to_confirm():
     """Each persistent message outside a transaction, by a receipt; a COMMIT says it of the others."""
     pipeline = ROOT / "workloads" / "own" / "pipeline.toml"
-    own = file_model(FileRecord(1, pipeline.name, pipeline.read_text(encoding="utf-8"))).scenario
+    own = file_model(CaseRequest(1, Text.read(pipeline, "pipeline"))).scenario
     transacted = SupplyChain(vertical(1)).scenario
 
     confirmed = {own.steps[number]: message.receipt for number, message in with_receipts(own).messages.items()}

@@ -5,19 +5,22 @@ from __future__ import annotations
 from tests.support.records import through_json
 from workloads.arrivals import ArrivalProcess
 from workloads.capabilities import Transactions
+from workloads.registry import WORKLOADS
 from workloads.scenario.model import Consumption
 from workloads.scenario.periods import LENGTHS
 from workloads.scenario.scenario_plan import ScenarioPlan
-from workloads.supply_chain.supply_chain import SupplyChain
-from workloads.supply_chain.topology import vertical
+from workloads.scenario.workload import CaseRequest
+from workloads.specjms2007.cases import VERTICAL
 
 
 def test_a_cells_entry_is_json_and_says_what_was_to_run():
     """Addresses with the copies of a message, handlers and drivers by number, and how the cell was run."""
-    model = SupplyChain(vertical(5))
+    workload, request = WORKLOADS["specjms2007"], CaseRequest(5)
+    model = VERTICAL.model(request)
 
     plan = ScenarioPlan.of(
-        "specjms2007",
+        workload.name,
+        workload.record("vertical", request),
         model,
         "vertical-b0005",
         consumption=Consumption.STRICT,
@@ -31,23 +34,19 @@ def test_a_cells_entry_is_json_and_says_what_was_to_run():
     record = through_json(plan)
 
     assert set(record) == {
-        *(
-            "experiment",
-            "cell",
-            "workload",
-            "topology",
-            "configuration",
-            "base",
-            "consumption",
-            "transactions",
-            "arrivals",
-            "seed",
-        ),
+        *("experiment", "cell", "workload", "request", "consumption", "transactions", "arrivals", "seed"),
         *("lengths", "repeat", "steps", "destinations", "addresses", "handlers", "drivers", "populations"),
     }
     assert (record["experiment"], record["workload"], record["cell"]) == ("specjms2007",) * 2 + ("vertical-b0005",)
     assert (record["consumption"], record["transactions"], record["arrivals"]) == ("strict", "send-only", "constant")
-    assert (record["base"], record["seed"], record["repeat"]) == (5, 3, True)
+    assert (record["seed"], record["repeat"]) == (3, True)
+    assert record["request"] == {
+        "base": 5,
+        "own": {"source": "", "text": ""},
+        "settings": {},
+        "case": "vertical",
+        "tables": workload.digest(),
+    }
     assert record["lengths"] == {"name": "short", "warm_up_s": 30, "measurement_s": 90, "drain_s": 60}
     assert record["steps"] == [step.message for step in model.steps]
     assert len(record["destinations"]) == len(record["addresses"]) == 56 + 103

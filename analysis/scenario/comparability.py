@@ -1,27 +1,13 @@
-"""Entries of plan.json with the records of their workloads, and which may be put side by side. Needs no Spark."""
+"""Which results of business workloads may be put side by side. Needs no Spark."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from analysis.errors import DataError
-from analysis.record_reading import read
 from workloads.registry import WORKLOADS
 from workloads.scenario.scenario_plan import ScenarioPlan
 from workloads.scenario.workload import Model
-
-
-def whole(plan: ScenarioPlan, place: str) -> ScenarioPlan:
-    """The plan with the records of its workload. Raises DataError if they are not such records."""
-    if plan.workload not in WORKLOADS:
-        raise DataError(f"{place}: workload {plan.workload!r}, expected one of {', '.join(WORKLOADS)}")
-    workload = WORKLOADS[plan.workload]
-    return replace(
-        plan,
-        topology=read(workload.record, plan.topology, f"{place}, topology"),
-        configuration=read(workload.configuration, plan.configuration, f"{place}, configuration"),
-    )
 
 
 def check_comparable(cells: Sequence[tuple[ScenarioPlan, Model, str]]) -> None:

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from analysis import cluster, spark
 from tests.conftest import ROOT
+from tests.support import run_directories as rd
 from workloads.jvm_variables import JVM_VARIABLES
 
 #: A JVM that ends at once, as one does that is told what it does not know.
@@ -98,17 +99,19 @@ from pathlib import Path
 from analysis import spark
 from analysis.__main__ import main
 with spark.session("local[1]", [file for file in Path(sys.argv[2]).rglob("*") if file.is_file()]) as session:
+    session.conf.set("spark.sql.shuffle.partitions", "1")
     code = main(sys.argv[1:])
     session._jvm.java.lang.System.err.println("an error of the JVM")
 sys.exit(code)
 """
 
 
-def test_a_command_says_nothing_of_spark(runs):
+def test_a_command_says_nothing_of_spark(tmp_path):
     """A verdict that is not valid is the exit code, the result is on standard output, and what Spark says of its
     modules and Java is nowhere; what else the JVM writes to its standard error is shown."""
-    run = str(runs / "invalid")
-    arguments = ("audit", run, "--json", "--strict", "--recompute")
+    run = rd.measured_run([(0, 1), (0, 2)], layouts=1, rounds=1, anchors=0)
+    run.tables["deliveries"][0]["last_seq"] -= 1
+    arguments = ("audit", str(run.write(tmp_path / "run")), "--json", "--strict", "--recompute")
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
     )

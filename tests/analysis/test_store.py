@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -43,13 +44,20 @@ def computed(monkeypatch):
     return asked
 
 
-@pytest.fixture
-def run(tmp_path, computed):
-    """A run whose analysis is stored."""
-    folder = rd.measured_run().write(tmp_path / "run")
-    answers.analysed([folder], master="", tell=lambda _: None)
-    computed.clear()
+@pytest.fixture(scope="module")
+def analysed_run(tmp_path_factory):
+    """A run whose analysis is stored, of which each test has a copy."""
+    folder = rd.measured_run().write(tmp_path_factory.mktemp("analysed") / "run")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "analysed", without_spark.analysed)
+        answers.analysed([folder], master="", tell=lambda _: None)
     return folder
+
+
+@pytest.fixture
+def run(tmp_path, analysed_run, computed):
+    """A run whose analysis is stored."""
+    return shutil.copytree(analysed_run, tmp_path / "run")
 
 
 def asked(capsys, words, *paths):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -19,6 +20,7 @@ import psutil
 import pytest
 
 from analysis.__main__ import main
+from fixtures.session import broker_start
 from tests.conftest import ROOT
 from workloads.schedule import Slot
 
@@ -76,7 +78,7 @@ def command(
 def within(*words: str, results: Path | None = None) -> Ended:
     """A session of pytest on this command line, with the suite's plugins, in this process: a second less each.
 
-    For what only collects, or is refused: whoever measures has a process of its own.
+    For what only collects, or is refused: whoever measures has a process of its own, or `measured_within`.
     """
     words = (*words, "--results", str(results)) if results else words
     begin, said = time.monotonic(), io.StringIO()
@@ -85,6 +87,17 @@ def within(*words: str, results: Path | None = None) -> Ended:
         patch.delenv("PYTEST_ADDOPTS", raising=False)
         code = pytest.main([*WITHOUT, "-p", "no:cacheprovider", "-p", "no:unraisableexception", *words])
     return Ended(int(code), said.getvalue(), results or ROOT, time.monotonic() - begin)
+
+
+def measured_within(*words: str, results: Path) -> Ended:
+    """Likewise one that measures, where it does not matter how long anything takes. This process stays as it was."""
+    ended_by = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(broker_start, "IDLE_WINDOW_S", 0.1)
+            return within(*words, results=results)
+    finally:
+        signal.signal(signal.SIGTERM, ended_by)
 
 
 #: By these modules on its command line a child of pytest is known.

@@ -10,22 +10,26 @@ import pytest
 from analysis.spark import session
 from tests.conftest import ROOT, read_json
 from tests.support.requirements import require_broker
-from tests.support.sessions import PYTEST, analysis, command, side_by_side, within
+from tests.support.sessions import PYTEST, analysis, command, measured_within, side_by_side, within
 
 OWN = ROOT / "workloads" / "own"
 EXAMPLES = ("pipeline", "prices", "shop")
 
 
-def run(example, broker, results, *words, warm_up_s=1, measurement_s=4):
+def words_of(example, broker, *words, warm_up_s=1, measurement_s=4):
     words = (*words, "--warmup-seconds", str(warm_up_s), "--measurement-seconds", str(measurement_s))
-    words = ("--workload", str(OWN / f"{example}.toml"), "--base", "2", "--broker", broker, *words)
-    return command(*PYTEST, "workloads", *words, results=results)
+    return ("workloads", "--workload", str(OWN / f"{example}.toml"), "--base", "2", "--broker", broker, *words)
+
+
+def run(example, broker, results, *words):
+    return command(*PYTEST, *words_of(example, broker, *words), results=results)
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_an_example_loses_nothing(example, tmp_path):
     """All that is sent is received before the drain ends."""
-    ended = run(example, "reference", tmp_path / "results", "--no-analysis", warm_up_s=0, measurement_s=1)
+    words = words_of(example, "reference", "--no-analysis", warm_up_s=0, measurement_s=1)
+    ended = measured_within(*words, results=tmp_path / "results")
 
     assert ended.code == 0, ended.output
 

@@ -88,7 +88,7 @@ def storage(result: WorkloadResult) -> Storage:
 def disclosure(result: WorkloadResult) -> dict[str, Any]:
     """Plain JSON values; the disclaimer comes first, and this suite's own figure is given only if the audit passed."""
     reason = withheld(result)
-    manifest = result.manifest
+    manifest, configuration = result.manifest, result.workload.configuration
     said: dict[str, Any] = {
         "disclaimer": result.workload.disclaimer,
         "schema": SCHEMA,
@@ -120,6 +120,7 @@ def disclosure(result: WorkloadResult) -> dict[str, Any]:
         },
         "request": result.plan.request,
         "topology": _topology(result),
+        "workload_configuration": None if configuration is None else configuration(result.model),
         "model": {"digest_sha256": result.workload.digest(), "source": result.workload.source},
         "periods": {
             "lengths": result.plan.lengths,

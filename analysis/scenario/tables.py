@@ -317,7 +317,7 @@ def configurations(results: Sequence[WorkloadResult]) -> Iterator[Table]:
 
     Values are means over the starts; those of a cell whose audit failed somewhere are greyed.
     """
-    configured = [result for result in results if result.workload.configurable]
+    configured = [result for result in results if result.workload.configuration is not None]
     runs = {result.run for result in configured}
     run: TableColumn[_Configuration] = TableColumn("run", lambda of: of.first.run, number=False)
     kinds = grouped(configured, lambda result: (result.workload.name, result.key.broker, *kind(result)))

@@ -8,6 +8,8 @@ amounts to, `compiled` is the model for load and audit; `python -m workloads.jms
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from workloads.jms2009ps.cases import CASES, NAME
 from workloads.jms2009ps.claims import CLAIMS
 from workloads.jms2009ps.digests import digest
@@ -39,6 +41,6 @@ WORKLOAD = Workload(
     digest=digest,
     deviations=None,
     not_applicable=NOT_APPLICABLE,
-    configurable=True,
+    configuration=attrgetter("configuration"),
     claims=CLAIMS,
 )

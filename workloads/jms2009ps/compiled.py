@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from workloads.errors import WorkloadError
 from workloads.jms2009ps.digests import configuration_digest
 from workloads.jms2009ps.parameters import Configuration
 from workloads.jms2009ps.scenarios import SCENARIOS
 from workloads.jms2009ps.targets import subscriptions, targets
+from workloads.json_value import json_value
 from workloads.messaging import Destination
 from workloads.scenario.model import Handler, HandlerSubscription, Scenario
 from workloads.selectors import Selector, parse
@@ -33,6 +35,11 @@ class ConfiguredSupplyChain(SupplyChain):
     def configured(cls, settings: Configuration, base: int) -> ConfiguredSupplyChain:
         """Raises WorkloadError for a BASE that cannot run."""
         return cls(settings.at(base), settings)
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        """All parameters, in plain JSON values, and the digest that tells configurations apart."""
+        return {**json_value(self.settings), "digest": configuration_digest(self.settings)}
 
     @cached_property
     def scenario(self) -> Scenario:

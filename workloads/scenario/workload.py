@@ -353,8 +353,8 @@ class Workload:
     not_applicable: tuple[tuple[str, str, str], ...]
     #: Makes the models of cases that are not named above; None if there are no others.
     other_case: Case | None = None
-    #: Whether its cases differ in how messages reach their addresses, so that they are put side by side.
-    configurable: bool = False
+    #: How the messages of a model reach their addresses, in plain JSON values; None if all cases have that in common.
+    configuration: Callable[[Any], Any] | None = None
     #: What a publication claims of the cases, to be judged where a run has several of them.
     claims: PublishedClaims = NO_CLAIMS
     #: The value of its figure of merit, for a model that passed the audit.

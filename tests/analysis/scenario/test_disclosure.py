@@ -10,6 +10,9 @@ import pytest
 from analysis.record_reading import read
 from analysis.scenario.disclosure import NAME, disclosure, storage, withheld, write
 from tests.support import scenario_results as wr
+from workloads.jms2009ps.digests import configuration_digest
+from workloads.jms2009ps.scenarios import SCENARIOS
+from workloads.json_value import json_value
 from workloads.scenario import limits
 from workloads.scenario.workload import RequestRecord
 from workloads.specjms2007 import DISCLAIMER
@@ -74,6 +77,18 @@ def test_topology_is_the_characterization_s():
         for step in topology.steps
     }
     assert RESULT.workload.model_of(read(RequestRecord, said["request"], "request")) == SupplyChain(topology)
+
+
+def test_all_parameters_of_a_configuration_are_told():
+    """Where cases differ in how messages reach their addresses; 92 values in the published scenarios."""
+    settings = SCENARIOS[1]
+    said = disclosure(wr.configured(settings, 5))["workload_configuration"]
+    values = [value for of_one in said["parameters"].values() for value in of_one.values() if value is not None]
+
+    assert disclosure(RESULT)["workload_configuration"] is None
+    assert len(values) == 92
+    assert said["parameters"] == json_value(settings.parameters)
+    assert said["digest"] == configuration_digest(settings)
 
 
 def test_nothing_is_left_out():

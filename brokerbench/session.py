@@ -5,9 +5,12 @@ What the user's own words say comes last, and wins.
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +33,7 @@ def run(words: Sequence[str]) -> int:
         *("--disable-plugin-autoload", "-p", "pytest_benchmark.plugin"),
         *("-o", f"cache_dir={environment.cache('pytest')}"),
     )
-    return pytest.main([*map(str, own), *defaults, *words], plugins=[_Words(tuple(words)), settings])
+    return pytest.main([*map(str, own), *defaults, *words], plugins=[_Words(tuple(words), Path.cwd()), settings])
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class _Words:
     """A plugin of that session, which knows what the user said."""
 
     words: tuple[str, ...]
+    #: The current folder.
+    folder: Path
 
     @pytest.hookimpl(tryfirst=True)  # before pytest looks for what is named
     def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
@@ -47,3 +52,9 @@ class _Words:
         """
         called = early_config.invocation_params
         early_config.invocation_params = replace(called, args=self.words, dir=environment.TREE)
+
+    @pytest.hookimpl(wrapper=True)  # before all that is no wrapper
+    def pytest_sessionfinish(self) -> Generator[None, Any, Any]:
+        """Goes back: pytest ends in the folder that tests are relative to, and an interrupted run is recorded then."""
+        os.chdir(self.folder)
+        return (yield)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from analysis.__main__ import VERBS
 from brokerbench import session
-from tests.conftest import ROOT
-from tests.support.sessions import environment
+from tests.conftest import ROOT, read_json
+from tests.support.sessions import environment, struck
 
 
 def brokerbench(*words, folder):
@@ -82,3 +84,20 @@ def test_settings_that_are_refused(settings, said, tmp_path, monkeypatch, capsys
     ended = capsys.readouterr()
 
     assert (code, f"brokerbench.toml: {said}" in ended.err) == (4, True), ended.out + ended.err
+
+
+def test_an_interrupted_run_is_recorded_where_it_began(tmp_path):
+    """In the current folder, which is not that of the tests."""
+    ended = struck(
+        *("microbench", "-k", "copies", "--broker", "reference"),
+        results=Path("of-today"),
+        number=signal.SIGINT,
+        victim="pytest",
+        program=(sys.executable, "-m", "brokerbench"),
+        folder=tmp_path,
+    )
+
+    assert ended.code == pytest.ExitCode.INTERRUPTED, ended.output
+    assert read_json(ended.run / "manifest.json")["outcome"] == "interrupted"
+    assert "Traceback" not in ended.output
+    assert f"run directory: of-today/{ended.run.name}" in ended.output

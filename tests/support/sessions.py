@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
@@ -119,13 +119,18 @@ def struck(
     number: int,
     victim: str,
     wait: Callable[[subprocess.Popen[str]], None] = lambda _process: None,
+    program: Sequence[str] = PYTEST,
+    folder: Path = ROOT,
 ) -> Struck:
-    """Sends a signal to pytest, its broker or its worker, once it is under load and `wait` has returned."""
+    """Sends a signal to pytest, its broker or its worker, once it is under load and `wait` has returned.
+
+    results: in `folder`, which is the current one, or absolute
+    """
     begin = time.monotonic()
     with subprocess.Popen(
-        (*PYTEST, *words, "--results", str(results)),
-        cwd=ROOT,
-        env=environment(),
+        (*program, *words, "--results", str(results)),
+        cwd=folder,
+        env=environment(PYTHONPATH=str(ROOT)),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -137,7 +142,7 @@ def struck(
             said, _ = process.communicate(timeout=LIMIT_S)
         finally:
             process.kill()
-    return Struck(process.returncode, said, results, time.monotonic() - begin, tuple(family.values()))
+    return Struck(process.returncode, said, folder / results, time.monotonic() - begin, tuple(family.values()))
 
 
 def _loading(pid: int) -> dict[str, int]:

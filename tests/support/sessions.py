@@ -76,28 +76,28 @@ def command(
 
 
 def within(*words: str, results: Path | None = None) -> Ended:
-    """A session of pytest on this command line, with the suite's plugins, in this process: a second less each.
+    """A session of pytest on this command line, with the suite's plugins, in this process, which stays as it was: a
+    second less each.
 
     For what only collects, or is refused: whoever measures has a process of its own, or `measured_within`.
     """
     words = (*words, "--results", str(results)) if results else words
-    begin, said = time.monotonic(), io.StringIO()
+    begin, said, ended_by = time.monotonic(), io.StringIO(), signal.getsignal(signal.SIGTERM)
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(said):
         patch.chdir(ROOT)
         patch.delenv("PYTEST_ADDOPTS", raising=False)
-        code = pytest.main([*WITHOUT, "-p", "no:cacheprovider", "-p", "no:unraisableexception", *words])
+        try:
+            code = pytest.main([*WITHOUT, "-p", "no:cacheprovider", "-p", "no:unraisableexception", *words])
+        finally:
+            signal.signal(signal.SIGTERM, ended_by)
     return Ended(int(code), said.getvalue(), results or ROOT, time.monotonic() - begin)
 
 
 def measured_within(*words: str, results: Path) -> Ended:
-    """Likewise one that measures, where it does not matter how long anything takes. This process stays as it was."""
-    ended_by = signal.getsignal(signal.SIGTERM)
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(broker_start, "IDLE_WINDOW_S", 0.1)
-            return within(*words, results=results)
-    finally:
-        signal.signal(signal.SIGTERM, ended_by)
+    """Likewise one that measures, where it does not matter how long anything takes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(broker_start, "IDLE_WINDOW_S", 0.1)
+        return within(*words, results=results)
 
 
 #: By these modules on its command line a child of pytest is known.

@@ -188,7 +188,6 @@ def _summary(
         profile=plan.profile,
         factors=plan.factors,
         pace=plan.pace,
-        connections=plan.connections,
         n_fltr=plan.n_fltr,
         routed=plan.routed,
         replication=plan.replication,

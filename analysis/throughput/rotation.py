@@ -88,8 +88,6 @@ class MeasuredSlice:
     messages: float
     #: pauses for young collections, s; None without a log of the JVM
     gc_pause_s: float | None = None
-    #: number of young collections; None without a log of the JVM
-    gc_pauses: int | None = None
     #: pauses for full collections, s; None without a log of the JVM
     full_gc_pause_s: float | None = None
 
@@ -106,7 +104,6 @@ class MeasuredSlice:
             taken_s=window.taken_s,
             messages=window.messages,
             gc_pause_s=None if young is None else young / 1e9,
-            gc_pauses=window.gc_pauses,
             full_gc_pause_s=None if full is None else full / 1e9,
         )
 

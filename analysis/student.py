@@ -4,11 +4,13 @@ analysis needs."""
 from __future__ import annotations
 
 
-def cumulative(degrees: float, t: float) -> float:
-    """P(T <= t)."""
+def p_value(estimate: float, standard_error: float, degrees: float) -> float:
+    """Of the two-sided test that the estimate is 0."""
     from scipy.special import stdtr  # noqa: PLC0415
 
-    return float(stdtr(degrees, t))
+    if not standard_error:
+        return 1.0 if estimate == 0 else 0.0
+    return float(2 * stdtr(degrees, -abs(estimate) / standard_error))
 
 
 def quantile(degrees: float, probability: float) -> float:

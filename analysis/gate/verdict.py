@@ -245,10 +245,7 @@ def _open(values: Sequence[float | None], margin: float, *, decides: bool) -> bo
 
 def _p_value(values: Sequence[float]) -> float:
     """Of the two-sided t test that the mean is 0."""
-    mean, error = float(np.mean(values)), _standard_error(values)
-    if error == 0:
-        return 1.0 if mean == 0 else 0.0
-    return 2 * student.cumulative(len(values) - 1, -abs(mean) / error)
+    return student.p_value(float(np.mean(values)), _standard_error(values), len(values) - 1)
 
 
 def _upper(values: Sequence[float], alpha: float) -> float:

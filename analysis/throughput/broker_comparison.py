@@ -124,7 +124,7 @@ def log_welch(above: Mean, below: Mean) -> Tested:
         return Tested(Interval(exp(difference)), None)
     degrees = welch_degrees(np.array([above.variance, below.variance]), np.array([above.degrees, below.degrees]))
     interval = around(difference, sqrt(variance), degrees) if variance else Interval(difference, difference, difference)
-    return Tested(mapped(interval, exp), _p(difference, variance, degrees))
+    return Tested(mapped(interval, exp), student.p_value(difference, sqrt(variance), degrees))
 
 
 def fieller(above: Mean, below: Mean) -> Tested:
@@ -145,7 +145,8 @@ def fieller(above: Mean, below: Mean) -> Tested:
     middle = above.value * below.value
     root = sqrt(max(0.0, middle**2 - leading * (above.value**2 - t2 * above.variance)))
     interval = Interval(ratio, (middle - root) / leading, (middle + root) / leading)
-    return Tested(interval, _p(above.value - below.value, above.variance + below.variance, degrees))
+    p = student.p_value(above.value - below.value, sqrt(above.variance + below.variance), degrees)
+    return Tested(interval, p)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -288,9 +289,3 @@ def _words(ratio: Interval, p_holm: float) -> str:
     ends = (ratio.low - 1, ratio.high - 1) if ratio.estimate > 1 else (1 - ratio.high, 1 - ratio.low)
     word = "slower" if ratio.estimate > 1 else "faster"
     return f"{word} by {abs(ratio.estimate - 1):.1%} [{ends[0]:.1%}, {ends[1]:.1%}]"
-
-
-def _p(difference: float, variance: float, degrees: float) -> float:
-    if not variance:
-        return 1.0 if difference == 0 else 0.0
-    return float(2 * student.cumulative(degrees, -abs(difference) / sqrt(variance)))

@@ -5,6 +5,7 @@ A number has four significant digits, but always all digits before the decimal p
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Protocol
 
 from analysis.results import Interval
@@ -64,6 +65,12 @@ def share_of(part: float, whole: float) -> str:
 def count(number_of: int, word: str) -> str:
     """`1 cell`, `2 cells`."""
     return f"{number_of:,} {word}{'s' * (number_of != 1)}"
+
+
+def span(numbers: Collection[int]) -> str:
+    """`3`, or `3 to 5`, from the smallest to the largest."""
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def ends(interval: Interval, say: NumberFormat = number, digits: int = 4) -> str:

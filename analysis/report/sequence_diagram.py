@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from textwrap import wrap
 
+from analysis.formats import span
 from analysis.report.svg import LEADING, LETTER, WIDTH, Tone, box, head, line, lines, svg, text, width_of
 from workloads.messaging import DestinationKind
 from workloads.scenario.business import Business, BusinessMessage, Party
@@ -80,8 +81,7 @@ def _column(business: Business, party: Party) -> _Column:
         which = "come and go"
     elif party.several:
         least, most = min(numbers, default=0), max(numbers, default=0)
-        some = str(least) if least == most else f"{least} to {most}"
-        which = f"all {most}" if least == role.places else f"{some} of {role.places}"
+        which = f"all {most}" if least == role.places else f"{span((least, most))} of {role.places}"
     else:
         which = "the only one" if role.places == 1 else f"one of {role.places}"
     return _Column(role.title or role.name, which)

@@ -54,8 +54,7 @@ def write(results: Sequence[WorkloadResult], output: Path | None = None) -> tupl
     written = []
     for words, of_kind in zip(_names(kinds), kinds.values(), strict=True):
         name = path if len(kinds) == 1 else path.with_name(f"{path.stem}-{slug('-'.join(words))}{path.suffix}")
-        write_text(name, html(of_kind))
-        written.append(name)
+        written.append(write_text(name, html(of_kind)))
     return tuple(written)
 
 

@@ -215,7 +215,7 @@ def against_plane(fit: FitResult) -> Picture:
         rows=tuple(point.cell for point in points),
     )
     return Picture(
-        f"plane-{_unit(fit)}",
+        f"plane-{fit.experiment}-{fit.broker}-{fit.profile}",
         "Cells against the model",
         f"Relative deviation of every cell from the model of {fit.experiment} on {fit.broker}, 95 % intervals "
         f"{SCOPES[fit.scope]}. Shaded: {GOOD.limit:.0%} (the description is good while every interval reaches into it) "
@@ -225,10 +225,6 @@ def against_plane(fit: FitResult) -> Picture:
         (panel,),
         low=len(points) > MOST_TALL,
     )
-
-
-def _unit(fit: FitResult) -> str:
-    return f"{fit.experiment}-{fit.broker}-{fit.profile}"
 
 
 def slices(cells: Iterable[CellSummary]) -> Picture | None:

@@ -194,7 +194,7 @@ def _trimmed(pairs: Sequence[PairWindows], ratios: Sequence[CellRatio]) -> Itera
             for number, pair in enumerate(pairs, start=1)
         ]
     )
-    if apart.low is not None and apart.high is not None and not _within(apart.low, apart.high, ROBUST_MEAN.limit):
+    if apart.low is not None and apart.high is not None and apart.beyond(ROBUST_MEAN.limit):
         yield Finding(
             what="the ratio of the means is not the robust ratio",
             measured=f"it differs by {math.expm1(apart.estimate):+.1%}, {math.expm1(apart.low):+.1%} to "
@@ -203,11 +203,6 @@ def _trimmed(pairs: Sequence[PairWindows], ratios: Sequence[CellRatio]) -> Itera
             advice="name the log of the pauses (--broker-gc-log), or look for what makes some slices far slower",
             consequence=VerdictKind.UNVERIFIED,
         )
-
-
-def _within(low: float, high: float, limit: float) -> bool:
-    """Whether an interval reaches into the range from -limit to limit."""
-    return low <= limit and high >= -limit
 
 
 def _log_of_means(pair: PairWindows, key: Key) -> float:

@@ -49,7 +49,7 @@ def of_results(results: Sequence[WorkloadResult], path: Path, rules: GateRules, 
     check_complete(judgement, len(pairs), path, partial=partial)
     manifest = results[0].manifest
     failed, unmet = tuple(_failed(results)), tuple(shared_cpus(manifest))
-    titles = {GateRole(result.key.broker): result.broker_title for result in results}
+    titles = {GateRole(result.key.broker): result.broker.title for result in results}
     return GateResult(
         run=results[0].run,
         path=str(results[0].path),

@@ -222,11 +222,10 @@ def _interaction(
 
 
 def _title(result: WorkloadResult) -> Iterator[str]:
-    arrivals = result.plan.arrivals
-    yield f"{result.key.cell}, start {result.key.start}, on {result.broker_title}"
+    yield f"{result.key.cell}, start {result.key.start}, on {result.broker.title}"
     yield (
         f"{result.topology}, BASE {result.base}; {result.consumption} consumption, transactions: "
-        f"{result.transactions}, {arrivals} arrivals"
+        f"{result.transactions}, {result.plan.arrivals} arrivals"
     )
     yield from manifest_facts.title_lines(result.manifest)
 

@@ -479,10 +479,6 @@ class WorkloadResult:
         return self.manifest.brokers[self.key.broker]
 
     @property
-    def broker_title(self) -> str:
-        return self.broker.title
-
-    @property
     def consumption(self) -> Consumption:
         return self.plan.consumption
 

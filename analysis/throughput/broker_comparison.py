@@ -27,7 +27,7 @@ import numpy as np
 
 from analysis import student
 from analysis.errors import DataError
-from analysis.intervals import Vector, around, jackknife_covariance, mapped, t_quantile, welch_degrees
+from analysis.intervals import around, jackknife_covariance, mapped, t_quantile, welch_degrees
 from analysis.results import Interval, NotApplicable
 from analysis.throughput.cell_ratios import NO_INTERVAL, OfStart, combined, processing
 from analysis.throughput.fit import STARTS_AS_UNIT
@@ -252,7 +252,7 @@ def _side(of_cell: Sequence[CellSummary], missing: str, scope: Scope) -> tuple[M
     if len(good) < min(2, len(of_cell)):
         bad = next(cell for cell in of_cell if cell not in good)
         raise DataError(f"start {bad.key.start}: {bad.status}" + (f", {bad.reason}" if bad.reason else ""))
-    logs = [combined(_log, [processing(cell)]) for cell in good]
+    logs = [combined(lambda numbers: float(np.log(numbers[0])), [processing(cell)]) for cell in good]
     if scope is Scope.BETWEEN_STARTS:
         if len(logs) < 2:
             raise DataError("measured in one start only")
@@ -260,10 +260,6 @@ def _side(of_cell: Sequence[CellSummary], missing: str, scope: Scope) -> tuple[M
     else:
         mean = Mean.within(logs)
     return mean, mapped(mean.interval, exp)
-
-
-def _log(numbers: Vector) -> float:
-    return float(np.log(numbers[0]))
 
 
 def _worded(ratios: Iterator[Ratio]) -> tuple[Ratio, ...]:

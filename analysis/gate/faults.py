@@ -51,12 +51,8 @@ _UNPROMISED = {
 
 
 def judged(path: Path, asked: GateOptions, *, master: str, partial: bool) -> GateResult:
-    """The result of the gate. Raises DataError where the run cannot be read, or a pair lacks a cell.
-
-    master: not used, since nothing is distributed
-    """
-    del master
-    return of_results(pipeline.analysed([path], partial=partial), asked, partial=partial)
+    """The result of the gate. Raises DataError where the run cannot be read, or a pair lacks a cell."""
+    return of_results(pipeline.analysed([path], master=master, partial=partial), asked, partial=partial)
 
 
 def of_results(results: Sequence[BrokerFaults], asked: GateOptions, *, partial: bool) -> GateResult:

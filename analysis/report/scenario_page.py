@@ -193,7 +193,6 @@ def _periods(anchor: str, result: WorkloadResult, drawings: Drawings) -> Iterato
 
 def _interactions(anchor: str, result: WorkloadResult, model: Model, drawings: Drawings) -> Iterator[Part]:
     """The rates of all, then each interaction."""
-    yield from drawings.figures(anchor, scenario_figures.rates(result))
     for period in result.periods:
         yield from tables.interactions(period)
     for number, interaction in model.interactions.items():

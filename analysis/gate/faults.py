@@ -16,8 +16,8 @@ from analysis.errors import DataError
 from analysis.faults import pipeline
 from analysis.faults.results import BrokerFaults, FaultRepetition, FaultResult
 from analysis.formats import count
-from analysis.gate.pairs import check_complete, pairs_of_lives
-from analysis.gate.results import CellComparison, GateResult, incomplete, overriding
+from analysis.gate.pairs import incomplete, pairs_of_lives
+from analysis.gate.results import CellComparison, GateResult, overriding
 from analysis.gate.verdict import MetricRow, judge
 from analysis.results import CellKey, Finding
 from analysis.run_directory import broker_findings
@@ -81,13 +81,13 @@ def of_results(results: Sequence[BrokerFaults], asked: GateOptions, *, partial: 
         [MetricRow(name, number, log) for name, of_family in logs.items() for number, log in enumerate(of_family, 1)],
         asked,
     )
-    check_complete(judgement, len(pairs), path, partial=partial)
+    unfinished = incomplete(judgement, len(pairs), path, partial=partial)
     manifest = results[0].manifest
     both = [(cell, fault, faults[GateRole.CANDIDATE][cell]) for cell, fault in faults[GateRole.BASELINE].items()]
     wrong = tuple(finding for each in both for finding in _newly_broken(*each))
     unmet = tuple(shared_cpus(manifest))
     remarks = (
-        *incomplete(judgement, len(pairs)),
+        *unfinished,
         *(finding for each in both for finding in _remarks(*each)),
         *broker_findings(manifest.brokers),
     )

@@ -12,8 +12,8 @@ from analysis.frames import frames
 from analysis.gate import faults, scenario
 from analysis.gate.asked import options_of
 from analysis.gate.paired import CellRatio, Key, ratios_of, rows_of
-from analysis.gate.pairs import check_complete, pairs_of_lives
-from analysis.gate.results import CellComparison, GateResult, RoleActivity, incomplete, overriding
+from analysis.gate.pairs import incomplete, pairs_of_lives
+from analysis.gate.results import CellComparison, GateResult, RoleActivity, overriding
 from analysis.gate.verdict import GateVerdict, Judgement, judge
 from analysis.intervals import mapped, mean_interval
 from analysis.results import CellKey, Finding, Interval
@@ -76,7 +76,7 @@ def of_slices(
     pairs = pairs_of_lives(measured, run.path)
     ratios = ratios_of(pairs)
     judgement = judge(rows_of(ratios, run.plans), asked)
-    check_complete(judgement, len(pairs), run.path, partial=run.partial)
+    unfinished = incomplete(judgement, len(pairs), run.path, partial=run.partial)
     cells, summaries = _cells(ratios), aggregate.over_starts(run, windows)
     wrong = tuple(finding for finding in audited.findings if finding.consequence == VerdictKind.INVALID)
     unmet = (
@@ -89,7 +89,7 @@ def of_slices(
     )
     brokers = run.manifest.brokers
     remarks = (
-        *incomplete(judgement, len(pairs)),
+        *unfinished,
         *_uncalibrated(asked),
         *aggregate.unknown_cpu(summaries),
         *_unknown_idle(pairs),

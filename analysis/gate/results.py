@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from analysis.gate.verdict import FamilyVerdict, GateVerdict, Judgement
+from analysis.gate.verdict import FamilyVerdict, GateVerdict
 from analysis.gate.words import WORDS, GateWords
 from analysis.intervals import mapped, mean_interval
 from analysis.results import Finding, Interval
@@ -132,24 +132,6 @@ def overriding(wrong: Sequence[Finding], unmet: Sequence[Finding]) -> GateVerdic
     unmet: conditions of the comparison
     """
     return GateVerdict.FAILED if wrong else GateVerdict.CONTAMINATED if unmet else None
-
-
-def incomplete(judgement: Judgement, pairs: int) -> tuple[Finding, ...]:
-    """A remark on a gate that ended before its last decision, and is read nevertheless.
-
-    judgement: of the pairs of lives that there are
-    pairs: their number
-    """
-    if not judgement.more_pairs:
-        return ()
-    return (
-        Finding(
-            what=f"the gate is not complete: {pairs} pairs of lives, {judgement.more_pairs} more needed",
-            measured=f"{pairs} pairs of lives",
-            limit=judgement.reason,
-            advice="measure again",
-        ),
-    )
 
 
 def gate_json(results: Sequence[GateResult]) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from analysis.gate.pairs import check_complete, pairs_of_lives
-from analysis.gate.results import CellComparison, GateResult, incomplete, overriding
+from analysis.gate.pairs import incomplete, pairs_of_lives
+from analysis.gate.results import CellComparison, GateResult, overriding
 from analysis.gate.verdict import MetricRow, judge
 from analysis.results import Finding
 from analysis.scenario import pipeline
@@ -46,7 +46,7 @@ def of_results(results: Sequence[WorkloadResult], path: Path, rules: GateRules, 
         for number in range(1, len(pairs) + 1)
     ]
     judgement = judge(rows, rules)
-    check_complete(judgement, len(pairs), path, partial=partial)
+    unfinished = incomplete(judgement, len(pairs), path, partial=partial)
     manifest = results[0].manifest
     failed, unmet = tuple(_failed(results)), tuple(shared_cpus(manifest))
     titles = {GateRole(result.key.broker): result.broker.title for result in results}
@@ -65,7 +65,7 @@ def of_results(results: Sequence[WorkloadResult], path: Path, rules: GateRules, 
             for (cell, family), values in by_cell.items()
             if len(logs := [value for value in values if value is not None]) == len(values)
         ),
-        findings=(*failed, *unmet, *incomplete(judgement, len(pairs))),
+        findings=(*failed, *unmet, *unfinished),
         judged=judgement.verdict,
         overriding=overriding(failed, unmet),
         of_processes=any(manifest.brokers[role].provider == BY_URL for role in GateRole),

@@ -99,8 +99,7 @@ def read_run(
     records: what its manifest, the options in it, and an entry of its plan.json have to be
     partial: read an interrupted run as far as its layouts (of a workload: its cells) are complete, with a finding
     """
-    described = describe(folder, shown, kind, records)
-    manifest, options, plans = described.manifest, described.options, described.plans
+    manifest, options, plans = describe(folder, shown, kind, records)
     if not partial:
         _check_outcome(manifest, shown)
     tables = TABLES_OF[kind]

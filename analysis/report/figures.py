@@ -325,8 +325,7 @@ def latency(results: Sequence[LatencyResult], broker: str, profile: str) -> Pict
         _waiting(arrivals, [cell for cell in results if cell.arrivals == arrivals])
         for arrivals in sorted({cell.arrivals for cell in results})
     )
-    if any(series.points for series in waiting):
-        panels.append(Panel("mean waiting time", "load in % of the capacity", "waiting time in ms", waiting))
+    panels.append(Panel("mean waiting time", "load in % of the capacity", "waiting time in ms", waiting))
     doubtful = [cell for cell in results if cell.status != CellStatus.OK]
     return Picture(
         f"latency-{broker}-{profile}",
@@ -629,7 +628,6 @@ def _waiting(arrivals: str, results: Sequence[LatencyResult]) -> Series:
     points = tuple(
         PlotPoint(cell.percent, Interval(cell.waiting_s * 1e3), cell.key.start, cell.status != CellStatus.OK)
         for cell in results
-        if cell.waiting_s is not None
     )
     predicted = {cell.percent: cell.predicted_waiting_s for cell in results if cell.predicted_waiting_s is not None}
     return Series(arrivals, points, tuple((at, seconds * 1e3) for at, seconds in sorted(predicted.items())))

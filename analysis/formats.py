@@ -5,8 +5,8 @@ A number has four significant digits, but always all digits before the decimal p
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Protocol
+from collections.abc import Callable, Collection
+from typing import TypeAlias
 
 from analysis.results import Interval
 
@@ -15,11 +15,8 @@ NOTHING = "\N{EN DASH}"
 
 MIB = 2**20
 
-
-class NumberFormat(Protocol):
-    """Text of a number, in the unit of the column or sentence, with this many significant digits."""
-
-    def __call__(self, value: float, digits: int = 4, /) -> str: ...
+#: Text of a number, in the unit of the column or sentence, with this many significant digits.
+NumberFormat: TypeAlias = Callable[[float, int], str]
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -94,8 +91,8 @@ def plus_minus(interval: Interval | None, say: NumberFormat = number) -> str:
     if interval is None:
         return NOTHING
     if interval.high is None:
-        return say(interval.estimate)
-    return f"{say(interval.estimate)} ± {say(interval.high - interval.estimate, 2)}"
+        return say(interval.estimate, 4)
+    return f"{say(interval.estimate, 4)} ± {say(interval.high - interval.estimate, 2)}"
 
 
 def half_width(interval: Interval | None) -> str:

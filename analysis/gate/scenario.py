@@ -104,7 +104,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 def _failed(results: Sequence[WorkloadResult]) -> Iterator[Finding]:
     for result in results:
-        if not result.passes:
+        if result.audit_failed:
             yield Finding(
                 what=f"the audit of {result.key.cell} on the {result.key.broker} failed in pair {result.key.start}",
                 measured=str(result.verdict),

@@ -488,11 +488,6 @@ class WorkloadResult:
         return on_one_host(self.key.broker, self.broker.provider)
 
     @property
-    def message_memory(self) -> str:
-        """The memory that messages may take in the broker, for display."""
-        return self.broker.message_memory or "limit not known"
-
-    @property
     def figure_name(self) -> str:
         """Name of this suite's own figure of merit."""
         return self.workload.figure_name(self.topology)
@@ -503,14 +498,9 @@ class WorkloadResult:
         return self.workload.figure_value(self.model)
 
     @property
-    def passes(self) -> bool:
-        """No test failed; some may not have been judged."""
-        return not self.failed
-
-    @property
     def audit_failed(self) -> bool:
-        """Whether a test failed."""
-        return not self.passes
+        """Whether a test failed; others may not have been judged."""
+        return bool(self.failed)
 
     @property
     def first_failure(self) -> str | None:

@@ -141,7 +141,6 @@ class StartEstimate:
     replicates_s: Array
     #: ratio of each round to the median undisturbed round, less 1
     levels: Mapping[RoundKey, float]
-    scatter: Scatter
     carry_over: CarryOver | None
 
 
@@ -165,13 +164,12 @@ def estimate(slices: Sequence[MeasuredSlice], widening: float = 1.0) -> StartEst
         estimates_s=values[0],
         replicates_s=values[0] + widening * (values[1:] - values[0]),
         levels=_levels(table, fitted),
-        scatter=_scatter(table, fitted),
         carry_over=_carry_over(table, fitted),
     )
 
 
 def scatter(slices: Sequence[MeasuredSlice]) -> Scatter:
-    """The scatter of the slices and the layouts of these cells, as in `estimate`."""
+    """The scatter of the slices and the layouts of these cells, fitted as in `estimate`."""
     table = _SliceTable.of(slices)
     return _scatter(table, _robust(table, np.ones((1, len(table.rounds)), bool)))
 

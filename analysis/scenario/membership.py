@@ -238,7 +238,7 @@ def slices(rows: MemberRows, slice_s: int) -> tuple[JoinSlice, ...]:
     found = []
     for number in np.unique(at):
         times = durations(took_ns[at == number])
-        found.append(JoinSlice(float(number * slice_s), times.count, times.p50_ms or 0.0, times.p90_ms or 0.0))
+        found.append(JoinSlice(float(number * slice_s), times.p50_ms or 0.0, times.p90_ms or 0.0))
     return tuple(found)
 
 

@@ -212,13 +212,11 @@ def _slices(cell: CaseRecord, counted: Counts) -> Iterator[PeriodSlice]:
     """The slices by address and time; copies received before the start of the load are excluded."""
     for row in sorted(counted.slices, key=lambda row: (row["address"], row["slice"])):
         if row["slice"] >= 0 and row["n"]:
-            p50_ms, p90_ms, _ = percentiles_ms(row)
+            _, p90_ms, _ = percentiles_ms(row)
             yield PeriodSlice(
                 cell.steps[cell.address_steps[row["address"]]].message,
                 cell.plan.addresses[row["address"]].label,
                 row["slice"] * counted.slice_s,
-                row["copies"],
-                p50_ms,
                 p90_ms,
             )
 

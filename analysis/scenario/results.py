@@ -326,7 +326,6 @@ class JoinSlice:
 
     #: Start of the slice, in seconds from the start of the load.
     begin_s: float
-    joins: int
     p50_ms: float
     p90_ms: float
 
@@ -377,10 +376,7 @@ class PeriodSlice:
     address: str
     #: Start of the slice, in seconds from the start of the load.
     begin_s: float
-    #: Copies delivered in the slice.
-    copies: int
-    #: Percentiles of the time from sending to receipt.
-    p50_ms: float
+    #: 90th percentile of the time from sending to receipt, of the copies delivered in the slice.
     p90_ms: float
 
 
@@ -441,7 +437,7 @@ class WorkloadResult:
     seconds: tuple[Second, ...]
     #: Seconds of each message type, by its name.
     seconds_by_step: Mapping[str, tuple[Second, ...]]
-    #: Percentiles by address and time.
+    #: Delivery times by address and time.
     slices: tuple[PeriodSlice, ...]
     #: Length of a slice, in whole seconds.
     slice_s: int

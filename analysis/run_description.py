@@ -152,5 +152,4 @@ def _entries(folder: Path, shown: Path) -> Sequence[Mapping[str, Any]]:
 class _PlanFile:
     """plan.json; an entry is another record for each kind of run."""
 
-    schema: int
     cells: tuple[Any, ...]

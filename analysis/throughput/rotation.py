@@ -282,13 +282,12 @@ class _SliceTable:
 
 @dataclass(frozen=True, slots=True)
 class _RobustFit:
-    """Per replicate: effects of cells and rounds (NaN for those without a slice), residuals, weights and scale."""
+    """Per replicate: effects of cells and rounds (NaN for those without a slice), residuals and weights."""
 
     cells: Array
     rounds: Array
     residuals: Array
     weights: Array
-    scale: Array
 
 
 def _robust(table: _SliceTable, kept: Flags) -> _RobustFit:
@@ -340,7 +339,7 @@ def _biweight(
         change = np.where(calm > 0, np.abs(residuals - before), 0.0).max(axis=(1, 2))
         if step and (change <= tolerance * scale).all():
             break
-    return _RobustFit(cells, rounds, residuals, weights, scale)
+    return _RobustFit(cells, rounds, residuals, weights)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,8 @@ from math import exp, sqrt
 
 import numpy as np
 
-from analysis import student
 from analysis.errors import DataError
-from analysis.intervals import around, jackknife_covariance, mapped, t_quantile, welch_degrees
+from analysis.intervals import around, jackknife_covariance, mapped, p_value, t_quantile, welch_degrees
 from analysis.results import Interval, NotApplicable
 from analysis.throughput.cell_ratios import NO_INTERVAL, OfStart, combined, processing
 from analysis.throughput.fit import STARTS_AS_UNIT
@@ -124,7 +123,7 @@ def log_welch(above: Mean, below: Mean) -> Tested:
         return Tested(Interval(exp(difference)), None)
     degrees = welch_degrees(np.array([above.variance, below.variance]), np.array([above.degrees, below.degrees]))
     interval = around(difference, sqrt(variance), degrees) if variance else Interval(difference, difference, difference)
-    return Tested(mapped(interval, exp), student.p_value(difference, sqrt(variance), degrees))
+    return Tested(mapped(interval, exp), p_value(difference, sqrt(variance), degrees))
 
 
 def fieller(above: Mean, below: Mean) -> Tested:
@@ -145,7 +144,7 @@ def fieller(above: Mean, below: Mean) -> Tested:
     middle = above.value * below.value
     root = sqrt(max(0.0, middle**2 - leading * (above.value**2 - t2 * above.variance)))
     interval = Interval(ratio, (middle - root) / leading, (middle + root) / leading)
-    p = student.p_value(above.value - below.value, sqrt(above.variance + below.variance), degrees)
+    p = p_value(above.value - below.value, sqrt(above.variance + below.variance), degrees)
     return Tested(interval, p)
 
 

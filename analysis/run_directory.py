@@ -182,6 +182,18 @@ def broker_findings(brokers: Mapping[str, BrokerRecord]) -> Iterator[Finding]:
             )
 
 
+def shared_cpus(manifest: Manifest) -> Iterator[Finding]:
+    """A finding where another session measured on CPUs of the run: each took time of the other."""
+    if manifest.shared_cpus:
+        yield Finding(
+            what=f"another session measured on CPU {', '.join(map(str, manifest.shared_cpus))}",
+            measured="both at the same time",
+            limit="CPUs that no other session measures on",
+            advice="measure again when it has ended, or give each its own CPUs (--broker-cpus, --load-cpus)",
+            consequence=VerdictKind.UNVERIFIED,
+        )
+
+
 def _check_outcome(manifest: Manifest, shown: Path) -> None:
     if manifest.outcome is RunOutcome.COMPLETE:
         return

@@ -20,8 +20,7 @@ from analysis.gate.pairs import incomplete, pairs_of_lives
 from analysis.gate.results import CellComparison, GateResult, overriding
 from analysis.gate.verdict import MetricRow, judge
 from analysis.results import CellKey, Finding
-from analysis.run_directory import broker_findings
-from analysis.shared_cpus import shared_cpus
+from analysis.run_directory import broker_findings, shared_cpus
 from workloads.command_line import analysing
 from workloads.faults.accounting import WORDS, broken
 from workloads.faults.course import LATE_NS, Course

@@ -18,8 +18,7 @@ from analysis.gate.verdict import GateVerdict, Judgement, judge
 from analysis.intervals import mapped, mean_interval
 from analysis.results import CellKey, Finding, Interval
 from analysis.run_description import LATEST, kind_of, manifests
-from analysis.run_directory import broker_findings, files_of
-from analysis.shared_cpus import shared_cpus
+from analysis.run_directory import broker_findings, files_of, shared_cpus
 from analysis.spark import session
 from analysis.table import grouped
 from analysis.throughput import aggregate, audit

@@ -14,9 +14,9 @@ from analysis.gate.pairs import incomplete, pairs_of_lives
 from analysis.gate.results import CellComparison, GateResult, overriding
 from analysis.gate.verdict import MetricRow, judge
 from analysis.results import Finding
+from analysis.run_directory import shared_cpus
 from analysis.scenario import pipeline
 from analysis.scenario.results import HandlerResult, PeriodResult, WorkloadResult
-from analysis.shared_cpus import shared_cpus
 from workloads.command_line import analysing
 from workloads.gate import SCENARIO_FAMILIES, GateRole, GateRules
 from workloads.scenario.periods import Period

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from analysis.errors import DataError
 from analysis.frames import Frames, frames, reading
 from analysis.results import Finding, reasons, verdict
-from analysis.run_directory import broker_findings, files_of
+from analysis.run_directory import broker_findings, files_of, shared_cpus
 from analysis.scenario import audit, deviations, timeline
 from analysis.scenario.aggregates import Counts, counts, instants, percentiles_ms, times
 from analysis.scenario.audit import AuditInput
@@ -36,7 +36,6 @@ from analysis.scenario.results import (
     StepResult,
     WorkloadResult,
 )
-from analysis.shared_cpus import shared_cpus
 from analysis.spark import session
 from workloads.scenario.execution import Execution
 from workloads.scenario.model import PlannedHandler

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from analysis.gate.verdict import FamilyVerdict, GateVerdict
-from analysis.gate.words import WORDS, GateWords
 from analysis.intervals import mapped, mean_interval
 from analysis.results import Finding, Interval
 from workloads.gate import GateRole, GateRules, deciding
@@ -27,6 +26,29 @@ _MEANING = {
     GateVerdict.REGRESSED: "the candidate is slower by more than the margin",
     GateVerdict.INCONCLUSIVE: "the pairs of lives differ too much to say",
     GateVerdict.CONTAMINATED: "the conditions of the comparison were not met",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GateWords:
+    """The words of a kind of gate."""
+
+    #: What is compared.
+    figure: str
+    #: The option with its number of pairs of lives.
+    pairs: str
+    #: What FAILED says of the brokers.
+    failed: str
+
+
+_LOST = "messages were lost, duplicated, reordered or misdelivered"
+
+_WORDS: Mapping[RunKind, GateWords] = {
+    RunKind.THROUGHPUT: GateWords("time per message", "--pairs", _LOST),
+    RunKind.WORKLOAD: GateWords("CPU time and delivery times", "--pairs", _LOST),
+    RunKind.FAULTS: GateWords(
+        "times after a fault", "--repetitions", "the candidate broke a promise that the baseline kept, or stayed away"
+    ),
 }
 
 
@@ -106,7 +128,7 @@ class GateResult:
     @property
     def words(self) -> GateWords:
         """What it says of itself."""
-        return WORDS[self.kind]
+        return _WORDS[self.kind]
 
     @property
     def meaning(self) -> str:

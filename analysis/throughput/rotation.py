@@ -247,18 +247,16 @@ class _SliceTable:
             used=used,
         )
 
-    def in_time(self) -> tuple[Places, Places]:
-        """Rows and columns of the slices, in the order in which they were measured within their (layout, block)."""
-        rows, columns = np.nonzero(self.used)
+    def in_time(self, slices: Flags) -> tuple[Places, Places]:
+        """Rows and columns of these slices, in the order in which they were measured within their (layout, block)."""
+        rows, columns = np.nonzero(slices)
         order = np.lexsort((self.position[rows, columns], rows))
         return rows[order], columns[order]
 
     def before(self) -> Places:
         """Per slice, the column of the preceding slice in its round; -1 for the first, or where it is missing."""
-        rows, columns = np.nonzero(self.position >= 0)
+        rows, columns = self.in_time(self.position >= 0)
         position = self.position[rows, columns]
-        order = np.lexsort((position, rows))
-        rows, columns, position = rows[order], columns[order], position[order]
         follows = (rows[1:] == rows[:-1]) & (position[1:] - position[:-1] == 1)
         before = np.full(self.position.shape, -1)
         before[rows[1:][follows], columns[1:][follows]] = columns[:-1][follows]
@@ -357,7 +355,7 @@ class _Stretches:
 
     @classmethod
     def of(cls, table: _SliceTable) -> _Stretches:
-        rows, columns = table.in_time()
+        rows, columns = table.in_time(table.used)
         places = np.arange(len(rows))[:, None] + np.arange(-(STRETCH // 2), STRETCH // 2 + 1)
         inside = np.clip(places, 0, len(rows) - 1)
         passes = table.pass_of[rows]

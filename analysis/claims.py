@@ -8,7 +8,7 @@ Absolute values are shown and never judged: they depend on the machine. Nothing 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from analysis.errors import DataError
@@ -116,12 +116,6 @@ def _criterion(first: ClaimComparison, votes: Counter[ClaimVerdict], *, mostly: 
     if first.verdict is ClaimVerdict.NOT_DECIDABLE:
         words += "; the interval lies across the limit"
     return words
-
-
-def spread(numbers: Sequence[int]) -> str:
-    """`3`, or `3 to 5`."""
-    low, high = min(numbers), max(numbers)
-    return str(low) if low == high else f"{low} to {high}"
 
 
 def table(found: Iterable[Claim], source: str, profile: str) -> Iterator[Table]:

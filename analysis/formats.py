@@ -5,7 +5,8 @@ A number has four significant digits, but always all digits before the decimal p
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Collection
+from typing import TypeAlias
 
 from analysis.results import Interval
 
@@ -14,11 +15,8 @@ NOTHING = "\N{EN DASH}"
 
 MIB = 2**20
 
-
-class NumberFormat(Protocol):
-    """Text of a number, in the unit of the column or sentence, with this many significant digits."""
-
-    def __call__(self, value: float, digits: int = 4, /) -> str: ...
+#: Text of a number, in the unit of the column or sentence, with this many significant digits.
+NumberFormat: TypeAlias = Callable[[float, int], str]
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -66,6 +64,12 @@ def count(number_of: int, word: str) -> str:
     return f"{number_of:,} {word}{'s' * (number_of != 1)}"
 
 
+def span(numbers: Collection[int]) -> str:
+    """`3`, or `3 to 5`, from the smallest to the largest."""
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
+
+
 def ends(interval: Interval, say: NumberFormat = number, digits: int = 4) -> str:
     """`low to high`; an end that the data do not determine is `open`."""
     if interval.low is None and interval.high is None:
@@ -87,8 +91,8 @@ def plus_minus(interval: Interval | None, say: NumberFormat = number) -> str:
     if interval is None:
         return NOTHING
     if interval.high is None:
-        return say(interval.estimate)
-    return f"{say(interval.estimate)} ± {say(interval.high - interval.estimate, 2)}"
+        return say(interval.estimate, 4)
+    return f"{say(interval.estimate, 4)} ± {say(interval.high - interval.estimate, 2)}"
 
 
 def half_width(interval: Interval | None) -> str:

@@ -1,4 +1,7 @@
-"""Confidence intervals: Student's t, always at 95 %."""
+"""Student's t distribution, and confidence intervals by it, always at 95 %.
+
+scipy is imported on the first use: it takes longer than all else that reading a stored analysis needs.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from analysis import student
 from analysis.results import Interval
 
 CONFIDENCE = 0.95
@@ -18,10 +20,26 @@ Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 
 
+def p_value(estimate: float, standard_error: float, degrees: float) -> float:
+    """Of the two-sided t test that the estimate is 0."""
+    from scipy.special import stdtr  # noqa: PLC0415
+
+    if not standard_error:
+        return 1.0 if estimate == 0 else 0.0
+    return float(2 * stdtr(degrees, -abs(estimate) / standard_error))
+
+
+def quantile(degrees: float, probability: float) -> float:
+    """The t with P(T <= t) = probability."""
+    from scipy.special import stdtrit  # noqa: PLC0415
+
+    return float(stdtrit(degrees, probability))
+
+
 @cache
 def t_quantile(degrees: float) -> float:
     """The two-sided 95 % quantile of Student's t."""
-    return student.quantile(degrees, (1 + CONFIDENCE) / 2)
+    return quantile(degrees, (1 + CONFIDENCE) / 2)
 
 
 def around(estimate: float, standard_error: float, degrees: float) -> Interval:

@@ -31,10 +31,6 @@ class Interval:
     def ci95(self) -> list[float] | None:
         return None if self.low is None or self.high is None else [self.low, self.high]
 
-    def within(self, limit: float) -> bool:
-        """The whole interval lies inside +- limit."""
-        return self.low is not None and self.high is not None and -limit <= self.low and self.high <= limit
-
     def beyond(self, limit: float) -> bool:
         """The whole interval lies outside +- limit."""
         return self.low is not None and self.high is not None and (self.low > limit or self.high < -limit)

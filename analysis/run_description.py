@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from analysis.errors import DataError
 from analysis.record_reading import read
@@ -73,19 +73,13 @@ def manifests(paths: Sequence[Path]) -> tuple[tuple[Manifest, Path], ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Described(Generic[ManifestT, OptionsT, PlanT]):
-    """The JSON files of a run directory; fields as in RunRecord."""
-
-    manifest: ManifestT
-    options: OptionsT
-    plans: Mapping[tuple[str, str], PlanT]
-
-
 def describe(
     folder: Path, shown: Path, kind: RunKind, records: Records[ManifestT, OptionsT, PlanT]
-) -> Described[ManifestT, OptionsT, PlanT]:
-    """Reads the JSON files of a run directory, which has them from its first start on; arguments as of `read_run`."""
+) -> tuple[ManifestT, OptionsT, dict[tuple[str, str], PlanT]]:
+    """manifest, options and plans of a run directory, which has these files from its first start on.
+
+    Arguments are those of `read_run`, and results as in RunRecord.
+    """
     facts, found = _manifest(folder, shown)
     if found is not kind:
         raise DataError(
@@ -98,7 +92,7 @@ def describe(
     entries = enumerate(_entries(folder, shown))
     plans = [read(of_plan, entry, f"{shown}/plan.json: cells[{at}]") for at, entry in entries]
     cells = [(plan.experiment, plan.cell) for plan in plans]
-    return Described(manifest, options, dict(zip(cells, plans, strict=True)))
+    return manifest, options, dict(zip(cells, plans, strict=True))
 
 
 def _manifest(folder: Path, shown: Path) -> tuple[Mapping[str, Any], RunKind]:
@@ -158,5 +152,4 @@ def _entries(folder: Path, shown: Path) -> Sequence[Mapping[str, Any]]:
 class _PlanFile:
     """plan.json; an entry is another record for each kind of run."""
 
-    schema: int
     cells: tuple[Any, ...]

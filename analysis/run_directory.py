@@ -99,8 +99,7 @@ def read_run(
     records: what its manifest, the options in it, and an entry of its plan.json have to be
     partial: read an interrupted run as far as its layouts (of a workload: its cells) are complete, with a finding
     """
-    described = describe(folder, shown, kind, records)
-    manifest, options, plans = described.manifest, described.options, described.plans
+    manifest, options, plans = describe(folder, shown, kind, records)
     if not partial:
         _check_outcome(manifest, shown)
     tables = TABLES_OF[kind]
@@ -181,6 +180,18 @@ def broker_findings(brokers: Mapping[str, BrokerRecord]) -> Iterator[Finding]:
                 consequence=VerdictKind.UNVERIFIED,
                 broker=label,
             )
+
+
+def shared_cpus(manifest: Manifest) -> Iterator[Finding]:
+    """A finding where another session measured on CPUs of the run: each took time of the other."""
+    if manifest.shared_cpus:
+        yield Finding(
+            what=f"another session measured on CPU {', '.join(map(str, manifest.shared_cpus))}",
+            measured="both at the same time",
+            limit="CPUs that no other session measures on",
+            advice="measure again when it has ended, or give each its own CPUs (--broker-cpus, --load-cpus)",
+            consequence=VerdictKind.UNVERIFIED,
+        )
 
 
 def _check_outcome(manifest: Manifest, shown: Path) -> None:

@@ -15,7 +15,6 @@ MOST_LINES = 8
 #: Smallest number of findings with the same limit and advice that are grouped.
 ALIKE = 3
 
-
 #: Columns of a closing screen.
 SCREEN = 100
 

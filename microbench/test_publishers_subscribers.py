@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from workloads.messaging import Destination, DestinationKind
-from workloads.throughput.flow import Cell, Experiment, Flow, Profile, Subscription, Template, factorial
+from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial, on_topic
 from workloads.throughput.load_shape import SyncPublishers
 
 LABEL = "p{publishers:02d}-s{subscribers:03d}"
@@ -34,20 +33,12 @@ GRIDS = {
 
 
 def flow(cell: Cell, destination: str) -> Flow:
-    return Flow(
-        Destination(DestinationKind.TOPIC, destination),
-        cell.number("publishers"),
+    return on_topic(
+        destination,
         (Template(),),
         (Subscription(),) * cell.number("subscribers"),
+        publishers=cell.number("publishers"),
     )
-
-
-def _with_receipts(_cell: Cell, profile: Profile) -> Profile:
-    return replace(profile, receipts=True)
-
-
-def _synchronous(_cell: Cell) -> SyncPublishers:
-    return SyncPublishers(1)
 
 
 EXPERIMENT = Experiment(
@@ -57,8 +48,8 @@ EXPERIMENT = Experiment(
     LABEL,
     GRIDS,
     flow,
-    profile=_with_receipts,
-    pace=_synchronous,
+    profile=lambda _, profile: replace(profile, receipts=True),
+    pace=lambda _: SyncPublishers(1),
     own_connections=True,
 )
 

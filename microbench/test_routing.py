@@ -13,9 +13,7 @@ import pytest
 
 from workloads.messaging import Destination, DestinationKind
 from workloads.selectors import Equals, Like, Selector
-from workloads.throughput.flow import Cell, Experiment, Flow, Subscription, Template, factorial
-
-PUBLISHERS = 20
+from workloads.throughput.flow import PUBLISHERS, Cell, Experiment, Flow, Subscription, Template, factorial
 
 
 @dataclass(frozen=True, slots=True)

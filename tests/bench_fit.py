@@ -328,7 +328,6 @@ def start_slices(
                         taken_s=float(received[position] * taken_s[position] + number_of_pauses[position] * PAUSE_S),
                         messages=int(received[position]),
                         gc_pause_s=float(number_of_pauses[position] * PAUSE_S),
-                        gc_pauses=int(number_of_pauses[position]),
                         full_gc_pause_s=0.0,
                     )
                     for position, at in enumerate(order)

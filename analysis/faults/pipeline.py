@@ -16,8 +16,7 @@ from analysis.faults.findings import findings
 from analysis.faults.results import BrokerFaults, FaultRepetition, FaultResult, Tenth
 from analysis.results import CellKey
 from analysis.run_description import resolve_runs
-from analysis.run_directory import RunRecord, broker_findings, read_rows, read_run, read_table
-from analysis.shared_cpus import shared_cpus
+from analysis.run_directory import RunRecord, broker_findings, read_rows, read_run, read_table, shared_cpus
 from workloads.faults.accounting import Accounting, Promise, broken
 from workloads.faults.course import Course, course
 from workloads.faults.faults import Deed, FaultPlan

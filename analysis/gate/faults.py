@@ -16,12 +16,11 @@ from analysis.errors import DataError
 from analysis.faults import pipeline
 from analysis.faults.results import BrokerFaults, FaultRepetition, FaultResult
 from analysis.formats import count
-from analysis.gate.pairs import check_complete, pairs_of_lives
-from analysis.gate.results import CellComparison, GateResult, incomplete, overriding
+from analysis.gate.pairs import incomplete, pairs_of_lives
+from analysis.gate.results import CellComparison, GateResult, overriding
 from analysis.gate.verdict import MetricRow, judge
 from analysis.results import CellKey, Finding
-from analysis.run_directory import broker_findings
-from analysis.shared_cpus import shared_cpus
+from analysis.run_directory import broker_findings, shared_cpus
 from workloads.command_line import analysing
 from workloads.faults.accounting import WORDS, broken
 from workloads.faults.course import LATE_NS, Course
@@ -51,12 +50,8 @@ _UNPROMISED = {
 
 
 def judged(path: Path, asked: GateOptions, *, master: str, partial: bool) -> GateResult:
-    """The result of the gate. Raises DataError where the run cannot be read, or a pair lacks a cell.
-
-    master: not used, since nothing is distributed
-    """
-    del master
-    return of_results(pipeline.analysed([path], partial=partial), asked, partial=partial)
+    """The result of the gate. Raises DataError where the run cannot be read, or a pair lacks a cell."""
+    return of_results(pipeline.analysed([path], master=master, partial=partial), asked, partial=partial)
 
 
 def of_results(results: Sequence[BrokerFaults], asked: GateOptions, *, partial: bool) -> GateResult:
@@ -85,13 +80,13 @@ def of_results(results: Sequence[BrokerFaults], asked: GateOptions, *, partial: 
         [MetricRow(name, number, log) for name, of_family in logs.items() for number, log in enumerate(of_family, 1)],
         asked,
     )
-    check_complete(judgement, len(pairs), path, partial=partial)
+    unfinished = incomplete(judgement, len(pairs), path, partial=partial)
     manifest = results[0].manifest
     both = [(cell, fault, faults[GateRole.CANDIDATE][cell]) for cell, fault in faults[GateRole.BASELINE].items()]
     wrong = tuple(finding for each in both for finding in _newly_broken(*each))
     unmet = tuple(shared_cpus(manifest))
     remarks = (
-        *incomplete(judgement, len(pairs)),
+        *unfinished,
         *(finding for each in both for finding in _remarks(*each)),
         *broker_findings(manifest.brokers),
     )

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from analysis.errors import DataError
 from analysis.gate.verdict import Judgement
-from analysis.results import CellKey
+from analysis.results import CellKey, Finding
 from workloads.gate import GateRole
 
 #: What was measured of a cell.
@@ -43,10 +43,24 @@ def pairs_of_lives(
     return [found[number] for number in numbers]
 
 
-def check_complete(judgement: Judgement, pairs: int, path: Path, *, partial: bool) -> None:
-    """Raises DataError for a gate that ended before its last decision, unless it may be partial."""
-    if judgement.more_pairs and not partial:
+def incomplete(judgement: Judgement, pairs: int, path: Path, *, partial: bool) -> tuple[Finding, ...]:
+    """A remark on a gate that ended before its last decision. Raises DataError for it, unless it may be partial.
+
+    judgement: of the pairs of lives that there are
+    pairs: their number
+    """
+    if not judgement.more_pairs:
+        return ()
+    if not partial:
         raise DataError(
             f"{path}: the gate ended after {pairs} pairs of lives and needs {judgement.more_pairs} more "
             f"({judgement.reason}): measure again"
         )
+    return (
+        Finding(
+            what=f"the gate is not complete: {pairs} pairs of lives, {judgement.more_pairs} more needed",
+            measured=f"{pairs} pairs of lives",
+            limit=judgement.reason,
+            advice="measure again",
+        ),
+    )

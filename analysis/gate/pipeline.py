@@ -12,14 +12,13 @@ from analysis.frames import frames
 from analysis.gate import faults, scenario
 from analysis.gate.asked import options_of
 from analysis.gate.paired import CellRatio, Key, ratios_of, rows_of
-from analysis.gate.pairs import check_complete, pairs_of_lives
-from analysis.gate.results import CellComparison, GateResult, RoleActivity, incomplete, overriding
+from analysis.gate.pairs import incomplete, pairs_of_lives
+from analysis.gate.results import CellComparison, GateResult, RoleActivity, overriding
 from analysis.gate.verdict import GateVerdict, Judgement, judge
 from analysis.intervals import mapped, mean_interval
 from analysis.results import CellKey, Finding, Interval
 from analysis.run_description import LATEST, kind_of, manifests
-from analysis.run_directory import broker_findings, files_of
-from analysis.shared_cpus import shared_cpus
+from analysis.run_directory import broker_findings, files_of, shared_cpus
 from analysis.spark import session
 from analysis.table import grouped
 from analysis.throughput import aggregate, audit
@@ -76,7 +75,7 @@ def of_slices(
     pairs = pairs_of_lives(measured, run.path)
     ratios = ratios_of(pairs)
     judgement = judge(rows_of(ratios, run.plans), asked)
-    check_complete(judgement, len(pairs), run.path, partial=run.partial)
+    unfinished = incomplete(judgement, len(pairs), run.path, partial=run.partial)
     cells, summaries = _cells(ratios), aggregate.over_starts(run, windows)
     wrong = tuple(finding for finding in audited.findings if finding.consequence == VerdictKind.INVALID)
     unmet = (
@@ -89,7 +88,7 @@ def of_slices(
     )
     brokers = run.manifest.brokers
     remarks = (
-        *incomplete(judgement, len(pairs)),
+        *unfinished,
         *_uncalibrated(asked),
         *aggregate.unknown_cpu(summaries),
         *_unknown_idle(pairs),
@@ -194,7 +193,7 @@ def _trimmed(pairs: Sequence[PairWindows], ratios: Sequence[CellRatio]) -> Itera
             for number, pair in enumerate(pairs, start=1)
         ]
     )
-    if apart.low is not None and apart.high is not None and not _within(apart.low, apart.high, ROBUST_MEAN.limit):
+    if apart.low is not None and apart.high is not None and apart.beyond(ROBUST_MEAN.limit):
         yield Finding(
             what="the ratio of the means is not the robust ratio",
             measured=f"it differs by {math.expm1(apart.estimate):+.1%}, {math.expm1(apart.low):+.1%} to "
@@ -203,11 +202,6 @@ def _trimmed(pairs: Sequence[PairWindows], ratios: Sequence[CellRatio]) -> Itera
             advice="name the log of the pauses (--broker-gc-log), or look for what makes some slices far slower",
             consequence=VerdictKind.UNVERIFIED,
         )
-
-
-def _within(low: float, high: float, limit: float) -> bool:
-    """Whether an interval reaches into the range from -limit to limit."""
-    return low <= limit and high >= -limit
 
 
 def _log_of_means(pair: PairWindows, key: Key) -> float:

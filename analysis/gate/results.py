@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from analysis.gate.verdict import FamilyVerdict, GateVerdict, Judgement
-from analysis.gate.words import WORDS, GateWords
+from analysis.gate.verdict import FamilyVerdict, GateVerdict
 from analysis.intervals import mapped, mean_interval
 from analysis.results import Finding, Interval
 from workloads.gate import GateRole, GateRules, deciding
@@ -27,6 +26,29 @@ _MEANING = {
     GateVerdict.REGRESSED: "the candidate is slower by more than the margin",
     GateVerdict.INCONCLUSIVE: "the pairs of lives differ too much to say",
     GateVerdict.CONTAMINATED: "the conditions of the comparison were not met",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GateWords:
+    """The words of a kind of gate."""
+
+    #: What is compared.
+    figure: str
+    #: The option with its number of pairs of lives.
+    pairs: str
+    #: What FAILED says of the brokers.
+    failed: str
+
+
+_LOST = "messages were lost, duplicated, reordered or misdelivered"
+
+_WORDS: Mapping[RunKind, GateWords] = {
+    RunKind.THROUGHPUT: GateWords("time per message", "--pairs", _LOST),
+    RunKind.WORKLOAD: GateWords("CPU time and delivery times", "--pairs", _LOST),
+    RunKind.FAULTS: GateWords(
+        "times after a fault", "--repetitions", "the candidate broke a promise that the baseline kept, or stayed away"
+    ),
 }
 
 
@@ -106,7 +128,7 @@ class GateResult:
     @property
     def words(self) -> GateWords:
         """What it says of itself."""
-        return WORDS[self.kind]
+        return _WORDS[self.kind]
 
     @property
     def meaning(self) -> str:
@@ -132,24 +154,6 @@ def overriding(wrong: Sequence[Finding], unmet: Sequence[Finding]) -> GateVerdic
     unmet: conditions of the comparison
     """
     return GateVerdict.FAILED if wrong else GateVerdict.CONTAMINATED if unmet else None
-
-
-def incomplete(judgement: Judgement, pairs: int) -> tuple[Finding, ...]:
-    """A remark on a gate that ended before its last decision, and is read nevertheless.
-
-    judgement: of the pairs of lives that there are
-    pairs: their number
-    """
-    if not judgement.more_pairs:
-        return ()
-    return (
-        Finding(
-            what=f"the gate is not complete: {pairs} pairs of lives, {judgement.more_pairs} more needed",
-            measured=f"{pairs} pairs of lives",
-            limit=judgement.reason,
-            advice="measure again",
-        ),
-    )
 
 
 def gate_json(results: Sequence[GateResult]) -> dict[str, Any]:

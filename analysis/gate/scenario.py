@@ -10,13 +10,13 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from analysis.gate.pairs import check_complete, pairs_of_lives
-from analysis.gate.results import CellComparison, GateResult, incomplete, overriding
+from analysis.gate.pairs import incomplete, pairs_of_lives
+from analysis.gate.results import CellComparison, GateResult, overriding
 from analysis.gate.verdict import MetricRow, judge
 from analysis.results import Finding
+from analysis.run_directory import shared_cpus
 from analysis.scenario import pipeline
 from analysis.scenario.results import HandlerResult, PeriodResult, WorkloadResult
-from analysis.shared_cpus import shared_cpus
 from workloads.command_line import analysing
 from workloads.gate import SCENARIO_FAMILIES, GateRole, GateRules
 from workloads.scenario.periods import Period
@@ -46,10 +46,10 @@ def of_results(results: Sequence[WorkloadResult], path: Path, rules: GateRules, 
         for number in range(1, len(pairs) + 1)
     ]
     judgement = judge(rows, rules)
-    check_complete(judgement, len(pairs), path, partial=partial)
+    unfinished = incomplete(judgement, len(pairs), path, partial=partial)
     manifest = results[0].manifest
     failed, unmet = tuple(_failed(results)), tuple(shared_cpus(manifest))
-    titles = {GateRole(result.key.broker): result.broker_title for result in results}
+    titles = {GateRole(result.key.broker): result.broker.title for result in results}
     return GateResult(
         run=results[0].run,
         path=str(results[0].path),
@@ -65,7 +65,7 @@ def of_results(results: Sequence[WorkloadResult], path: Path, rules: GateRules, 
             for (cell, family), values in by_cell.items()
             if len(logs := [value for value in values if value is not None]) == len(values)
         ),
-        findings=(*failed, *unmet, *incomplete(judgement, len(pairs))),
+        findings=(*failed, *unmet, *unfinished),
         judged=judgement.verdict,
         overriding=overriding(failed, unmet),
         of_processes=any(manifest.brokers[role].provider == BY_URL for role in GateRole),
@@ -104,7 +104,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 def _failed(results: Sequence[WorkloadResult]) -> Iterator[Finding]:
     for result in results:
-        if not result.passes:
+        if result.audit_failed:
             yield Finding(
                 what=f"the audit of {result.key.cell} on the {result.key.broker} failed in pair {result.key.start}",
                 measured=str(result.verdict),

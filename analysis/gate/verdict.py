@@ -22,8 +22,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from analysis import student
-from analysis.intervals import mapped, mean_interval
+from analysis.intervals import mapped, mean_interval, p_value, quantile
 from analysis.results import Interval
 from workloads.exit_codes import ExitCode
 from workloads.gate import LOOKS, GateRules, deciding
@@ -245,15 +244,12 @@ def _open(values: Sequence[float | None], margin: float, *, decides: bool) -> bo
 
 def _p_value(values: Sequence[float]) -> float:
     """Of the two-sided t test that the mean is 0."""
-    mean, error = float(np.mean(values)), _standard_error(values)
-    if error == 0:
-        return 1.0 if mean == 0 else 0.0
-    return 2 * student.cumulative(len(values) - 1, -abs(mean) / error)
+    return p_value(float(np.mean(values)), _standard_error(values), len(values) - 1)
 
 
 def _upper(values: Sequence[float], alpha: float) -> float:
     """The upper end of the two-sided interval with the error alpha."""
-    return float(np.mean(values) + student.quantile(len(values) - 1, 1 - alpha / 2) * _standard_error(values))
+    return float(np.mean(values) + quantile(len(values) - 1, 1 - alpha / 2) * _standard_error(values))
 
 
 def _standard_error(values: Sequence[float]) -> float:
@@ -266,7 +262,7 @@ def smallest_detectable(scatter: float, pairs: int, alpha: float) -> float:
     The noncentral distribution is approximated by the sum of both quantiles: for 5 to 12 pairs the probability is in
     fact 73 to 79 %.
     """
-    quantiles = student.quantile(pairs - 1, 1 - alpha / 2) + student.quantile(pairs - 1, POWER)
+    quantiles = quantile(pairs - 1, 1 - alpha / 2) + quantile(pairs - 1, POWER)
     return math.expm1(quantiles * scatter / math.sqrt(pairs))
 
 

@@ -29,9 +29,7 @@ shows whether a store was synced.</li>
 
 def write(results: Sequence[BrokerFaults], output: Path | None = None) -> Path:
     """Writes the page of these results. Raises DataError if it cannot be written."""
-    path = output or Path(results[0].path) / NAME
-    write_text(path, html(results))
-    return path
+    return write_text(output or Path(results[0].path) / NAME, html(results))
 
 
 def html(results: Sequence[BrokerFaults]) -> str:

@@ -215,7 +215,7 @@ def against_plane(fit: FitResult) -> Picture:
         rows=tuple(point.cell for point in points),
     )
     return Picture(
-        f"plane-{_unit(fit)}",
+        f"plane-{fit.experiment}-{fit.broker}-{fit.profile}",
         "Cells against the model",
         f"Relative deviation of every cell from the model of {fit.experiment} on {fit.broker}, 95 % intervals "
         f"{SCOPES[fit.scope]}. Shaded: {GOOD.limit:.0%} (the description is good while every interval reaches into it) "
@@ -225,10 +225,6 @@ def against_plane(fit: FitResult) -> Picture:
         (panel,),
         low=len(points) > MOST_TALL,
     )
-
-
-def _unit(fit: FitResult) -> str:
-    return f"{fit.experiment}-{fit.broker}-{fit.profile}"
 
 
 def slices(cells: Iterable[CellSummary]) -> Picture | None:
@@ -329,8 +325,7 @@ def latency(results: Sequence[LatencyResult], broker: str, profile: str) -> Pict
         _waiting(arrivals, [cell for cell in results if cell.arrivals == arrivals])
         for arrivals in sorted({cell.arrivals for cell in results})
     )
-    if any(series.points for series in waiting):
-        panels.append(Panel("mean waiting time", "load in % of the capacity", "waiting time in ms", waiting))
+    panels.append(Panel("mean waiting time", "load in % of the capacity", "waiting time in ms", waiting))
     doubtful = [cell for cell in results if cell.status != CellStatus.OK]
     return Picture(
         f"latency-{broker}-{profile}",
@@ -633,7 +628,6 @@ def _waiting(arrivals: str, results: Sequence[LatencyResult]) -> Series:
     points = tuple(
         PlotPoint(cell.percent, Interval(cell.waiting_s * 1e3), cell.key.start, cell.status != CellStatus.OK)
         for cell in results
-        if cell.waiting_s is not None
     )
     predicted = {cell.percent: cell.predicted_waiting_s for cell in results if cell.predicted_waiting_s is not None}
     return Series(arrivals, points, tuple((at, seconds * 1e3) for at, seconds in sorted(predicted.items())))

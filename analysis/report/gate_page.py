@@ -52,9 +52,7 @@ def write(
     history: past gates, oldest first
     output: the file; None for the one in the run directory
     """
-    path = output or Path(result.path) / NAME
-    write_text(path, html(result, manifest, history))
-    return path
+    return write_text(output or Path(result.path) / NAME, html(result, manifest, history))
 
 
 def html(result: GateResult, manifest: Manifest, history: Sequence[Mapping[str, Any]] = ()) -> str:

@@ -132,7 +132,8 @@ class Page:
         return environment.get_template("page.html.j2").render(page=self)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Writes a page, completely or not at all. Raises DataError where it fails."""
+def write_text(path: Path, text: str) -> Path:
+    """Writes a page, completely or not at all; returns its path. Raises DataError where it fails."""
     with written_whole(path, "report", f"name another file with `{analysing('report --output FILE')}`") as file:
         file.write(text.encode())
+    return path

@@ -1,4 +1,4 @@
-"""Results of a workload -> pictures as values: rates compared with the plan, and time series of the run."""
+"""Results of a workload -> pictures as values: time series of the run, and results over BASE."""
 
 from __future__ import annotations
 
@@ -7,66 +7,14 @@ from math import inf
 
 from analysis.report.figures import MOST_ROWS, Heat, Panel, Picture, PlotPoint, Series, Shade, ShadeTone
 from analysis.results import Interval
-from analysis.scenario.results import InteractionResult, Second, WorkloadResult
+from analysis.scenario.results import Second, WorkloadResult
 from analysis.table import grouped
-from workloads.scenario.limits import DELIVERY_TIME, INPUT_RATE
+from workloads.scenario.limits import DELIVERY_TIME
 
 #: Maximum number of points of a line; in longer runs each point is the highest of several seconds.
 MOST_POINTS = 300
 
 _SECONDS = "s from the start of the load"
-
-_RATIOS: tuple[tuple[str, Callable[[InteractionResult], tuple[float, float]]], ...] = (
-    ("starts", lambda entry: (entry.started_per_s, entry.planned_per_s)),
-    ("messages sent", lambda entry: (entry.sent, entry.expected_sent)),
-    ("messages received", lambda entry: (entry.received, entry.expected_received)),
-)
-
-
-def rates(result: WorkloadResult) -> Picture | None:
-    """Achieved / planned rates of every interaction in each measured period; None without a measured period."""
-    panels = tuple(
-        Panel(
-            str(period.period),
-            "",
-            "achieved / planned",
-            tuple(
-                Series(
-                    label,
-                    tuple(
-                        PlotPoint(index + (shift - 1) * 0.22, Interval(achieved / planned))
-                        for index, entry in enumerate(period.interactions)
-                        for achieved, planned in (of(entry),)
-                        if planned and achieved
-                    ),
-                )
-                for shift, (label, of) in enumerate(_RATIOS)
-            ),
-            levels=(1 - INPUT_RATE.limit, 1 + INPUT_RATE.limit),
-            rows=tuple(f"interaction {entry.number}" for entry in period.interactions),
-            ratios=True,
-        )
-        for period in result.periods
-        if period.interactions
-    )
-    if not panels:
-        return None
-    nothing = tuple(
-        f"interaction {entry.number}, {label} ({period.period})"
-        for period in result.periods
-        for entry in period.interactions
-        for label, of in _RATIOS
-        if not of(entry)[0]
-    )
-    return Picture(
-        "rates",
-        "Achieved and planned rates",
-        "Starts of every interaction, and messages sent and received, divided by what the model predicts. "
-        f"Dotted: the limits of the rules, {INPUT_RATE.limit:.0%} to either side.",
-        "Dot plot of achieved to planned rates of every interaction; the table below has the numbers.",
-        panels,
-        missing=nothing,
-    )
 
 
 def backlog(result: WorkloadResult) -> Picture | None:

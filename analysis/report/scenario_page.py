@@ -54,8 +54,7 @@ def write(results: Sequence[WorkloadResult], output: Path | None = None) -> tupl
     written = []
     for words, of_kind in zip(_names(kinds), kinds.values(), strict=True):
         name = path if len(kinds) == 1 else path.with_name(f"{path.stem}-{slug('-'.join(words))}{path.suffix}")
-        write_text(name, html(of_kind))
-        written.append(name)
+        written.append(write_text(name, html(of_kind)))
     return tuple(written)
 
 
@@ -194,7 +193,6 @@ def _periods(anchor: str, result: WorkloadResult, drawings: Drawings) -> Iterato
 
 def _interactions(anchor: str, result: WorkloadResult, model: Model, drawings: Drawings) -> Iterator[Part]:
     """The rates of all, then each interaction."""
-    yield from drawings.figures(anchor, scenario_figures.rates(result))
     for period in result.periods:
         yield from tables.interactions(period)
     for number, interaction in model.interactions.items():
@@ -223,11 +221,10 @@ def _interaction(
 
 
 def _title(result: WorkloadResult) -> Iterator[str]:
-    arrivals = result.plan.arrivals
-    yield f"{result.key.cell}, start {result.key.start}, on {result.broker_title}"
+    yield f"{result.key.cell}, start {result.key.start}, on {result.broker.title}"
     yield (
         f"{result.topology}, BASE {result.base}; {result.consumption} consumption, transactions: "
-        f"{result.transactions}, {arrivals} arrivals"
+        f"{result.transactions}, {result.plan.arrivals} arrivals"
     )
     yield from manifest_facts.title_lines(result.manifest)
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from textwrap import wrap
 
-from analysis.report.svg import LEADING, LETTER, WIDTH, Anchor, Tone, box, head, line, lines, svg, text, width_of
+from analysis.formats import span
+from analysis.report.svg import LEADING, LETTER, WIDTH, Tone, box, head, line, lines, svg, text, width_of
 from workloads.messaging import DestinationKind
 from workloads.scenario.business import Business, BusinessMessage, Party
 from workloads.scenario.business_model import BusinessModel
@@ -80,8 +81,7 @@ def _column(business: Business, party: Party) -> _Column:
         which = "come and go"
     elif party.several:
         least, most = min(numbers, default=0), max(numbers, default=0)
-        some = str(least) if least == most else f"{least} to {most}"
-        which = f"all {most}" if least == role.places else f"{some} of {role.places}"
+        which = f"all {most}" if least == role.places else f"{span((least, most))} of {role.places}"
     else:
         which = "the only one" if role.places == 1 else f"one of {role.places}"
     return _Column(role.title or role.name, which)
@@ -97,24 +97,24 @@ def _wrapped(words: str, width: float, size: float) -> list[str]:
 
 def _head(columns: list[_Column]) -> float:
     """The height of the boxes with the names of the parties, and the distance to the first row."""
-    width = _box_width(len(columns)) - 8
+    width = _box_width(_spacing(len(columns))) - 8
     texts = (len(_wrapped(each.title, width, _PARTY)) + len(_wrapped(each.which, width, _SMALL)) for each in columns)
     return 22 + max(texts) * _PARTY * LEADING
 
 
-def _box_width(parties: int) -> float:
-    return min(_spacing(parties) - 8, 150)
+def _box_width(spacing: float) -> float:
+    return min(spacing - 8, 150)
 
 
 def _drawn_column(column: _Column, x: float, top: float, bottom: float, spacing: float) -> Iterator[str]:
-    width = min(spacing - 8, 150)
+    width = _box_width(spacing)
     yield line([(x, top - 8), (x, bottom)], Tone.RULE, width=1.5)
     yield box(x - width / 2, 4, width, top - 12)
     y = 4 + _PARTY * LEADING
     for words in _wrapped(column.title, width - 8, _PARTY):
-        yield text(x, y, words, size=_PARTY, anchor=Anchor.MIDDLE, bold=True)
+        yield text(x, y, words, size=_PARTY, middle=True, bold=True)
         y += _PARTY * LEADING
-    yield lines(x, y, _wrapped(column.which, width - 8, _SMALL), size=_SMALL, anchor=Anchor.MIDDLE, tone=Tone.SOFT)
+    yield lines(x, y, _wrapped(column.which, width - 8, _SMALL), size=_SMALL, middle=True, tone=Tone.SOFT)
 
 
 def _drawn_row(row: _MessageRow, number: int, top: float, begin: float, end: float) -> Iterator[str]:
@@ -154,7 +154,7 @@ def _name(name: str, middle: float, y: float, size: float) -> Iterator[str]:
     """A name, filled with the page's background, so that the line of a column does not cross it."""
     width = width_of(name, size) + 6
     yield f'<rect x="{middle - width / 2:g}" y="{y - 12:g}" width="{width:g}" height="16" style="fill: {Tone.PAGE}"/>'
-    yield text(middle, y, name, size=size, anchor=Anchor.MIDDLE, bold=True)
+    yield text(middle, y, name, size=size, middle=True, bold=True)
 
 
 def _trigger(model: BusinessModel, number: int, message: BusinessMessage) -> tuple[str, ...]:

@@ -25,9 +25,7 @@ independent; each link widens the interval.</li>
 
 def write(file: Path, compared: Sequence[ComparedRelease]) -> Path:
     """Writes the page beside the history; returns its path. Raises DataError where it fails."""
-    path = file.with_name(f"{file.name}.html")
-    write_text(path, html(file.name, compared))
-    return path
+    return write_text(file.with_name(f"{file.name}.html"), html(file.name, compared))
 
 
 def html(name: str, compared: Sequence[ComparedRelease]) -> str:

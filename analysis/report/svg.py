@@ -28,14 +28,6 @@ class Tone(StrEnum):
     SECOND = "var(--series-2)"
 
 
-class Anchor(StrEnum):
-    """Alignment of text relative to its position."""
-
-    START = "start"
-    MIDDLE = "middle"
-    END = "end"
-
-
 def svg(alt: str, height: float, elements: Iterable[str]) -> str:
     """An `<svg>` element; `alt` is the alternative text for screen readers."""
     head = f'<svg role="img" aria-label="{escape(alt)}" viewBox="0 0 {WIDTH} {height:g}" class="sketch">'
@@ -43,21 +35,18 @@ def svg(alt: str, height: float, elements: Iterable[str]) -> str:
 
 
 def text(
-    x: float, y: float, words: str, *, size: float = 13, anchor: Anchor = Anchor.START, tone: Tone = Tone.INK,
-    bold: bool = False,
-) -> str:  # fmt: skip
-    """A line of text; `y` is its base line."""
+    x: float, y: float, words: str, *, size: float, middle: bool = False, tone: Tone = Tone.INK, bold: bool = False
+) -> str:
+    """A line of text; `y` is its base line, `x` its begin, or its middle."""
     weight = "; font-weight: 600" if bold else ""
-    style = f"font-size: {size:g}px; text-anchor: {anchor}; fill: {tone}{weight}"
+    style = f"font-size: {size:g}px; text-anchor: {'middle' if middle else 'start'}; fill: {tone}{weight}"
     return f'<text x="{x:g}" y="{y:g}" style="{style}">{escape(words)}</text>'
 
 
-def lines(
-    x: float, y: float, words: Iterable[str], *, size: float = 12, anchor: Anchor = Anchor.START, tone: Tone = Tone.INK
-) -> str:
+def lines(x: float, y: float, words: Iterable[str], *, size: float, middle: bool = False, tone: Tone = Tone.INK) -> str:
     """Several lines below each other, the first on the base line `y`."""
     return "\n".join(
-        text(x, y + number * size * LEADING, line, size=size, anchor=anchor, tone=tone)
+        text(x, y + number * size * LEADING, line, size=size, middle=middle, tone=tone)
         for number, line in enumerate(words)
     )
 

@@ -41,9 +41,7 @@ late.</li>
 
 def write(results: Sequence[RunResult], output: Path | None = None) -> Path:
     """Writes the report of these runs, completely or not at all; returns its path. Raises DataError where it fails."""
-    path = output or Path(results[0].path) / NAME
-    write_text(path, html(results))
-    return path
+    return write_text(output or Path(results[0].path) / NAME, html(results))
 
 
 def record(results: Sequence[RunResult], path: Path) -> dict[str, Any]:

@@ -66,7 +66,7 @@ class Counts:
 
     #: Whether percentiles are of the times themselves.
     exact: bool
-    #: All starts, by driver: their number, the lowest and highest execution id, and the latest planned instant.
+    #: All starts, by driver: their number, the highest execution id, and the latest planned instant.
     drivers: Mapping[int, Row]
     #: Starts by (period, interaction), assigned by the instant of sending, and those more than one mean gap late.
     pace: Mapping[tuple[Period, int], Row]
@@ -253,7 +253,6 @@ class _Query:
             )
             .agg(
                 F.count("*").alias("starts"),
-                F.min("execution").alias("first"),
                 F.max("execution").alias("last"),
                 F.max("planned_ns").alias("last_planned_ns"),
                 count_if(F.col("took_ns") > F.col("gap_ns")).alias("misses"),

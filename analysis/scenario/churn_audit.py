@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from pyspark.sql import Row
 
 from analysis.scenario.aggregates import times
 from analysis.scenario.audit import AuditInput, first_message
@@ -223,18 +222,12 @@ def _sessions(material: ChurnInput) -> Iterator[AuditRow]:
         yield judged(limits.SESSIONS, label, found.failed, found.why, expected=found.planned)
 
 
-def uncertain_and_certain(rows: Sequence[Row]) -> Counter[tuple[int, str, bool]]:
-    """Copies by step, class and whether they were received, from `ChurnCounts.due`."""
-    found: Counter[tuple[int, str, bool]] = Counter()
-    for row in rows:
-        found[row["step"], row["class"], row["got"] == 1] += row["n"]
-    return found
-
-
 def copy_counts(material: ChurnInput) -> tuple[CopyCounts, ...]:
     """The copies of every message type; event handlers' copies must come."""
     cell, counts = material.cell, material.audit.counts
-    due = uncertain_and_certain(material.counts.due)
+    due: Counter[tuple[int, str, bool]] = Counter()
+    for row in material.counts.due:
+        due[row["step"], row["class"], row["got"] == 1] += row["n"]
     found = []
     for number, step in enumerate(cell.steps):
         sent: Counter[int] = Counter()

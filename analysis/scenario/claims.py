@@ -13,9 +13,9 @@ from math import exp, log
 
 import numpy as np
 
-from analysis.claims import ClaimComparison, Comparisons, Estimate, decide, spread, table
+from analysis.claims import ClaimComparison, Comparisons, Estimate, decide, table
 from analysis.errors import DataError
-from analysis.formats import number
+from analysis.formats import number, span
 from analysis.intervals import mapped, mean_interval
 from analysis.results import Claim, Interval
 from analysis.scenario.results import InteractionResult, PeriodResult, WorkloadResult
@@ -128,7 +128,7 @@ def _judged(
         shown = "; ".join(str(compared) for compared in decision.compared)
         return shown, ClaimVerdict.NOT_DECIDABLE, row.unjudged, decision.cells
     starts = [compared.estimate.starts for compared in decision.compared if compared.estimate.starts]
-    scope = f"95 % t intervals over {spread(starts)} starts" if starts else "counted, without an interval"
+    scope = f"95 % t intervals over {span(starts)} starts" if starts else "counted, without an interval"
     return decision.measured, decision.verdict, f"{decision.criterion}; {scope}", decision.cells
 
 

@@ -64,9 +64,9 @@ def _header(result: WorkloadResult) -> Iterator[str]:
     periods = ", ".join(f"{span.period} {span.seconds:.1f} s" for span in result.spans)
     yield "\n".join(
         [
-            f"{result.key.broker}: {result.broker_title}, start {result.key.start}",
+            f"{result.key.broker}: {result.broker.title}, start {result.key.start}",
             f"{result.consumption} consumption, transactions {result.transactions}, {result.plan.arrivals} arrivals",
-            f"store: {result.store}; memory for messages: {result.message_memory}",
+            f"store: {result.store}; memory for messages: {result.broker.message_memory or 'limit not known'}",
             periods,
             f"{result.figure_name}: {f'none, {reason}' if reason else result.figure}",
         ]

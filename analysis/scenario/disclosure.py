@@ -57,7 +57,7 @@ def withheld(result: WorkloadResult) -> str:
         return reason
     if result.measured is None:
         return "there was no measurement period"
-    if not result.passes:
+    if result.audit_failed:
         return f"the audit failed: {result.first_failure}"
     if result.verdict != VerdictKind.VALID:
         return f"the verdict is {result.verdict}"

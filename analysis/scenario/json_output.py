@@ -92,7 +92,7 @@ def _record(results: Sequence[WorkloadResult], more: Any) -> dict[str, Any]:
                 **asdict(result.key),
                 "topology": result.topology,
                 "base": result.base,
-                "passes": result.passes,
+                "passes": not result.audit_failed,
                 "first_failure": result.first_failure and f"{result.first_failure}: {result.failed[0].why}",
                 "p90_ms": result.p90_ms,
                 **{name: None if result.measured is None else getattr(result.measured, name) for name in _MEASURED},

@@ -163,7 +163,8 @@ def departures(rows: MemberRows) -> tuple[int, str]:
     number, until_ns = len(recorded["subscription"]), rows.load_ns[1] - _EDGE_NS
     wrong = np.zeros(number, dtype=bool)
     said: list[tuple[int, str]] = []
-    sessions = np.isin(recorded["population"], _session_numbers(rows.populations))
+    of_sessions = [number for number, population in enumerate(rows.populations) if population.sessions]
+    sessions = np.isin(recorded["population"], of_sessions)
     never_made = recorded["subscribe_ns"] == NONE
     for name in _PLANNED:
         differs = recorded[name] != planned[name][:number]
@@ -187,10 +188,6 @@ def departures(rows: MemberRows) -> tuple[int, str]:
 
 def _words(value: int) -> str:
     return "absent" if value == NONE else str(value)
-
-
-def _session_numbers(populations: Sequence[Population]) -> list[int]:
-    return [number for number, population in enumerate(populations) if population.sessions]
 
 
 def durations(took_ns: Longs) -> DeliveryTimes:
@@ -241,7 +238,7 @@ def slices(rows: MemberRows, slice_s: int) -> tuple[JoinSlice, ...]:
     found = []
     for number in np.unique(at):
         times = durations(took_ns[at == number])
-        found.append(JoinSlice(float(number * slice_s), times.count, times.p50_ms or 0.0, times.p90_ms or 0.0))
+        found.append(JoinSlice(float(number * slice_s), times.p50_ms or 0.0, times.p90_ms or 0.0))
     return tuple(found)
 
 

@@ -299,7 +299,6 @@ def _heard(copies: DataFrame) -> DataFrame:
         copies.where(F.col("audience").isNotNull())
         .groupBy(*MESSAGE, "handler", "audience", "address", "step", "sender", "execution")
         .agg(
-            F.count("*").alias("deliveries"),
             F.count("settled_ns").alias("settled"),
             count_if(F.col("redelivered") == 0).alias("unmarked"),
             F.min("arrival").alias("arrival"),

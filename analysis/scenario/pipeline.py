@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from analysis.errors import DataError
 from analysis.frames import Frames, frames, reading
 from analysis.results import Finding, reasons, verdict
-from analysis.run_directory import broker_findings, files_of
+from analysis.run_directory import broker_findings, files_of, shared_cpus
 from analysis.scenario import audit, deviations, timeline
 from analysis.scenario.aggregates import Counts, counts, instants, percentiles_ms, times
 from analysis.scenario.audit import AuditInput
@@ -36,7 +36,6 @@ from analysis.scenario.results import (
     StepResult,
     WorkloadResult,
 )
-from analysis.shared_cpus import shared_cpus
 from analysis.spark import session
 from workloads.scenario.execution import Execution
 from workloads.scenario.model import PlannedHandler
@@ -212,13 +211,11 @@ def _slices(cell: CaseRecord, counted: Counts) -> Iterator[PeriodSlice]:
     """The slices by address and time; copies received before the start of the load are excluded."""
     for row in sorted(counted.slices, key=lambda row: (row["address"], row["slice"])):
         if row["slice"] >= 0 and row["n"]:
-            p50_ms, p90_ms, _ = percentiles_ms(row)
+            _, p90_ms, _ = percentiles_ms(row)
             yield PeriodSlice(
                 cell.steps[cell.address_steps[row["address"]]].message,
                 cell.plan.addresses[row["address"]].label,
                 row["slice"] * counted.slice_s,
-                row["copies"],
-                p50_ms,
                 p90_ms,
             )
 

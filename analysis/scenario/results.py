@@ -326,7 +326,6 @@ class JoinSlice:
 
     #: Start of the slice, in seconds from the start of the load.
     begin_s: float
-    joins: int
     p50_ms: float
     p90_ms: float
 
@@ -377,10 +376,7 @@ class PeriodSlice:
     address: str
     #: Start of the slice, in seconds from the start of the load.
     begin_s: float
-    #: Copies delivered in the slice.
-    copies: int
-    #: Percentiles of the time from sending to receipt.
-    p50_ms: float
+    #: 90th percentile of the time from sending to receipt, of the copies delivered in the slice.
     p90_ms: float
 
 
@@ -441,7 +437,7 @@ class WorkloadResult:
     seconds: tuple[Second, ...]
     #: Seconds of each message type, by its name.
     seconds_by_step: Mapping[str, tuple[Second, ...]]
-    #: Percentiles by address and time.
+    #: Delivery times by address and time.
     slices: tuple[PeriodSlice, ...]
     #: Length of a slice, in whole seconds.
     slice_s: int
@@ -479,10 +475,6 @@ class WorkloadResult:
         return self.manifest.brokers[self.key.broker]
 
     @property
-    def broker_title(self) -> str:
-        return self.broker.title
-
-    @property
     def consumption(self) -> Consumption:
         return self.plan.consumption
 
@@ -490,11 +482,6 @@ class WorkloadResult:
     def one_host(self) -> bool:
         """Whether clients and server ran on one host."""
         return on_one_host(self.key.broker, self.broker.provider)
-
-    @property
-    def message_memory(self) -> str:
-        """The memory that messages may take in the broker, for display."""
-        return self.broker.message_memory or "limit not known"
 
     @property
     def figure_name(self) -> str:
@@ -507,14 +494,9 @@ class WorkloadResult:
         return self.workload.figure_value(self.model)
 
     @property
-    def passes(self) -> bool:
-        """No test failed; some may not have been judged."""
-        return not self.failed
-
-    @property
     def audit_failed(self) -> bool:
-        """Whether a test failed."""
-        return not self.passes
+        """Whether a test failed; others may not have been judged."""
+        return bool(self.failed)
 
     @property
     def first_failure(self) -> str | None:

@@ -420,7 +420,7 @@ def several(results: Sequence[WorkloadResult]) -> Table:
         list(enumerate(results, 1)),
         TableColumn("#", lambda of: str(of[0])),
         TableColumn("cell", lambda of: f"{of[1].key.cell}, start {of[1].key.start}", number=False),
-        TableColumn("broker", lambda of: of[1].broker_title, number=False),
+        TableColumn("broker", lambda of: of[1].broker.title, number=False),
         TableColumn("BASE", lambda of: str(of[1].base)),
         TableColumn("sent", lambda of: number(getattr(of[1].measured, "sent_per_s", None)), "messages/s"),
         TableColumn("received", lambda of: number(getattr(of[1].measured, "received_per_s", None)), "messages/s"),

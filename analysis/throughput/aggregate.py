@@ -188,7 +188,6 @@ def _summary(
         profile=plan.profile,
         factors=plan.factors,
         pace=plan.pace,
-        connections=plan.connections,
         n_fltr=plan.n_fltr,
         routed=plan.routed,
         replication=plan.replication,
@@ -204,7 +203,7 @@ def _summary(
     if audited in _NOT_EXACT:
         return replace(cell, status=audited, reason=_NOT_EXACT[audited])
     for status, doubt in _RULES if run.options.grid != SMOKE else ():
-        if reason := doubt(run, cell):
+        if reason := doubt(cell):
             return replace(cell, status=status, reason=reason)
     return replace(cell, reason=f"{left_out} slices left out, capacity was lower then" if left_out else "")
 
@@ -337,19 +336,19 @@ def compiler_share(windows: Sequence[Window]) -> float | None:
     return compiler / whole if compiler is not None and whole else None
 
 
-def _generator_bound(_run: ThroughputRecord, cell: CellSummary) -> str:
+def _generator_bound(cell: CellSummary) -> str:
     if not cell.open_loop and cell.load_cpu is not None and cell.load_cpu > LOAD_CPU.limit:
         return f"load CPU {cell.load_cpu:.2f} of a core per worker > {LOAD_CPU.limit}"
     return ""
 
 
-def _not_saturated(_run: ThroughputRecord, cell: CellSummary) -> str:
+def _not_saturated(cell: CellSummary) -> str:
     if not cell.open_loop and cell.broker_cpu is not None and cell.broker_cpu < BROKER_CPU.limit:
         return f"broker CPU {cell.broker_cpu:.2f} of its CPU set < {BROKER_CPU.limit}"
     return ""
 
 
-def _unsteady(_run: ThroughputRecord, cell: CellSummary) -> str:
+def _unsteady(cell: CellSummary) -> str:
     if cell.conservation is None:
         return "no slice was measured"
     if cell.open_loop:
@@ -384,7 +383,7 @@ _NOT_EXACT: Mapping[CellStatus, str] = {
 }
 
 #: Rules applied after the audit; the first rule that returns a reason determines the status.
-_RULES: Sequence[tuple[CellStatus, Callable[[ThroughputRecord, CellSummary], str]]] = (
+_RULES: Sequence[tuple[CellStatus, Callable[[CellSummary], str]]] = (
     (CellStatus.GENERATOR_BOUND, _generator_bound),
     (CellStatus.NOT_SATURATED, _not_saturated),
     (CellStatus.UNSTEADY, _unsteady),

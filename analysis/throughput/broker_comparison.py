@@ -25,9 +25,8 @@ from math import exp, sqrt
 
 import numpy as np
 
-from analysis import student
 from analysis.errors import DataError
-from analysis.intervals import Vector, around, jackknife_covariance, mapped, t_quantile, welch_degrees
+from analysis.intervals import around, jackknife_covariance, mapped, p_value, t_quantile, welch_degrees
 from analysis.results import Interval, NotApplicable
 from analysis.throughput.cell_ratios import NO_INTERVAL, OfStart, combined, processing
 from analysis.throughput.fit import STARTS_AS_UNIT
@@ -124,7 +123,7 @@ def log_welch(above: Mean, below: Mean) -> Tested:
         return Tested(Interval(exp(difference)), None)
     degrees = welch_degrees(np.array([above.variance, below.variance]), np.array([above.degrees, below.degrees]))
     interval = around(difference, sqrt(variance), degrees) if variance else Interval(difference, difference, difference)
-    return Tested(mapped(interval, exp), _p(difference, variance, degrees))
+    return Tested(mapped(interval, exp), p_value(difference, sqrt(variance), degrees))
 
 
 def fieller(above: Mean, below: Mean) -> Tested:
@@ -145,7 +144,8 @@ def fieller(above: Mean, below: Mean) -> Tested:
     middle = above.value * below.value
     root = sqrt(max(0.0, middle**2 - leading * (above.value**2 - t2 * above.variance)))
     interval = Interval(ratio, (middle - root) / leading, (middle + root) / leading)
-    return Tested(interval, _p(above.value - below.value, above.variance + below.variance, degrees))
+    p = p_value(above.value - below.value, sqrt(above.variance + below.variance), degrees)
+    return Tested(interval, p)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -251,7 +251,7 @@ def _side(of_cell: Sequence[CellSummary], missing: str, scope: Scope) -> tuple[M
     if len(good) < min(2, len(of_cell)):
         bad = next(cell for cell in of_cell if cell not in good)
         raise DataError(f"start {bad.key.start}: {bad.status}" + (f", {bad.reason}" if bad.reason else ""))
-    logs = [combined(_log, [processing(cell)]) for cell in good]
+    logs = [combined(lambda numbers: float(np.log(numbers[0])), [processing(cell)]) for cell in good]
     if scope is Scope.BETWEEN_STARTS:
         if len(logs) < 2:
             raise DataError("measured in one start only")
@@ -259,10 +259,6 @@ def _side(of_cell: Sequence[CellSummary], missing: str, scope: Scope) -> tuple[M
     else:
         mean = Mean.within(logs)
     return mean, mapped(mean.interval, exp)
-
-
-def _log(numbers: Vector) -> float:
-    return float(np.log(numbers[0]))
 
 
 def _worded(ratios: Iterator[Ratio]) -> tuple[Ratio, ...]:
@@ -288,9 +284,3 @@ def _words(ratio: Interval, p_holm: float) -> str:
     ends = (ratio.low - 1, ratio.high - 1) if ratio.estimate > 1 else (1 - ratio.high, 1 - ratio.low)
     word = "slower" if ratio.estimate > 1 else "faster"
     return f"{word} by {abs(ratio.estimate - 1):.1%} [{ends[0]:.1%}, {ends[1]:.1%}]"
-
-
-def _p(difference: float, variance: float, degrees: float) -> float:
-    if not variance:
-        return 1.0 if difference == 0 else 0.0
-    return float(2 * student.cumulative(degrees, -abs(difference) / sqrt(variance)))

@@ -17,6 +17,7 @@ from analysis.claims import Estimate
 from analysis.errors import DataError
 from analysis.intervals import Vector, mapped, mean_interval, stratified
 from analysis.results import Interval
+from analysis.table import grouped
 from analysis.throughput.fit import STARTS_AS_UNIT
 from analysis.throughput.results import CellSummary, FitResult
 from workloads.command_line import analysing
@@ -238,12 +239,9 @@ class CellSet:
 
 def settings(cells: Iterable[CellSummary]) -> tuple[GridPoint, ...]:
     """The cells of one run, broker and profile, grouped by setting."""
-    by_cell: dict[tuple[str, str], dict[int, CellSummary]] = {}
-    for cell in cells:
-        by_cell.setdefault((cell.key.experiment, cell.key.cell), {})[cell.key.start] = cell
     found = []
-    for (experiment, name), starts in by_cell.items():
-        first = next(iter(starts.values()))
+    for (experiment, name), of_cell in grouped(cells, lambda cell: (cell.key.experiment, cell.key.cell)).items():
+        first, starts = of_cell[0], {cell.key.start: cell for cell in of_cell}
         found.append(GridPoint(experiment, name, first.factors, first.n_fltr, first.replication, starts))
     return tuple(found)
 

@@ -12,8 +12,9 @@ from math import exp, inf, log
 
 import numpy as np
 
-from analysis.claims import ClaimComparison, Comparisons, Estimate, decide, spread
+from analysis.claims import ClaimComparison, Comparisons, Estimate, decide
 from analysis.errors import DataError
+from analysis.formats import span
 from analysis.intervals import Vector, around, mapped, mean_interval
 from analysis.results import Claim, Interval, NotApplicable, reasons
 from analysis.table import grouped
@@ -561,8 +562,8 @@ def _scope(compared: Sequence[ClaimComparison]) -> str:
     """The unit of the intervals, with the smallest and the largest number of starts."""
     starts = [comparison.estimate.starts for comparison in compared]
     over = [number for number in starts if number >= STARTS_AS_UNIT]
-    words = [f"t intervals over {spread(over)} starts"] if over else []
+    words = [f"t intervals over {span(over)} starts"] if over else []
     if within := [number for number in starts if number < STARTS_AS_UNIT]:
-        number = spread(within)
+        number = span(within)
         words.insert(0, f"intervals over the layouts of {'one start' if number == '1' else f'{number} starts'}")
     return f"95 % {' and '.join(words)}"

@@ -67,59 +67,59 @@ STARTS_AS_UNIT = 5
 
 @dataclass(frozen=True, slots=True)
 class StartFit:
-    """The plane within one start: arrays in the order of the cells and of the parameters, in s.
+    """The plane within one start: arrays with a column for each cell, or for each parameter, in s.
 
-    The first axis of the arrays named `..._replicates` is the layout that was left out; they have no rows where the
+    The first row is the estimate; those after it are the same with one layout left out each, and are absent where the
     start has too few layouts.
     """
 
     cells: tuple[CellSummary, ...]
-    measured: Vector
-    fitted: Vector
-    parameters: Vector
-    measured_replicates: Matrix
-    fitted_replicates: Matrix
-    parameter_replicates: Matrix
+    measured: Matrix
+    fitted: Matrix
+    parameters: Matrix
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The source of an interval's variance: the layouts within their starts, or the starts."""
+    """The source of an interval's variance: the layouts within their starts, or the starts.
+
+    Quantities are those of each start, with their replicates in the rows, or elements, after the first.
+    """
 
     scope: Scope
 
-    def degrees(self, layouts: Sequence[int]) -> int:
-        """Degrees of freedom, from the numbers of replicates of the starts.
-
-        The degrees of the starts add up, since starts of the same broker have equal scatter.
-        """
+    def degrees(self, starts: Sequence[Matrix]) -> int:
+        """Degrees of freedom; those of the starts add up, since starts of the same broker have equal scatter."""
         if self.scope == Scope.BETWEEN_STARTS:
-            return len(layouts) - 1
-        if not all(layouts):
-            return 0
-        return sum(number - 1 for number in layouts)
+            return len(starts) - 1
+        return sum(len(of_start) - 2 for of_start in starts) if _replicated(starts) else 0
 
-    def covariance(self, estimates: Sequence[Vector], replicates: Sequence[Matrix]) -> Matrix:
+    def covariance(self, starts: Sequence[Matrix]) -> Matrix:
         """Covariance of the mean over the starts; NaN where it cannot be estimated.
 
         That is the case where a start has no replicates, or where there is a single start and the scope is between
         starts.
         """
         if self.scope == Scope.BETWEEN_STARTS:
-            return np.atleast_2d(np.cov(np.array(estimates), rowvar=False)) / len(estimates)
-        if not all(len(of_start) for of_start in replicates):
-            return np.full((len(estimates[0]), len(estimates[0])), np.nan)
-        parts = [jackknife_covariance(of_start) for of_start in replicates]
+            estimates = np.array([of_start[0] for of_start in starts])
+            return np.atleast_2d(np.cov(estimates, rowvar=False)) / len(starts)
+        if not _replicated(starts):
+            return np.full((starts[0].shape[1], starts[0].shape[1]), np.nan)
+        parts = [jackknife_covariance(of_start[1:]) for of_start in starts]
         return np.asarray(sum(parts) / len(parts) ** 2)
 
-    def interval(self, estimates: Sequence[float], replicates: Sequence[Vector]) -> Interval:
+    def interval(self, starts: Sequence[Vector]) -> Interval:
         """The mean of a quantity over the starts."""
+        estimates = [of_start[0] for of_start in starts]
         if self.scope == Scope.BETWEEN_STARTS:
             return mean_interval(estimates)
-        columns = [of_start[:, None] for of_start in replicates]
-        variance = self.covariance([np.array([estimate]) for estimate in estimates], columns)[0, 0]
-        degrees = self.degrees([len(of_start) for of_start in replicates])
-        return around(float(np.mean(estimates)), np.sqrt(variance), degrees)
+        variance = self.covariance([of_start[:, None] for of_start in starts])[0, 0]
+        return around(float(np.mean(estimates)), np.sqrt(variance), self.degrees(starts))
+
+
+def _replicated(starts: Sequence[Matrix]) -> bool:
+    """Whether every start has replicates."""
+    return all(len(of_start) > 1 for of_start in starts)
 
 
 def parameters_of(cells: Iterable[CellSummary]) -> tuple[str, ...]:
@@ -184,10 +184,8 @@ def fit(cells: Sequence[CellSummary], precision: float | None = None) -> FitResu
     starts, without = _per_start(measured, [cell for cell in usable if cell.key.cell not in capped], names, label)
     fitted = list(starts.values())
     spread = _spread(len(fitted))
-    covariance = spread.covariance(
-        [start.parameters for start in fitted], [start.parameter_replicates for start in fitted]
-    )
-    degrees = spread.degrees([len(start.parameter_replicates) for start in fitted])
+    planes = [start.parameters for start in fitted]
+    covariance, degrees = spread.covariance(planes), spread.degrees(planes)
     parameters = _over_starts(fitted, names, spread)
     points = _points(_seen(fitted), spread)
     known = bool(np.isfinite(covariance).all())
@@ -199,7 +197,7 @@ def fit(cells: Sequence[CellSummary], precision: float | None = None) -> FitResu
         starts=len(starts),
         scope=spread.scope,
         parameters=parameters,
-        per_start={number: tuple(map(float, start.parameters)) for number, start in starts.items()},
+        per_start={number: tuple(map(float, start.parameters[0])) for number, start in starts.items()},
         cells_used=tuple(point.cell for point in points),
         cells_excluded=(
             *(Excluded(key.cell, key.start, reason) for key, reason in sorted(excluded.items())),
@@ -242,15 +240,7 @@ def within_start(cells: Sequence[CellSummary], names: Sequence[str], label: str)
     _check_identifiable(x, label)
     measured = np.vstack([processing(used), np.array([cell.replicates_s for cell in used]).T])
     plane = iterated_wls(measured, x)
-    return StartFit(
-        used,
-        measured[0],
-        plane.fitted[0],
-        plane.parameters[0],
-        measured[1:],
-        plane.fitted[1:],
-        plane.parameters[1:],
-    )
+    return StartFit(used, measured, plane.fitted, plane.parameters)
 
 
 def variation(cells: Sequence[CellSummary]) -> Variation:
@@ -362,8 +352,8 @@ def _per_start(
             errors.append((start, error))
     if not found:
         raise errors[0][1]
-    if len(found) < STARTS_AS_UNIT and any(len(start.parameter_replicates) for start in found.values()):
-        for start in [start for start, of_start in found.items() if not len(of_start.parameter_replicates)]:
+    if len(found) < STARTS_AS_UNIT and any(len(start.parameters) > 1 for start in found.values()):
+        for start in [start for start, of_start in found.items() if len(of_start.parameters) == 1]:
             layouts = found.pop(start).cells[0].layouts
             errors.append((start, DataError(f"{layouts} layouts, an interval needs {LAYOUTS.limit:.0f}")))
     findings = [
@@ -380,36 +370,22 @@ def _per_start(
 
 
 def _over_starts(starts: Sequence[StartFit], names: Sequence[str], spread: Spread) -> dict[str, Interval]:
-    return {
-        name: spread.interval(
-            [float(start.parameters[index]) for start in starts],
-            [start.parameter_replicates[:, index] for start in starts],
-        )
-        for index, name in enumerate(names)
-    }
+    return {name: spread.interval([start.parameters[:, index] for start in starts]) for index, name in enumerate(names)}
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A cell in one start: measured and fitted B, each with its replicates."""
+    """A cell in one start: measured and fitted B, each followed by its replicates."""
 
     cell: CellSummary
-    measured: float
-    fitted: float
-    measured_replicates: Vector
-    fitted_replicates: Vector
+    measured: Vector
+    fitted: Vector
 
 
 def _seen(starts: Iterable[StartFit]) -> Iterator[_Seen]:
     for start in starts:
         for index, cell in enumerate(start.cells):
-            yield _Seen(
-                cell,
-                float(start.measured[index]),
-                float(start.fitted[index]),
-                start.measured_replicates[:, index],
-                start.fitted_replicates[:, index],
-            )
+            yield _Seen(cell, start.measured[:, index], start.fitted[:, index])
 
 
 def _points(seen: Iterable[_Seen], spread: Spread) -> tuple[FittedCell, ...]:
@@ -419,10 +395,8 @@ def _points(seen: Iterable[_Seen], spread: Spread) -> tuple[FittedCell, ...]:
 
 
 def _point(of_cell: Sequence[_Seen], spread: Spread) -> FittedCell:
-    measured_s = spread.interval(
-        [in_start.measured for in_start in of_cell], [in_start.measured_replicates for in_start in of_cell]
-    )
-    fitted_s = float(np.mean([in_start.fitted for in_start in of_cell]))
+    measured_s = spread.interval([in_start.measured for in_start in of_cell])
+    fitted_s = float(np.mean([in_start.fitted[0] for in_start in of_cell]))
     return FittedCell(
         cell=of_cell[0].cell.key.cell,
         n_fltr=of_cell[0].cell.n_fltr,
@@ -430,10 +404,7 @@ def _point(of_cell: Sequence[_Seen], spread: Spread) -> FittedCell:
         measured_s=measured_s,
         fitted_s=fitted_s,
         deviation=_moved(
-            spread.interval(
-                [in_start.measured / in_start.fitted - 1 for in_start in of_cell],
-                [in_start.measured_replicates / in_start.fitted_replicates - 1 for in_start in of_cell],
-            ),
+            spread.interval([in_start.measured / in_start.fitted - 1 for in_start in of_cell]),
             measured_s.estimate / fitted_s - 1,
         ),
     )
@@ -475,12 +446,11 @@ def _roofline(usable: Sequence[CellSummary], names: Sequence[str], label: str) -
         return None
     spread = _spread(len(starts))
     t_sat = [of_start[0].fitted / of_start[0].cell.replication for of_start in at_cap]
-    replicates = [of_start[0].fitted_replicates / of_start[0].cell.replication for of_start in at_cap]
     points = _points((capped_cell for of_start in at_cap for capped_cell in of_start), spread)
     described = _description([*_points(_seen(starts.values()), spread), *points])
     return Roofline(
         parameters=_over_starts(list(starts.values()), names, spread),
-        t_sat_s=spread.interval(t_sat, replicates),
+        t_sat_s=spread.interval(t_sat),
         capped=tuple(sorted(capped)),
         delta_aicc=found.delta_aicc,
         preferred=found.delta_aicc > ROOFLINE.limit and described.grade != Grade.POOR,
@@ -493,10 +463,7 @@ def _at_cap(cells: Sequence[CellSummary]) -> list[_Seen]:
     replication = np.array([cell.replication for cell in cells])
     measured = np.vstack([processing(cells), np.array([cell.replicates_s for cell in cells]).T])
     fitted = (measured / replication).mean(axis=1)[:, None] * replication
-    return [
-        _Seen(cell, float(measured[0, index]), float(fitted[0, index]), measured[1:, index], fitted[1:, index])
-        for index, cell in enumerate(cells)
-    ]
+    return [_Seen(cell, measured[:, index], fitted[:, index]) for index, cell in enumerate(cells)]
 
 
 def _lack(starts: Sequence[StartFit], names: Sequence[str], points: Sequence[FittedCell], spread: Spread) -> LackOfFit:
@@ -505,12 +472,11 @@ def _lack(starts: Sequence[StartFit], names: Sequence[str], points: Sequence[Fit
     if len({tuple(cell.key.cell for cell in start.cells) for start in starts}) > 1:
         return LackOfFit(None, None, largest)
     deviations = [start.measured / start.fitted - 1 for start in starts]
-    replicates = [start.measured_replicates / start.fitted_replicates - 1 for start in starts]
-    fitted = np.mean([start.fitted for start in starts], axis=0)
+    fitted = np.mean([start.fitted[0] for start in starts], axis=0)
     test = lack_of_fit_f(
-        np.mean(deviations, axis=0),
-        spread.covariance(deviations, replicates),
-        spread.degrees([len(of_start) for of_start in replicates]),
+        np.mean([of_start[0] for of_start in deviations], axis=0),
+        spread.covariance(deviations),
+        spread.degrees(deviations),
         design(starts[0].cells, names) / fitted[:, None],
     )
     f, p = test or (None, None)

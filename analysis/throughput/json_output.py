@@ -107,9 +107,7 @@ def _cell(cell: CellSummary) -> dict[str, Any]:
 
 
 #: Fields of a cell that have no key.
-_NOT_WRITTEN = (
-    *("key", "connections", "n_fltr", "routed", "replication", "fits_model", "replicates_s", "conservation", "windows"),
-)
+_NOT_WRITTEN = ("key", "n_fltr", "routed", "replication", "fits_model", "replicates_s", "conservation", "windows")
 
 
 def _not_applicable(cell: NotApplicable) -> dict[str, Any]:

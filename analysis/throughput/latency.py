@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, log, log1p
+from operator import itemgetter
 from statistics import median
 
 import numpy as np
@@ -216,11 +217,11 @@ def load_findings(results: Sequence[LatencyResult], windows: Mapping[CellKey, Se
     for result in results:
         measured = capacities.get((result.key.broker, result.key.start), [])
         apart = [(abs(log(capacity / result.capacity_per_s)), capacity, result) for capacity in measured]
-        nearest = min(apart, key=_by_distance, default=None)
-        if nearest is not None and _by_distance(nearest) > log1p(CAPACITY_DROP.limit):
+        nearest = min(apart, key=itemgetter(0), default=None)
+        if nearest is not None and nearest[0] > log1p(CAPACITY_DROP.limit):
             far.setdefault(result.key.broker, []).append(nearest)
     for broker, found in far.items():
-        _, capacity, result = max(found, key=_by_distance)
+        _, capacity, result = max(found, key=itemgetter(0))
         yield Finding(
             what=f"the loads of {broker} are not the shares of its capacity that they are named after",
             measured=f"{len(found)} of {sum(each.key.broker == broker for each in results)}; {result.key} has "
@@ -230,10 +231,6 @@ def load_findings(results: Sequence[LatencyResult], windows: Mapping[CellKey, Se
             consequence=VerdictKind.UNVERIFIED,
             broker=broker,
         )
-
-
-def _by_distance(found: tuple[float, float, LatencyResult]) -> float:
-    return found[0]
 
 
 def percentile_s(times: Histogram, rank: float) -> Interval:

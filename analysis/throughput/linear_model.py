@@ -44,7 +44,8 @@ def identifiable(x: Matrix) -> bool:
 
 def rests_on_one_row(x: Matrix) -> bool:
     """Whether a parameter depends on a single row; always the case with as many rows as columns."""
-    return bool(_leverage(x).max() > LEVERAGE)
+    leverage = (np.linalg.qr(x / np.linalg.norm(x, axis=0))[0] ** 2).sum(axis=1)
+    return bool(leverage.max() > LEVERAGE)
 
 
 def iterated_wls(b: Vector, x: Matrix) -> Plane:
@@ -86,8 +87,3 @@ def lack_of_fit_f(relative: Vector, covariance: Matrix, degrees: int, x: Matrix)
     off = directions.T @ relative
     f = float(off @ np.linalg.solve(scatter, off)) * (degrees - free + 1) / (free * degrees)
     return f, float(fdtrc(free, degrees - free + 1, f))
-
-
-def _leverage(x: Matrix) -> Vector:
-    leverage: Vector = (np.linalg.qr(x / np.linalg.norm(x, axis=0))[0] ** 2).sum(axis=1)
-    return leverage

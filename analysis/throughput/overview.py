@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.formats import count, ends, estimated, half_width, us
+from analysis.formats import count, ends, estimated, half_width, span, us
 from analysis.intervals import units_needed
 from analysis.results import Claim
 from analysis.table import Table, TableColumn, grouped
@@ -152,19 +152,14 @@ def _layouts_said(rounds: Sequence[RoundLevel]) -> str:
         return ""
     layouts = Counter((broker, start) for broker, start, _ in {(r.broker, r.start, r.layout) for r in rounds})
     of_block = Counter((r.broker, r.start, r.layout, r.block) for r in rounds)
-    return f"{_span(layouts.values())} layouts x {_span(of_block.values())} rounds"
+    return f"{span(layouts.values())} layouts x {span(of_block.values())} rounds"
 
 
 def _looks_said(manifest: StudyManifest) -> str:
     """` (2 of 4 looks)`: how many each start needed; empty where nothing was decided."""
     taken = Counter((look.broker, look.start) for look in manifest.looks)
     planned = len(manifest.options.get("looks", []))
-    return f" ({_span(taken.values())} of {planned} looks)" if taken else ""
-
-
-def _span(numbers: Iterable[int]) -> str:
-    low, high = min(found := list(numbers)), max(found)
-    return str(low) if low == high else f"{low} to {high}"
+    return f" ({span(taken.values())} of {planned} looks)" if taken else ""
 
 
 def _reason(result: RunResult) -> str:

@@ -42,15 +42,15 @@ def open_start(folder: Path, broker: str, start: int, cells: Sequence[CellKey]) 
 
     cells: those of the start that have counted slices
     """
-    found = describe(folder, folder, RunKind.THROUGHPUT, _RECORDS)
-    of_start = tuple(each for each in found.manifest.starts if (each.broker, each.start) == (broker, start))
+    manifest, options, plans = describe(folder, folder, RunKind.THROUGHPUT, _RECORDS)
+    of_start = tuple(each for each in manifest.starts if (each.broker, each.start) == (broker, start))
     return RunRecord(
         name=folder.name,
         path=folder,
         partial=True,
-        manifest=replace(found.manifest, starts=of_start),
-        options=found.options,
-        plans=found.plans,
+        manifest=replace(manifest, starts=of_start),
+        options=options,
+        plans=plans,
         cells=tuple(cells),
         laid_out=(),
         files={},

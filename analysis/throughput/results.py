@@ -26,7 +26,6 @@ class CellSummary:
     factors: Mapping[str, Factor]
     #: the load shape that the cell asked for; None for the closed loop of the run
     pace: str | None
-    connections: int
     n_fltr: int
     #: bindings, not filters, decide which messages a subscription gets
     routed: bool

@@ -88,8 +88,6 @@ class MeasuredSlice:
     messages: float
     #: pauses for young collections, s; None without a log of the JVM
     gc_pause_s: float | None = None
-    #: number of young collections; None without a log of the JVM
-    gc_pauses: int | None = None
     #: pauses for full collections, s; None without a log of the JVM
     full_gc_pause_s: float | None = None
 
@@ -106,7 +104,6 @@ class MeasuredSlice:
             taken_s=window.taken_s,
             messages=window.messages,
             gc_pause_s=None if young is None else young / 1e9,
-            gc_pauses=window.gc_pauses,
             full_gc_pause_s=None if full is None else full / 1e9,
         )
 
@@ -144,7 +141,6 @@ class StartEstimate:
     replicates_s: Array
     #: ratio of each round to the median undisturbed round, less 1
     levels: Mapping[RoundKey, float]
-    scatter: Scatter
     carry_over: CarryOver | None
 
 
@@ -168,13 +164,12 @@ def estimate(slices: Sequence[MeasuredSlice], widening: float = 1.0) -> StartEst
         estimates_s=values[0],
         replicates_s=values[0] + widening * (values[1:] - values[0]),
         levels=_levels(table, fitted),
-        scatter=_scatter(table, fitted),
         carry_over=_carry_over(table, fitted),
     )
 
 
 def scatter(slices: Sequence[MeasuredSlice]) -> Scatter:
-    """The scatter of the slices and the layouts of these cells, as in `estimate`."""
+    """The scatter of the slices and the layouts of these cells, fitted as in `estimate`."""
     table = _SliceTable.of(slices)
     return _scatter(table, _robust(table, np.ones((1, len(table.rounds)), bool)))
 
@@ -252,18 +247,16 @@ class _SliceTable:
             used=used,
         )
 
-    def in_time(self) -> tuple[Places, Places]:
-        """Rows and columns of the slices, in the order in which they were measured within their (layout, block)."""
-        rows, columns = np.nonzero(self.used)
+    def in_time(self, slices: Flags) -> tuple[Places, Places]:
+        """Rows and columns of these slices, in the order in which they were measured within their (layout, block)."""
+        rows, columns = np.nonzero(slices)
         order = np.lexsort((self.position[rows, columns], rows))
         return rows[order], columns[order]
 
     def before(self) -> Places:
         """Per slice, the column of the preceding slice in its round; -1 for the first, or where it is missing."""
-        rows, columns = np.nonzero(self.position >= 0)
+        rows, columns = self.in_time(self.position >= 0)
         position = self.position[rows, columns]
-        order = np.lexsort((position, rows))
-        rows, columns, position = rows[order], columns[order], position[order]
         follows = (rows[1:] == rows[:-1]) & (position[1:] - position[:-1] == 1)
         before = np.full(self.position.shape, -1)
         before[rows[1:][follows], columns[1:][follows]] = columns[:-1][follows]
@@ -287,13 +280,12 @@ class _SliceTable:
 
 @dataclass(frozen=True, slots=True)
 class _RobustFit:
-    """Per replicate: effects of cells and rounds (NaN for those without a slice), residuals, weights and scale."""
+    """Per replicate: effects of cells and rounds (NaN for those without a slice), residuals and weights."""
 
     cells: Array
     rounds: Array
     residuals: Array
     weights: Array
-    scale: Array
 
 
 def _robust(table: _SliceTable, kept: Flags) -> _RobustFit:
@@ -345,7 +337,7 @@ def _biweight(
         change = np.where(calm > 0, np.abs(residuals - before), 0.0).max(axis=(1, 2))
         if step and (change <= tolerance * scale).all():
             break
-    return _RobustFit(cells, rounds, residuals, weights, scale)
+    return _RobustFit(cells, rounds, residuals, weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +355,7 @@ class _Stretches:
 
     @classmethod
     def of(cls, table: _SliceTable) -> _Stretches:
-        rows, columns = table.in_time()
+        rows, columns = table.in_time(table.used)
         places = np.arange(len(rows))[:, None] + np.arange(-(STRETCH // 2), STRETCH // 2 + 1)
         inside = np.clip(places, 0, len(rows) - 1)
         passes = table.pass_of[rows]

@@ -17,7 +17,7 @@ from scipy.special import fdtrc
 
 from analysis.formats import percent
 from analysis.results import CellKey, Finding
-from analysis.shared_cpus import shared_cpus
+from analysis.run_directory import shared_cpus
 from analysis.throughput.reader import Life, ThroughputRecord, counted
 from analysis.throughput.results import HostUse, RoundLevel
 from analysis.throughput.rotation import RoundKey, StartEstimate

@@ -74,7 +74,6 @@ def summary(key, setting, estimated, **changes):
     rate = reciprocal(processing := jackknife(float(estimated.estimates_s[place]), replicates))
     values = {
         "factors": {"further": further, "replication": replication},
-        "connections": 20 + further + replication,
         "n_fltr": further + replication,
         "replication": float(replication),
         "received_per_s": rate,

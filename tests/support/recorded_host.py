@@ -75,7 +75,6 @@ class RecordedHost:
                         taken_s=messages * running_s,
                         messages=messages,
                         gc_pause_s=0.0,
-                        gc_pauses=0,
                         full_gc_pause_s=0.0,
                     )
                 )

@@ -358,4 +358,4 @@ def _slices(topology: Topology, length_s: int, p50_ms: float) -> Iterator[Period
     for number, address in enumerate(of.addresses):
         for begin in range(0, length_s, SLICE_S):
             slow = p50_ms * (1 + number / 10 + begin / 100)
-            yield PeriodSlice(of.steps[messages[number]], address.label, begin, 5, slow, 1.7 * slow)
+            yield PeriodSlice(of.steps[messages[number]], address.label, begin, 1.7 * slow)

@@ -87,7 +87,6 @@ def cell(experiment, name, factors, n_fltr, r, seconds, *, broker="activemq", st
     ]
     values = {
         "factors": factors,
-        "connections": 21,
         "n_fltr": n_fltr,
         "replication": float(r),
         "fits_model": experiment == "replication",

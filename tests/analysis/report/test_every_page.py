@@ -44,7 +44,7 @@ def gate(broker="activemq"):
 
 
 #: By the kind of result: what writes its page, and the number of drawings on it.
-PAGES = {"study": (study, 9), "workload": (workload, 6), "gate": (gate, 3)}
+PAGES = {"study": (study, 9), "workload": (workload, 5), "gate": (gate, 3)}
 
 
 @pytest.fixture(scope="module", params=PAGES)

@@ -76,22 +76,6 @@ def test_the_slowest_handler_of_a_message():
     assert row.values[-1] == f"{slowest.place}: {slowest.delivery.p90_ms:.4g}"
 
 
-def test_rates_are_drawn_against_their_limits():
-    """A point per interaction and count, at achieved / planned; what is nothing has no point and is named."""
-    silent = replace(RESULT.measured.interactions[2], started=0, started_per_s=0.0, sent=0, received=0)
-    interactions = (*RESULT.measured.interactions[:2], silent, *RESULT.measured.interactions[3:])
-    picture = scenario_figures.rates(replace(RESULT, periods=(replace(RESULT.measured, interactions=interactions),)))
-
-    (panel,) = picture.panels
-    assert panel.levels == (0.95, 1.05)
-    assert [len(series.points) for series in panel.series] == [6, 6, 6]
-    first = RESULT.measured.interactions[0]
-    assert panel.series[0].points[0].y.estimate == pytest.approx(first.started_per_s / first.planned_per_s)
-    assert picture.missing == tuple(
-        f"interaction 3, {what} (measurement)" for what in ("starts", "messages sent", "messages received")
-    )
-
-
 def test_the_borders_of_the_periods():
     """The backlog's picture has a line and a name where each period begins."""
     (panel,) = scenario_figures.backlog(RESULT).panels

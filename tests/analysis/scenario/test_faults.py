@@ -57,7 +57,7 @@ def test_exactly_the_right_tests_fail_and_name_the_place(results, name):
     assert failed.keys() == EXPECTED[name].keys(), [(row.rule.name, row.scope, row.why) for row in result.failed]
     assert {place: EXPECTED[name][place] in why for place, why in failed.items()} == dict.fromkeys(failed, True)
     assert result.verdict == VerdictKind.INVALID
-    assert not result.passes
+    assert result.audit_failed
 
 
 def test_what_filters_had_to_reject_is_said(results):
@@ -127,7 +127,7 @@ def test_drawn_arrivals_are_judged_by_what_was_drawn(results):
     """A perfect run passes whatever the draw, its rate is judged; few bursts say nothing of the level."""
     result = results["poisson"]
 
-    assert result.passes
+    assert not result.audit_failed
     unjudged = {row.rule for row in result.audit if row.verdict is AuditVerdict.NOT_JUDGED}
     assert {limits.LEVEL} <= unjudged <= {limits.LEVEL, limits.SENT, limits.RECEIVED}
     assert any(row.rule == limits.INPUT_RATE and row.verdict is AuditVerdict.PASS for row in result.audit)
@@ -150,7 +150,7 @@ def test_a_window_that_is_too_short_is_not_judged(results):
 
     assert {row.verdict for row in counts} == {AuditVerdict.NOT_JUDGED}
     assert "judged from 10 s on" in counts[0].why
-    assert result.passes
+    assert not result.audit_failed
     assert result.verdict == VerdictKind.UNVERIFIED
 
 

@@ -101,10 +101,10 @@ def layout_factors(experiment, cell, start, scatter, layouts):
 
 @cache
 def plan_numbers(experiment, cell, *levels):
-    """Connections, n_fltr and r of a cell, from the plan that would be measured."""
+    """n_fltr and r of a cell, from the plan that would be measured."""
     names = EXPERIMENTS[experiment].cells("paper")[0].factors
     plan = EXPERIMENTS[experiment].plan(Cell(cell, dict(zip(names, levels, strict=True))), PROFILES["today"])
-    return plan.connections, plan.n_fltr, plan.replication
+    return plan.n_fltr, plan.replication
 
 
 def measured(
@@ -123,7 +123,7 @@ def measured(
 
     Each layout has a slice of a million seconds: whole messages, exact ratios.
     """
-    connections, n_fltr, replication_grade = plan_numbers(experiment, cell.id, *cell.factors.values())
+    n_fltr, replication_grade = plan_numbers(experiment, cell.id, *cell.factors.values())
     rates = received_per_s * layout_factors(experiment, cell.id, start, scatter, layouts)
     rates *= 1 if levels is None else np.array(levels)
     alone = experiment == "publishers_subscribers" and cell.factors["subscribers"] == 1
@@ -143,7 +143,6 @@ def measured(
     copies = replication_grade * conserved
     values = {
         "factors": cell.factors,
-        "connections": connections,
         "n_fltr": n_fltr,
         "replication": replication_grade,
         "fits_model": EXPERIMENTS[experiment].fits_model,

@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -25,7 +26,7 @@ from tests.conftest import ROOT
 from tests.fixtures.wire import test_protocol_contract
 from tests.support.experiments import EXPERIMENTS
 from tests.support.records import made_again
-from tests.support.sessions import within
+from tests.support.sessions import environment, within
 from workloads import __main__ as description_command
 from workloads.jms2009ps import __main__ as configuration_command
 from workloads.logistics import __main__ as logistics_command
@@ -348,6 +349,28 @@ def test_example_of_a_broker(tmp_path):
     assert product.providers == (Provider.HOME,)
     assert launch.listening.search("listening on 127.0.0.1:61613\n")[1] == "61613"
     assert list(launch.command)[:2] == ["python", "-u"]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_pass_what_checks_the_sources(name):
+    """But that the folder of a package, whose file is empty, is not there."""
+    ruff = [sys.executable, "-m", "ruff", "check", "--quiet", "--ignore", "INP001", "--stdin-filename", name]
+    done = subprocess.run(ruff, input=EXAMPLES[name], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_broker_side_of_an_example_loads_no_more_than_a_broker_needs(tmp_path):
+    (tmp_path / "lines.py").write_text(EXAMPLES["fixtures/wire/lines.py"], encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", test_protocol_contract.BROKER, "lines"],
+        env=environment(PYTHONPATH=f"{ROOT}:{tmp_path}"),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.split() == []
 
 
 def test_example_of_a_protocol(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from analysis.errors import DataError
 from analysis.scenario.churn_memory import envelope_slope, subscription_memory
-from analysis.scenario.membership import NONE, arrays, departures, durations, member_rows, standing
+from analysis.scenario.membership import NONE, arrays, departures, durations, failed_sessions, member_rows, standing
 from tests.support import churn_runs as cr
 from tests.support import scenario_runs as wr
 from tests.support.run_directories import schema
@@ -97,6 +97,24 @@ def test_an_initial_subscription_stands_before_the_load(run):
 
     with pytest.raises(DataError, match="first of subscription 0;"):
         rows_of(run)
+
+
+@pytest.mark.parametrize(
+    ("sent", "why", "unsent"), [(3, "", 0), (2, "2 of 3 messages sent", 1), (None, "it was not begun", 3)]
+)
+def test_what_a_failed_session_did_not_send_is_known(run, sent, why, unsent):
+    """The last of its orders; all of them where it has no row."""
+    session, law = 9, cr.TrackerModel().scenario.populations[-1].law
+    rows = [row for row in run.tables["sessions"] if sent is not None or row["member"] != session]
+    for row in rows:
+        row["orders"] = sent if row["member"] == session else row["orders"]
+    table = pa.Table.from_pylist(rows, schema(WORKLOAD_TABLES["sessions"]))
+
+    (found,) = failed_sessions(rows_of(run), arrays(table)).values()
+
+    assert (found.failed, found.why) == (int(bool(why)), why and f"first session {session}: {why}")
+    orders = [order.execution for order in law.orders(session)]
+    assert [execution for _, execution in found.unsent] == orders[len(orders) - unsent :]
 
 
 INSTANTS = st.integers(0, 50)

@@ -97,6 +97,21 @@ def test_lack_of_fit_is_hotelling_s_test():
     assert p == pytest.approx(reference.pvalue)
 
 
+def test_lack_of_fit_of_one_direction_is_student_s_test():
+    """All that 4 cells and 3 parameters leave."""
+    from scipy.stats import ttest_1samp
+
+    mean, covariance, x, values = sampled(1, 20, off=0.02)
+    cells = [0, 1, 4, 5]
+    direction = np.linalg.qr(x[cells], mode="complete")[0][:, 3]
+    reference = ttest_1samp(values[:, cells] @ direction, 0)
+
+    f, p = lack_of_fit_f(mean[cells], covariance[np.ix_(cells, cells)], 19, x[cells])
+
+    assert f == pytest.approx(reference.statistic**2)
+    assert p == pytest.approx(reference.pvalue)
+
+
 def test_lack_of_fit_holds_its_level():
     """Of the planes without any, 5 % have p below 0.05 (3 sigma)."""
     runs = 1000

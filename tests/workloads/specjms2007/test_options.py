@@ -120,5 +120,5 @@ def test_lengths(given, name, lengths):
 
 def test_lengths_of_a_probe():
     """A search probes no longer than it was asked to measure, and never longer than a probe's own bound."""
-    assert probing(LENGTHS["official"]) == PROBE
+    assert probing(LENGTHS["official"]) == PROBE == Lengths(30, 20, 30)
     assert probing(Lengths(2, 30, 1)) == Lengths(2, PROBE.measurement_s, 1)

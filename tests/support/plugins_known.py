@@ -8,7 +8,7 @@ from functools import cache
 from importlib import metadata
 
 import pytest
-from pytest_benchmark import plugin as benchmark
+from pytest_benchmark import plugin, utils
 
 
 @contextmanager
@@ -17,7 +17,7 @@ def plugins_known() -> Iterator[None]:
     packages, tag = _with_plugins(), _tag()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(metadata, "distributions", lambda: packages)
-        patch.setattr(benchmark, "get_tag", lambda: tag)
+        patch.setattr(plugin, "get_tag", lambda: tag)
         yield
 
 
@@ -32,4 +32,4 @@ def _with_plugins() -> tuple[metadata.Distribution, ...]:
 
 @cache
 def _tag() -> str:
-    return benchmark.get_tag()
+    return utils.get_tag()

@@ -33,20 +33,19 @@ ROOT = Path(__file__).parents[1]
 #: What a layout of the throughput study is known by.
 LAYOUT = ("broker", "start", "layout", "block")
 
-#: What needs Spark: the files of each of these have one process, which starts it once.
+#: What needs Spark: these have one process, which starts it once. A start takes as long as all its questions.
 ON_SPARK = (
-    tuple(
+    "tests/analysis/gate/test_gate_items.py",
+    *(
         f"tests/analysis/scenario/test_{name}.py"
         for name in (
             *("any_topology", "churn", "copy_classes", "failed_audit", "faults", "figures"),
             *("grouped_times", "partitions", "reader", "transactions"),
         )
     ),
-    (
-        "tests/analysis/gate/test_gate_items.py",
-        "tests/analysis/throughput/test_audit.py",
-        "tests/analysis/throughput/test_frames.py",
-    ),
+    "tests/analysis/test_spark.py",
+    "tests/analysis/throughput/test_audit.py",
+    "tests/analysis/throughput/test_frames.py",
 )
 
 #: A product's tests of these have one process, which starts each broker once. Its name is the first of the parameters.
@@ -172,9 +171,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def group_of(nodeid: str) -> str:
     """What stays in one process with this test, by the begin of its id."""
     file = nodeid.partition("::")[0]
-    for files in ON_SPARK:
-        if file in files:
-            return files[0]
+    if file in ON_SPARK:
+        return ON_SPARK[0]
     test, _, parameters = nodeid.partition("[")
     if file in CONTRACTS:
         return f"{CONTRACTS[0]}[{re.split('[-:]', parameters)[0]}"
@@ -184,7 +182,7 @@ def group_of(nodeid: str) -> str:
 def rank_of(nodeid: str) -> int:
     """When a test's group begins: those on Spark first, the LONGEST in their order, then all others."""
     group = group_of(nodeid)
-    if any(group in files for files in ON_SPARK):
+    if group in ON_SPARK:
         return -1
     return LONGEST.index(name) if (name := _by_name(group)) in LONGEST else len(LONGEST)
 

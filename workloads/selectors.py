@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from workloads.errors import WorkloadError
@@ -75,6 +76,12 @@ class In:
         return f"{self.name} IN ({', '.join(map(_quoted, self.values))})"
 
 
+@lru_cache(1 << 16)  # a plan has thousands of subscriptions, and asks each of them about every kind of message
+def _expression(pattern: str) -> re.Pattern[str]:
+    parts = ({"%": ".*", "_": "."}.get(character, re.escape(character)) for character in pattern)
+    return re.compile("".join(parts), re.DOTALL)
+
+
 @dataclass(frozen=True, slots=True)
 class Like(_Comparison):
     """`name LIKE 'pattern'`: `%` stands for any characters, `_` for one; no ESCAPE."""
@@ -83,8 +90,7 @@ class Like(_Comparison):
 
     def matches(self, properties: Mapping[str, str]) -> bool:
         value = properties.get(self.name)
-        parts = ({"%": ".*", "_": "."}.get(character, re.escape(character)) for character in self.pattern)
-        return value is not None and re.fullmatch("".join(parts), value, re.DOTALL) is not None
+        return value is not None and _expression(self.pattern).fullmatch(value) is not None
 
     def __str__(self) -> str:
         return f"{self.name} LIKE {_quoted(self.pattern)}"

@@ -7,6 +7,7 @@ seconds for a run; a page takes a second or more for its figures.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,30 @@ from analysis.spark import session
 from analysis.throughput import pipeline
 from tests.support import run_directories as rd
 from tests.support import scenario_runs, without_spark
+from tests.support.jvm_errors import JvmErrors, standard_error_to
 from workloads.registry import WORKLOADS
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """A session that cuts nothing in parts, as most tables have a few rows; test_audit.py and test_partitions.py do."""
-    with session("local[2]") as spark:
+def jvm_errors(tmp_path_factory) -> JvmErrors:
+    """What the JVM of `spark` writes to the standard error of a user's command."""
+    return JvmErrors(tmp_path_factory.mktemp("jvm") / "stderr")
+
+
+@pytest.fixture(scope="session")
+def spark(jvm_errors) -> Iterator[SparkSession]:
+    """A session that cuts nothing in parts, as most tables have a few rows; test_audit.py and test_partitions.py do.
+    Neither its start nor its end is seen by a user."""
+    with ExitStack() as stack:
+        with standard_error_to(jvm_errors.file):
+            spark = stack.enter_context(session("local[2]"))
+        jvm = spark._jvm
+        assert jvm_errors.lines(jvm) == []
         for name in ("spark.sql.shuffle.partitions", "spark.sql.files.minPartitionNum"):
             spark.conf.set(name, "1")
         yield spark
+        jvm_errors.lines(jvm)  # of tests
+    assert jvm_errors.lines(jvm) == []
 
 
 @pytest.fixture(scope="session", autouse=True)

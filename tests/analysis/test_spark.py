@@ -8,7 +8,9 @@ import sys
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis import cluster, spark
+from analysis import cluster
+from analysis import spark as spark_session
+from analysis.__main__ import main
 from tests.conftest import ROOT
 from tests.support import run_directories as rd
 from workloads.jvm_variables import JVM_VARIABLES
@@ -77,45 +79,33 @@ class Gone:
 
 def test_what_ends_an_analysis_is_not_hidden_by_the_end_of_spark(monkeypatch):
     """A signal to all processes ends the JVM as well: the interruption is told, not that the JVM is gone."""
-    monkeypatch.setattr(spark, "_start", lambda *_: Gone())
+    monkeypatch.setattr(spark_session, "_start", lambda *_: Gone())
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
 
-    with pytest.raises(KeyboardInterrupt, match="SIGTERM"), spark.session():
+    with pytest.raises(KeyboardInterrupt, match="SIGTERM"), spark_session.session():
         raise KeyboardInterrupt("SIGTERM")
 
 
 def test_a_session_that_cannot_be_stopped_is_an_error(monkeypatch):
-    monkeypatch.setattr(spark, "_start", lambda *_: Gone())
+    monkeypatch.setattr(spark_session, "_start", lambda *_: Gone())
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
 
-    with pytest.raises(OSError, match="refused"), spark.session():
+    with pytest.raises(OSError, match="refused"), spark_session.session():
         pass
 
 
-#: A user's command, and beside it an error of the JVM.
-PROGRAM = """
-import sys
-from pathlib import Path
-from analysis import spark
-from analysis.__main__ import main
-with spark.session("local[1]", [file for file in Path(sys.argv[2]).rglob("*") if file.is_file()]) as session:
-    session.conf.set("spark.sql.shuffle.partitions", "1")
-    code = main(sys.argv[1:])
-    session._jvm.java.lang.System.err.println("an error of the JVM")
-sys.exit(code)
-"""
-
-
-def test_a_command_says_nothing_of_spark(tmp_path):
+def test_a_command_says_nothing_of_spark(spark, jvm_errors, tmp_path, capfd):
     """A verdict that is not valid is the exit code, the result is on standard output, and what Spark says of its
     modules and Java is nowhere; what else the JVM writes to its standard error is shown."""
     run = rd.measured_run([(0, 1), (0, 2)], layouts=1, rounds=1, anchors=0)
     run.tables["deliveries"][0]["last_seq"] -= 1
-    arguments = ("audit", str(run.write(tmp_path / "run")), "--json", "--strict", "--recompute")
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
-    )
+    path = run.write(tmp_path / "run")
+    jvm_errors.lines(spark._jvm)  # of other tests
+    code = main(["audit", str(path), "--json", "--strict", "--recompute"])
+    spark._jvm.java.lang.System.err.println("an error of the JVM")
+    said, told = capfd.readouterr()
 
-    assert done.returncode == 1, done.stderr
-    assert json.loads(done.stdout)["messages"]["lost"] == 1
-    assert done.stderr.splitlines()[1:] == ["an error of the JVM"]  # after that the analysis is computed anew
+    assert code == 1, told
+    assert json.loads(said)["messages"]["lost"] == 1
+    assert told.splitlines()[1:] == []  # after that the analysis is computed anew
+    assert jvm_errors.lines(spark._jvm) == ["an error of the JVM"]

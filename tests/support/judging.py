@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.support.plugins_known import plugins_known
+
 #: Two measured items and an ordinary one, and the measuring half in place of the real one.
 SUITE = """
     import pytest
@@ -53,6 +55,7 @@ def judged_session(pytester, runs: Path, families: tuple[str, ...] = ()) -> Call
         )
         pytester.makepyfile(test_suite=SUITE)
         plugins = ("-p", "fixtures.session.failures_plugin", "-p", "analysis.plugin", "-p", "no:xdist")
-        return pytester.runpytest_inprocess(*plugins, "-v", *arguments)
+        with plugins_known():
+            return pytester.runpytest_inprocess(*plugins, "-v", *arguments)
 
     return run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ from workloads.scenario.periods import LENGTHS, Period
 from workloads.scenario.scenario_plan import ScenarioPlan
 from workloads.schema import RunKind
 from workloads.status import VerdictKind
-from workloads.supply_chain.characterization import by_interaction
+from workloads.supply_chain.characterization import Traffic, by_interaction
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Topology, vertical
 
@@ -122,8 +122,9 @@ def result(
         repeat=repeat,
     )
     measured = (Period.MEASUREMENT, Period.REPEAT) if repeat else (Period.MEASUREMENT,)
+    traffic = by_interaction(topology)
     periods = tuple(
-        _period(topology, scenario, one, lengths.measurement_s, p50_ms, growth_bytes_per_s) for one in measured
+        _period(topology, traffic, scenario, one, lengths.measurement_s, p50_ms, growth_bytes_per_s) for one in measured
     )
     spans, at = [], 0.0
     under_load = ((Period.WARM_UP, lengths.warm_up_s), *((one, lengths.measurement_s) for one in measured))
@@ -163,10 +164,10 @@ def result(
         findings=(Finding("generator lateness", "p99 3.1 ms", "1 ms", "give the load a CPU of its own"),),
         deviations=(DEVIATION,),
         verdict=VerdictKind.VALID,
-        seconds=_seconds(seconds or int(at), scenario_rate(topology), p50_ms, 1),
+        seconds=_seconds(seconds or int(at), scenario_rate(traffic), p50_ms, 1),
         seconds_by_step={
             row.step.message: _seconds(seconds or int(at), float(row.volume.received_per_s), p50_ms, place)
-            for place, row in enumerate(by_interaction(topology), 2)
+            for place, row in enumerate(traffic, 2)
         },
         slices=tuple(_slices(topology, int(at), p50_ms)),
         slice_s=SLICE_S,
@@ -219,12 +220,11 @@ def undrawn(result: WorkloadResult) -> WorkloadResult:
     return replace(result, seconds=(), seconds_by_step={}, slices=())
 
 
-def scenario_rate(topology: Topology) -> float:
-    return float(sum(row.volume.received_per_s for row in by_interaction(topology)))
+def scenario_rate(traffic: Sequence[Traffic]) -> float:
+    return float(sum(row.volume.received_per_s for row in traffic))
 
 
-def _period(topology, scenario, period, length_s, p50_ms, growth) -> PeriodResult:
-    traffic = by_interaction(topology)
+def _period(topology, traffic, scenario, period, length_s, p50_ms, growth) -> PeriodResult:
     interactions = []
     for number, one in topology.interactions.items():
         mine = [row.volume for row in traffic if row.step.interaction == number]

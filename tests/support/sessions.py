@@ -22,6 +22,7 @@ import pytest
 from analysis.__main__ import main
 from fixtures.session import broker_start
 from tests.conftest import ROOT
+from tests.support.plugins_known import plugins_known
 from workloads.schedule import Slot
 
 #: Far more than anything here takes, also beside other work.
@@ -83,7 +84,7 @@ def within(*words: str, results: Path | None = None) -> Ended:
     """
     words = (*words, "--results", str(results)) if results else words
     begin, said, ended_by = time.monotonic(), io.StringIO(), signal.getsignal(signal.SIGTERM)
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(said):
+    with plugins_known(), pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(said):
         patch.chdir(ROOT)
         patch.delenv("PYTEST_ADDOPTS", raising=False)
         try:

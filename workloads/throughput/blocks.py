@@ -120,9 +120,10 @@ class Block:
                 on_it += [first_subscription + number for number in session]
         return tuple(tuple(connections[number]) for number in sorted(connections))
 
-    @property
+    @cached_property
     def connections(self) -> int:
-        return self.producing + len(self.consuming)
+        consuming = max(first + len(plan.sessions) for first, plan in zip(self.consuming_from, self.plans, strict=True))
+        return self.producing + consuming
 
     def lanes(self, cell: int, publisher: int) -> tuple[Lane, ...]:
         """The lanes of a cell's publisher, as its plan numbers them."""

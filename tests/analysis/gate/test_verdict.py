@@ -156,17 +156,17 @@ def test_a_gate_can_fire_at_its_smallest_number_of_pairs():
 
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize(
-    ("fresh", "confirmed"),
+    ("mean", "p", "confirmed"),
     [
-        (five(0.1, 0.04), True),
-        (five(0.1, 0.06), False),  # covers 0
-        (five(0.04, 1e-5), False),  # below the margin
-        (five(-0.1, 1e-5), False),  # in the other direction
+        (0.1, 0.04, True),
+        (0.1, 0.06, False),  # covers 0
+        (0.04, 1e-5, False),  # below the margin
+        (-0.1, 1e-5, False),  # in the other direction
     ],
 )
-def test_fresh_pairs_are_judged_alone(fresh, confirmed, sign):
+def test_fresh_pairs_are_judged_alone(mean, p, confirmed, sign):
     """A suspicion, however strong, counts only if five pairs that did not raise it show the same by themselves."""
-    by_family = {ALL_CELLS: [sign * value for value in five(0.3, 1e-6) + fresh]}
+    by_family = {ALL_CELLS: [sign * value for value in five(0.3, 1e-6) + five(mean, p)]}
 
     found = judge(rows(by_family), rules()).verdict
 

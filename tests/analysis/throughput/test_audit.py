@@ -13,6 +13,7 @@ from analysis.errors import DataError
 from analysis.frames import frames
 from analysis.results import CellKey
 from analysis.throughput import audit as audits
+from analysis.throughput import stages
 from analysis.throughput.audit import audit
 from analysis.throughput.reader import open_runs
 from analysis.throughput.results import AuditResult
@@ -25,8 +26,8 @@ from workloads.throughput.lanes import LaneAudit, audit_shared_lane
 KEYS = {"broker": "activemq", "start": 1, "experiment": "replication"}
 
 #: What the first stage reads, and how it names a pair: (cell, layout, block, subscription, lane).
-STORED = (*audits.PAIR, "arrival", "first_seq", "last_seq")
-PAIR = len(audits.PAIR)
+STORED = (*stages.PAIR, "arrival", "first_seq", "last_seq")
+PAIR = len(stages.PAIR)
 
 
 def small_run(cells, messages=10, **changes):
@@ -80,7 +81,7 @@ def heard(rows):
     """Rows as the second stage gets them: sorted, in batches that cut through audiences."""
     rows = sorted(rows)
     return [
-        pa.RecordBatch.from_arrays([pa.array(column) for column in np.array(rows[at : at + 3]).T], list(audits.HEARD))
+        pa.RecordBatch.from_arrays([pa.array(column) for column in np.array(rows[at : at + 3]).T], list(stages.HEARD))
         for at in range(0, len(rows), 3)
     ]
 
@@ -133,7 +134,7 @@ def test_both_stages_agree_with_the_audit_of_every_delivery(pairs, sent, expecte
     while rows:
         size = random.randint(1, len(rows))
         batch, rows = rows[:size], rows[size:]
-        runs += [tuple(row.values()) for out in audits._collapse([stored(batch)]) for row in out.to_pylist()]
+        runs += [tuple(row.values()) for out in stages.collapse([stored(batch)]) for row in out.to_pylist()]
     runs += [
         (0, layout, 0, subscription, lane, -1, -1, 0, -1, count)
         for (layout, lane), count in sent.items()
@@ -143,7 +144,7 @@ def test_both_stages_agree_with_the_audit_of_every_delivery(pairs, sent, expecte
     judged = heard([(*row[:3], row[3], row[4], row[3], *row[PAIR:]) for row in runs])
 
     found = sum(
-        (LaneAudit(*(row[name] for name in audits.COUNTS)) for out in audits._judge(judged) for row in out.to_pylist()),
+        (LaneAudit(*(row[name] for name in stages.COUNTS)) for out in stages.judge(judged) for row in out.to_pylist()),
         LaneAudit(),
     )
 
@@ -509,11 +510,11 @@ def test_the_second_stage_brings_the_consumers_of_a_queue_together(handlers, sen
     for layout, stranger in ((1, numbers[-1] + 1), (2, audience)):
         rows += [(0, layout, 0, stranger, 5, stranger, 0, 0, 3, 3, -1)]
 
-    (judged,) = audits._judge(heard(rows))
+    (judged,) = stages.judge(heard(rows))
 
     truth = audit_shared_lane([[(seq, seq) for seq in stream] for stream in handlers], sent)
     truth += LaneAudit(delivered=2, misdelivered=2)
-    assert LaneAudit(*(judged.to_pylist()[0][name] for name in audits.COUNTS)) == truth
+    assert LaneAudit(*(judged.to_pylist()[0][name] for name in stages.COUNTS)) == truth
 
 
 @recorded
@@ -645,7 +646,7 @@ def batch(*rows):
 def test_impossible_rows_are_refused(row):
     """Numbers below 0, or a run that ends before it begins, are not computed with."""
     with pytest.raises(ValueError, match="negative number, or its last_seq is below"):
-        list(audits._collapse([batch((0, 0, 0), row)]))
+        list(stages.collapse([batch((0, 0, 0), row)]))
 
 
 def test_what_the_stages_refuse_is_a_refusal(spark, tmp_path):
@@ -672,20 +673,20 @@ def test_an_order_that_is_not_told_is_refused(spark, tmp_path):
 def test_collapsed_runs_that_overlap_in_time_are_noticed():
     """Rows of one pair stored out of order fall into two batches: joined runs would hide a late arrival."""
     # in the order of arrival: 0, 5, 1; stored as (0, 1) and (5)
-    runs = list(audits._collapse([batch((0, 0, 0), (2, 1, 1)), batch((1, 5, 5))]))
+    runs = list(stages.collapse([batch((0, 0, 0), (2, 1, 1)), batch((1, 5, 5))]))
     rows = [row for out in runs for row in zip(*(column.to_pylist() for column in out.columns), strict=True)]
-    (judged,) = audits._judge(heard((*row[:3], row[3], row[4], row[3], *row[PAIR:]) for row in rows))
+    (judged,) = stages.judge(heard((*row[:3], row[3], row[4], row[3], *row[PAIR:]) for row in rows))
 
     assert judged.to_pylist()[0]["disordered"] == 1
 
 
-@pytest.mark.parametrize("place", range(PAIR), ids=audits.PAIR)
+@pytest.mark.parametrize("place", range(PAIR), ids=stages.PAIR)
 def test_runs_of_two_pairs_are_never_joined(place):
     """Numbers that happen to continue at another subscriber, in another lane, layout, block or cell, are apart."""
     rows = np.array([[*[0] * PAIR, 0, 0, 4], [*[0] * PAIR, 1, 5, 9]])
-    (joined,) = audits._collapse([stored(rows)])
+    (joined,) = stages.collapse([stored(rows)])
     rows[1, place] = 1
-    (out,) = audits._collapse([stored(rows)])
+    (out,) = stages.collapse([stored(rows)])
 
     assert (joined.num_rows, out.num_rows) == (1, 2)
 
@@ -695,7 +696,7 @@ def test_events_are_joined_before_they_travel():
     count = 3 * 4 * 50
     at = np.arange(count)
     columns = [*[np.zeros(count, int)] * 3, at % 3, at // 3 % 4, at, at // 12, at // 12]
-    (out,) = audits._collapse([stored(np.array(columns).T)])
+    (out,) = stages.collapse([stored(np.array(columns).T)])
 
     assert out.num_rows == 12
     assert set(out["last_seq"].to_pylist()) == {49}

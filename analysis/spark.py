@@ -8,11 +8,13 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from threading import Thread
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
+from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
 
 from analysis import cluster
@@ -46,13 +48,21 @@ REMARK = b"WARNING: Using incubator modules"
 MOST_LINES, LAST_WORDS_S = 10, 1.0
 
 #: For a small record: neither does Spark make classes of its queries, nor has the JVM its second compiler and its
-#: threads that collect garbage.
-SMALL_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+#: threads that collect garbage; and it collects none only because it has loaded many classes.
+SMALL_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m -XX:NewRatio=1"
 SMALL = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.driver.defaultJavaOptions": SMALL_JVM,
 }
+
+#: The archives with most of the classes that Spark loads. Java looks for each class in one archive after the other, in
+#: the order in which a folder of 280 happens to list them: these come first.
+ARCHIVES = (
+    *("scala-library", "spark-core", "spark-catalyst", "spark-sql", "spark-common-utils", "spark-network-common"),
+    *("log4j-core", "log4j-api", "jackson-databind", "jackson-core", "jackson-module-scala", "arrow-vector"),
+    *("hadoop-client-api", "hadoop-client-runtime", "netty-common", "netty-buffer", "scala-reflect", "janino"),
+)
 
 
 def options(folder: Path, log4j_text: str = LOG4J) -> dict[str, str]:
@@ -78,21 +88,28 @@ def local_options(files: Iterable[Path]) -> dict[str, str]:
 
     files: what is to be read
     """
+    jars = Path(_find_spark_home()) / "jars"
+    first = [str(found) for name in ARCHIVES for found in sorted(jars.glob(f"{name}[-_]*.jar"))]
     return (SMALL if is_small(files) else {}) | {
+        "spark.driver.extraClassPath": os.pathsep.join(first),
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2",
         # Functions that run in Spark's Python processes are imported from the same place as this package.
         "spark.executorEnv.PYTHONPATH": str(Path(__file__).resolve().parents[1]),
+        "spark.python.daemon.module": f"{cluster.__package__}.spark_daemon",
     }
 
 
 @contextmanager
-def session(master: str = DEFAULT_MASTER, files: Iterable[Path] = ()) -> Iterator[SparkSession]:
+def session(
+    master: str = DEFAULT_MASTER, files: Iterable[Path] = (), meanwhile: Iterable[str] = ()
+) -> Iterator[SparkSession]:
     """A session on `master`, stopped at the end; one that is already active is used and left running.
 
     files: what is to be read; a small record is not worth compiling for, and a cluster whose executors do not see them
         is refused
+    meanwhile: modules that are needed later, to be imported while Spark's JVM works and this process waits
 
     Raises DataError where Spark cannot be started, Java being the usual reason, or a cluster cannot do the analysis.
     """
@@ -102,7 +119,7 @@ def session(master: str = DEFAULT_MASTER, files: Iterable[Path] = ()) -> Iterato
         return
     # The interpreter of Spark's Python processes; the default is the first `python3` on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with tempfile.TemporaryDirectory(prefix="analysis-", ignore_cleanup_errors=True) as folder:
+    with _imported(meanwhile), tempfile.TemporaryDirectory(prefix="analysis-", ignore_cleanup_errors=True) as folder:
         spark = _start(master, Path(folder), files)
         try:
             if cluster.is_cluster(master):
@@ -114,6 +131,23 @@ def session(master: str = DEFAULT_MASTER, files: Iterable[Path] = ()) -> Iterato
                 spark.stop()
             raise
         spark.stop()
+
+
+@contextmanager
+def _imported(modules: Iterable[str]) -> Iterator[None]:
+    """Imports modules meanwhile; what is wrong with one is raised where it is imported next."""
+
+    def load() -> None:
+        for module in modules:
+            with suppress(Exception):
+                import_module(module)
+
+    loading = Thread(target=load, daemon=True)
+    loading.start()
+    try:
+        yield
+    finally:
+        loading.join()
 
 
 @contextmanager

@@ -1,136 +1,116 @@
 """The exact audit of all traffic, warm-up and preparation included: deliveries joined with the plan and the sends.
 
 Two stages in Spark. The first turns rows, each a delivery or a run of deliveries, into runs as long as the batch
-allows, with vector operations. The second groups the runs by (cell, layout, block, audience, lane), per subscription
-in the order of arrival, and passes them to `workloads.throughput.lanes`, which holds the only definition of lost,
-duplicated, reordered and misdelivered. The audience of a lane is a subscription; of a shared lane, it is all of its
-receivers, identified by the number of the first. Sequence numbers begin at 0 in every layout, so layouts are audited
-separately; results are sums over them, per cell. An expected pair that received nothing has no runs: all its copies
-are lost. A negative subscription number belongs to another cell, and is never expected.
+allows, and rows of sends into what each receiver of a lane must get by the plan, with vector operations. The second
+groups both by (cell, layout, block, audience, lane), per subscription in the order of arrival, and passes them to
+`workloads.throughput.lanes`, which holds the only definition of lost, duplicated, reordered and misdelivered. The
+audience of a lane is a subscription; of a shared lane, it is all of its receivers, identified by the number of the
+first. Sequence numbers begin at 0 in every layout, so layouts are audited separately; results are sums over them, per
+cell. An expected pair that received nothing has no runs: all its copies are lost. A negative subscription number
+belongs to another cell, and is never expected.
+
+All is one question with nothing but a sort in it: for each kind of operation Spark loads hundreds of classes, which
+takes longer than the operation, and each question takes as long as a million rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
-import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession, Window
-from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
+from pyspark.sql import DataFrame, Row
 
 from analysis.errors import DataError
-from analysis.frames import UNPLANNED, Frames, of_rows, reading, refuse_unplanned
+from analysis.frames import UNPLANNED, Frames, reading, refuse_unplanned
 from analysis.results import CellKey, Finding
 from analysis.throughput.reader import ThroughputRecord, named
 from analysis.throughput.results import AuditResult, CellAudit
-from analysis.throughput.stages import AUDIENCE, COUNTS, EXPECTATION, HEARD, JUDGED, PAIR, RUNS, STRETCH, collapse, judge
+from analysis.throughput.stages import (
+    AUDIENCE,
+    COUNTS,
+    HEARD_TYPES,
+    JUDGED,
+    PAIR,
+    STRETCH,
+    SUMS,
+    Lanes,
+    LanesOf,
+    expect,
+    hear,
+    judge,
+)
 from workloads.command_line import analysing
 from workloads.status import VerdictKind
 from workloads.throughput.lanes import LaneAudit
 
 FAULTS = ("lost", "duplicated", "reordered", "misdelivered")
 
-#: A group of lanes with a range of its receivers; `foremost` is the first of them all.
-LANES = pa.schema(
-    [
-        *((name, pa.int32()) for name in ("cell_id", "first", "step", "count", "from", "to")),
-        ("shared", pa.bool_()),
-        ("foremost", pa.int32()),
-    ]
-)
 
-def audit(spark: SparkSession, data: Frames, runs: Sequence[ThroughputRecord]) -> tuple[AuditResult, ...]:
+def audit(data: Frames, runs: Sequence[ThroughputRecord]) -> tuple[AuditResult, ...]:
     """The delivery audit of every run. Raises DataError where the record cannot be audited exactly."""
     with reading(runs):
         sends, deliveries = data.tables["sends"], data.tables["deliveries"]
-        sent = _sent(sends, data.keys)
-        judged = _judged(_pairs(spark, data, runs), sends, deliveries).collect()
-        for row in judged:
-            if row["cell_id"] == UNPLANNED:
-                refuse_unplanned(deliveries, "deliveries")
-            if row["disordered"]:
-                raise DataError(
-                    f"deliveries of {data.keys[row['cell_id']]}: the rows of a file are not in the order of their "
-                    "arrival numbers, so that the order of messages is not known; measure again"
-                )
-    copies = {data.keys[row["cell_id"]]: LaneAudit(*(row[name] for name in COUNTS)) for row in judged}
+        totals = _totals(_judged(_plan(data, runs), sends, deliveries).collect())
+        _check_sent(totals, sends, data.keys)
+        if UNPLANNED in totals:
+            refuse_unplanned(deliveries, "deliveries")
+    for number, total in totals.items():
+        if total["disordered"]:
+            raise DataError(
+                f"deliveries of {data.keys[number]}: the rows of a file are not in the order of their arrival numbers, "
+                "so that the order of messages is not known; measure again"
+            )
+    sent = {data.keys[number]: total["sent"] for number, total in totals.items()}
+    copies = {data.keys[number]: LaneAudit(*(total[name] for name in COUNTS)) for number, total in totals.items()}
     return tuple(result_of(run, sent, copies) for run in runs)
 
 
-def _sent(sends: DataFrame, keys: Sequence[CellKey]) -> dict[CellKey, int]:
-    """Messages sent per cell. The audit requires that the numbers of a lane are 0, 1, 2, ... in each layout."""
-    before = Window.partitionBy(*STRETCH, "lane").orderBy("first_seq")
-    gap = F.col("first_seq") != F.coalesce(F.lag("last_seq").over(before) + 1, F.lit(0))
-    count = F.col("last_seq") - F.col("first_seq") + 1
-    rows = (
-        sends.select("cell_id", gap.cast("int").alias("gap"), count.alias("count"))
-        .groupBy("cell_id")
-        .agg(F.sum("count").alias("sent"), F.max("gap").alias("gap"), F.min("count").alias("least"))
-        .collect()
-    )
-    for row in rows:
-        if row["cell_id"] == UNPLANNED:
-            refuse_unplanned(sends, "sends")
-        if row["gap"] or row["least"] < 1:
-            raise DataError(
-                f"sends of {keys[row['cell_id']]}: the sequence numbers of a lane are not 0, 1, 2, ... without a gap "
-                "in each layout; the record of what was sent is incomplete: measure again"
-            )
-    return {keys[row["cell_id"]]: row["sent"] for row in rows}
-
-
-def _pairs(spark: SparkSession, data: Frames, runs: Sequence[ThroughputRecord]) -> DataFrame:
-    """A row per (cell, lane, subscription) of the plans, with its audience; the same in every layout."""
+def _plan(data: Frames, runs: Sequence[ThroughputRecord]) -> LanesOf:
+    """The lanes of the plans; the same in every layout."""
     plans = {run.name: run for run in runs}
-    groups = [
-        (number, group.first, group.step, group.count, first, last, group.shared, group.receivers[0][0])
+    return {
+        number: [
+            Lanes(group.first, group.step, group.count, group.receivers, group.shared)
+            for group in plans[key.run].plan(key).lanes
+        ]
         for number, key in enumerate(data.keys)
-        for group in plans[key.run].plan(key).lanes
-        for first, last in group.receivers
-    ]
-    lanes = F.sequence(F.col("first"), F.col("first") + (F.col("count") - 1) * F.col("step"), F.col("step"))
-    audience = F.when(F.col("shared"), F.col("foremost")).otherwise(F.col("subscription"))
+    }
+
+
+def _judged(plan: LanesOf, sends: DataFrame, deliveries: DataFrame) -> DataFrame:
+    """Sums by cell, in parts."""
+    expected = sends.select(*STRETCH, "lane", "first_seq", "last_seq").mapInArrow(partial(expect, plan), HEARD_TYPES)
+    runs = deliveries.select(*PAIR, "arrival", "first_seq", "last_seq").mapInArrow(partial(hear, plan), HEARD_TYPES)
     return (
-        of_rows(spark, groups, LANES)
-        .select("*", F.explode(lanes).alias("lane"))
-        .select("*", F.explode(F.sequence("from", "to")).alias("subscription"))
-        .select("cell_id", "subscription", "lane", audience.alias("audience"), "shared")
-    )
-
-
-def _expected(pairs: DataFrame, sends: DataFrame) -> DataFrame:
-    """A row, as HEARD, per pair and layout in which its lane sent anything: the number of copies expected."""
-    counts = sends.groupBy(*STRETCH, "lane").agg(F.sum(F.col("last_seq") - F.col("first_seq") + 1).alias("sent"))
-    nothing = F.lit(EXPECTATION).cast("long")
-    return pairs.join(counts, ["cell_id", "lane"]).select(
-        *AUDIENCE,
-        "subscription",
-        nothing.alias("arrival"),
-        nothing.alias("until"),
-        F.lit(0).cast("long").alias("first_seq"),
-        nothing.alias("last_seq"),
-        "sent",
-    )
-
-
-def _judged(pairs: DataFrame, sends: DataFrame, deliveries: DataFrame) -> DataFrame:
-    """Sums of COUNTS per cell. A delivery outside the plan has only its subscription as its audience."""
-    sharing = pairs.where("shared").drop("shared")
-    runs = (
-        deliveries.select(*PAIR, "arrival", "first_seq", "last_seq")
-        .mapInArrow(collapse, RUNS)
-        .join(F.broadcast(sharing), ["cell_id", "subscription", "lane"], "left")
-        .withColumn("audience", F.coalesce("audience", "subscription"))
-    )
-    return (
-        _expected(pairs, sends)
-        .unionByName(runs)
-        .select(*HEARD)
+        expected.union(runs)
         .repartition(*AUDIENCE)
-        .sortWithinPartitions(*AUDIENCE, "subscription", "arrival")
+        .sortWithinPartitions(*AUDIENCE, "subscription", "arrival", "first_seq")
         .mapInArrow(judge, JUDGED)
-        .groupBy("cell_id")
-        .agg(*(F.sum(name).alias(name) for name in ("disordered", *COUNTS)))
     )
+
+
+def _totals(parts: Sequence[Row]) -> dict[int, Counter[str]]:
+    """By the number of a cell."""
+    totals: dict[int, Counter[str]] = {}
+    for part in parts:
+        total = totals.setdefault(part["cell_id"], Counter())
+        for name in SUMS:
+            total[name] += part[name]
+    return totals
+
+
+def _check_sent(totals: Mapping[int, Mapping[str, int]], sends: DataFrame, keys: Sequence[CellKey]) -> None:
+    """The audit requires that the numbers of a lane are 0, 1, 2, ... in each layout."""
+    unplanned = totals.get(UNPLANNED, {"sent": 0, "broken": 0})
+    if unplanned["sent"] or unplanned["broken"]:
+        refuse_unplanned(sends, "sends")
+    for number, total in totals.items():
+        if total["broken"]:
+            raise DataError(
+                f"sends of {keys[number]}: the sequence numbers of a lane are not 0, 1, 2, ... without a gap in each "
+                "layout; the record of what was sent is incomplete: measure again"
+            )
 
 
 def result_of(run: ThroughputRecord, sent: dict[CellKey, int], copies: dict[CellKey, LaneAudit]) -> AuditResult:

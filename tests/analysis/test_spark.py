@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis import cluster, spark
+from analysis import cluster, spark, spark_daemon
 from tests.conftest import ROOT
 from tests.support import run_directories as rd
 from workloads.jvm_variables import JVM_VARIABLES
@@ -90,6 +92,16 @@ def test_a_session_that_cannot_be_stopped_is_an_error(monkeypatch):
 
     with pytest.raises(OSError, match="refused"), spark.session():
         pass
+
+
+def test_spark_s_processes_use_what_is_compiled():
+    """PySpark as it is installed, where Spark's archive is its own; the archive of another one stays."""
+    home = Path(pyspark.__file__).parent
+    archive = str(home / "python" / "lib" / spark_daemon.ARCHIVE)
+
+    assert spark_daemon.without_archive([archive, *sys.path]) == sys.path
+    for paths in (["/opt/spark/python/lib/pyspark.zip", *sys.path], [archive]):
+        assert spark_daemon.without_archive(paths) == paths
 
 
 #: A user's command, and beside it an error of the JVM.

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 from analysis.errors import DataError
 from analysis.frames import frames
-from analysis.results import CellKey
-from analysis.throughput import audit as audits
 from analysis.throughput import stages
 from analysis.throughput.audit import audit
 from analysis.throughput.reader import open_runs
@@ -153,7 +151,7 @@ def test_both_stages_agree_with_the_audit_of_every_delivery(pairs, sent, expecte
 
 def audited(spark, run, folder, **options):
     runs = open_runs([run.write(folder)], **options)
-    return audit(spark, frames(spark, runs), runs)[0]
+    return audit(frames(spark, runs), runs)[0]
 
 
 #: Runs that are audited in one question, by their names: each has a fault of its own, or none.
@@ -195,7 +193,7 @@ def audits_of_runs(spark, tmp_path_factory):
     parts, number = "spark.sql.shuffle.partitions", spark.conf.get("spark.sql.shuffle.partitions")
     spark.conf.set(parts, "3")  # audiences are spread over several processes
     try:
-        return audit(spark, frames(spark, runs), runs)
+        return audit(frames(spark, runs), runs)
     finally:
         spark.conf.set(parts, number)
 
@@ -626,15 +624,33 @@ def test_sends_of_an_unknown_start_are_refused(spark, tmp_path):
 
 
 @pytest.mark.parametrize("sends", [[(1, 9)], [(0, 5), (5, 9)], [(10, 19)], [(0, 9), (10, 9)]])
-def test_sent_numbers_must_be_whole(spark, sends):
+def test_sent_numbers_must_be_whole(spark, tmp_path, sends):
     """What came is judged by what was sent: numbers that start late, repeat, go on from the last layout instead of
     beginning anew, or end before they begin, are refused."""
-    rows = [(0, 1, 0, 0, 0, 9), *((0, 2, 0, 0, *row) for row in sends)]
-    names = ("cell_id", "layout", "block", "lane", "first_seq", "last_seq")
-    table = spark.createDataFrame(pa.table(dict(zip(names, zip(*rows, strict=True), strict=True))))
+    run = small_run([(0, 2)])
+    row = run.rows("sends", layout=2)[0]
+    run.tables["sends"].remove(row)
+    run.tables["sends"] += [row | {"first_seq": first, "last_seq": last} for first, last in sends]
 
     with pytest.raises(DataError, match=r"without a gap in each layout"):
-        audits._sent(table, [CellKey("run", "activemq", 1, "replication", "f0000-r002")])
+        audited(spark, run, tmp_path / "run")
+
+
+def test_what_was_sent_is_expected_by_each_receiver_of_its_lane():
+    """By the plan of its cell, in each layout; the receivers of a shared lane are one audience. A lane that nobody
+    receives, and a cell without a plan, have a row for what was sent only."""
+    plan = {
+        3: [stages.Lanes(1, 2, 2, ((0, 1), (4, 4)), shared=False), stages.Lanes(0, 2, 1, ((2, 3),), shared=True)],
+    }
+    sent = [(3, 1, 0, 0, 0, 9), (3, 2, 0, 3, 0, 4), (3, 2, 0, 4, 0, 6), (3, 2, 0, 5, 5, 7), (-1, 1, 0, 1, 0, 1)]
+    batch = pa.RecordBatch.from_arrays([pa.array(column) for column in zip(*sent, strict=True)], list("abcdef"))
+
+    rows = [tuple(row.values()) for out in stages.expect(plan, [batch]) for row in out.to_pylist()]
+
+    senders = {(*row[:3], stages.SENDER, row[3], stages.SENDER, -1, -1, *row[4:], row[5] - row[4] + 1) for row in sent}
+    shared = {(3, 1, 0, 2, 0, who, -1, -1, 0, -1, 10) for who in (2, 3)}
+    assert len(rows) == len(sent) + 2 + 3
+    assert set(rows) == senders | shared | {(3, 2, 0, who, 3, who, -1, -1, 0, -1, 5) for who in (0, 1, 4)}
 
 
 def batch(*rows):
@@ -707,7 +723,7 @@ def test_events_are_audited_like_runs(spark, tmp_path):
     path, truth = rd.write_events(tmp_path / "run", 12_000, faulty=True)
     runs = open_runs([path])
 
-    (result,) = audit(spark, frames(spark, runs), runs)
+    (result,) = audit(frames(spark, runs), runs)
 
     assert result.copies == truth
     assert not truth.exact
@@ -722,5 +738,5 @@ def test_damaged_pages_are_refused(spark, tmp_path):
     runs = open_runs([folder])
 
     with pytest.raises(DataError, match="cannot be read") as error:
-        audit(spark, frames(spark, runs), runs)
+        audit(frames(spark, runs), runs)
     assert str(folder) in str(error.value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -19,7 +20,7 @@ from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, Str
 
 from analysis.errors import DataError
 from analysis.results import CellKey
-from analysis.run_directory import KEY_NAMES, LAYOUT_COLUMNS, LAYOUT_NAMES, AnyRun, read_table
+from analysis.run_directory import KEY_NAMES, LAYOUT_COLUMNS, LAYOUT_NAMES, AnyRun, known_cells, read_table
 from workloads.schema import KEYS, TABLES_OF, Column, ColumnType, RunKind
 
 #: A record that is not larger takes less CPU uncompiled, as most of it went into compiling what runs once or twice:
@@ -31,6 +32,10 @@ MANY_FILES = 8
 
 #: The `cell_id` of a row that matches no planned cell.
 UNPLANNED = -1
+
+#: What the rows of a data frame have besides the columns of their table.
+_RUN = Column("run", ColumnType.STRING, "name of the run")
+_CELL = Column("cell_id", ColumnType.INT32, "number of the cell")
 
 _SPARK = {
     ColumnType.INT64: LongType(),
@@ -45,8 +50,20 @@ class Frames:
     """The tables of all runs whose rows belong to cells."""
 
     keys: tuple[CellKey, ...]
-    #: by name; the column `cell_id` is an index of `keys`, or UNPLANNED
+    #: by name, each read when it is asked for; the column `cell_id` is an index of `keys`, or UNPLANNED
     tables: Mapping[str, DataFrame]
+
+
+class _Tables(dict[str, DataFrame]):
+    """Tables by name, each made when it is asked for."""
+
+    def __init__(self, make: Callable[[str], DataFrame]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, table: str) -> DataFrame:
+        self[table] = self._make(table)
+        return self[table]
 
 
 def is_small(files: Iterable[Path]) -> bool:
@@ -61,21 +78,13 @@ def frames(spark: SparkSession, runs: Sequence[AnyRun]) -> Frames:
     a partial run the rows of incomplete layouts (of a workload: cells) are left out; otherwise a row that matches no
     planned cell has the number UNPLANNED.
     """
-    keys = tuple(key for run in runs for key in _known(run))
-    numbered = _small(
-        spark,
-        [(key.run, key.broker, key.start, key.experiment, key.cell, number) for number, key in enumerate(keys)],
-        pa.schema([("run", pa.string()), *_arrow(KEYS), ("cell_id", pa.int32())]),
-    )
-    with reading(runs):
-        return Frames(
-            keys,
-            {
-                table: _table(spark, runs, table, numbered)
-                for table, columns in TABLES_OF[runs[0].manifest.kind].items()
-                if set(KEYS) <= set(columns)
-            },
-        )
+    keys = tuple(key for run in runs for key in known_cells(run))
+
+    def made(table: str) -> DataFrame:
+        with reading(runs):
+            return _table(spark, runs, table, keys)
+
+    return Frames(keys, _Tables(made))
 
 
 def of_rows(spark: SparkSession, rows: Sequence[Sequence[Any]], schema: pa.Schema) -> DataFrame:
@@ -116,25 +125,8 @@ def _arrow(columns: Sequence[Column]) -> list[tuple[str, pa.DataType]]:
     return [(column.name, pa.type_for_alias(column.type)) for column in columns]
 
 
-def _field(column: Column) -> StructField:
-    return StructField(column.name, _SPARK[column.type], column.nullable)
-
-
-def _known(run: AnyRun) -> tuple[CellKey, ...]:
-    """The cells that a row may belong to: every planned cell of every start; of a partial workload its complete cells.
-
-    The manifest of a killed run may lack the last start, which is then taken from its layouts.
-    """
-    if run.partial and run.manifest.kind is RunKind.WORKLOAD:
-        return run.cells
-    starts = [(start.broker, start.start) for start in run.manifest.starts]
-    if run.partial:
-        starts += [(layout.broker, layout.start) for layout in run.laid_out]
-    return tuple(
-        CellKey(run.name, broker, start, experiment, cell)
-        for broker, start in dict.fromkeys(starts)
-        for experiment, cell in run.plans
-    )
+def _schema(columns: Sequence[Column]) -> StructType:
+    return StructType([StructField(column.name, _SPARK[column.type], column.nullable) for column in columns])
 
 
 def _small(spark: SparkSession, rows: Sequence[Sequence[Any]], schema: pa.Schema) -> DataFrame:
@@ -147,24 +139,62 @@ def _address(file: Path) -> str:
     return "file://" + re.sub(r"([\\{}\[\]*?])", r"\\\1", str(file))
 
 
-def _rows(spark: SparkSession, files: Sequence[Path], schema: StructType) -> DataFrame:
-    """The rows of these files. Spark takes longer to open a small file than pyarrow to read it."""
+def _table(spark: SparkSession, runs: Sequence[AnyRun], table: str, keys: Sequence[CellKey]) -> DataFrame:
+    return reduce(DataFrame.unionByName, (_rows(spark, run, table, keys) for run in runs))
+
+
+def _rows(spark: SparkSession, run: AnyRun, table: str, keys: Sequence[CellKey]) -> DataFrame:
+    """The rows of a run. Spark takes longer to open a small file than pyarrow to read it."""
+    files, columns = run.files[table], TABLES_OF[run.manifest.kind][table]
+    # What is not known of a partial workload are its incomplete cells.
+    known_only = run.partial and run.manifest.kind is RunKind.WORKLOAD
     if not files:
-        return spark.createDataFrame([], schema)
-    if len(files) < MANY_FILES or not is_small(files):
-        return spark.read.schema(schema).parquet(*map(_address, files))
-    return spark.createDataFrame(read_table(files, schema.names), schema)
+        return spark.createDataFrame([], _schema((*columns, _RUN, _CELL)))
+    if len(files) >= MANY_FILES and is_small(files):
+        found = _numbered(_complete(read_table(files, [column.name for column in columns]), run), run, keys)
+        if known_only:
+            found = found.filter(pc.not_equal(found["cell_id"], UNPLANNED))
+        return spark.createDataFrame(found.combine_chunks(), _schema((*columns, _RUN, _CELL)))
+    rows = spark.read.schema(_schema(columns)).parquet(*map(_address, files))
+    if run.partial and run.laid_out:
+        layouts = _small(spark, [layout.key for layout in run.laid_out], pa.schema(_arrow(LAYOUT_COLUMNS)))
+        rows = rows.join(layouts, LAYOUT_NAMES, "leftsemi")
+    numbered = _small(spark, [(*key, number) for key, number in _numbers(run, keys)], pa.schema(_arrow((*KEYS, _CELL))))
+    rows = rows.join(numbered, KEY_NAMES, "inner" if known_only else "left")
+    return rows.withColumns({"run": F.lit(run.name), "cell_id": F.coalesce("cell_id", F.lit(UNPLANNED))})
 
 
-def _table(spark: SparkSession, runs: Sequence[AnyRun], table: str, numbered: DataFrame) -> DataFrame:
-    schema = StructType([_field(column) for column in TABLES_OF[runs[0].manifest.kind][table]])
-    parts: list[DataFrame] = []
-    for run in runs:
-        rows = _rows(spark, run.files[table], schema)
-        if run.partial and run.laid_out:
-            layouts = _small(spark, [layout.key for layout in run.laid_out], pa.schema(_arrow(LAYOUT_COLUMNS)))
-            rows = rows.join(layouts, LAYOUT_NAMES, "leftsemi")
-        parts.append(rows.withColumn("run", F.lit(run.name)))
-    how = "inner" if runs[0].partial and runs[0].manifest.kind is RunKind.WORKLOAD else "left"
-    found = reduce(DataFrame.unionByName, parts).join(numbered, ["run", *KEY_NAMES], how)
-    return found.withColumn("cell_id", F.coalesce("cell_id", F.lit(UNPLANNED)))
+def _numbers(run: AnyRun, keys: Sequence[CellKey]) -> list[tuple[tuple[Any, ...], int]]:
+    """The values of KEYS of each known cell of a run, and its number."""
+    return [
+        ((key.broker, key.start, key.experiment, key.cell), number)
+        for number, key in enumerate(keys)
+        if key.run == run.name
+    ]
+
+
+def _complete(rows: pa.Table, run: AnyRun) -> pa.Table:
+    """Of a partial run, the rows of its complete layouts."""
+    if not (run.partial and run.laid_out):
+        return rows
+    complete = pa.array([_joined(layout.key) for layout in run.laid_out])
+    return rows.filter(pc.is_in(_join(rows, LAYOUT_NAMES), complete))
+
+
+def _numbered(rows: pa.Table, run: AnyRun, keys: Sequence[CellKey]) -> pa.Table:
+    """The rows with the name of their run and the number of their cell."""
+    numbers = _numbers(run, keys)
+    places = pc.index_in(_join(rows, KEY_NAMES), pa.array([_joined(key) for key, _ in numbers], pa.string()))
+    cells = pa.array([number for _, number in numbers] + [UNPLANNED], pa.int32())
+    found = rows.append_column("run", pa.array([run.name] * len(rows), pa.string()))
+    return found.append_column("cell_id", cells.take(pc.fill_null(places, len(numbers)).combine_chunks()))
+
+
+def _join(rows: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
+    """Text by row that is equal where these columns are."""
+    return pc.binary_join_element_wise(*(pc.cast(rows[name], pa.string()) for name in names), "\0")
+
+
+def _joined(values: Iterable[Any]) -> str:
+    """The text that `_join` has for a row of these values."""
+    return "\0".join(map(str, values))

@@ -28,6 +28,13 @@ from workloads.schema import RunKind
 from workloads.session_names import GROUP, GROUP_TEXT, MARKERS, MEASUREMENT, PLANNER
 from workloads.status import VerdictKind
 
+#: What the screen and the page of a run import.
+_OF_A_PAGE = (
+    "analysis.throughput.closing_screen",
+    "analysis.report.throughput_page",
+    "matplotlib.backends.backend_svg",
+)
+
 _TEXT = pytest.StashKey[str]()
 
 _GATE = pytest.StashKey[Any]()
@@ -315,12 +322,14 @@ def _gate(folder: Path, config: pytest.Config) -> None:
 
 def _throughput(folder: Path, stash: pytest.Stash) -> RunVerdict:
     from analysis import spark  # noqa: PLC0415
-    from analysis.report import throughput_page  # noqa: PLC0415
     from analysis.run_description import LATEST  # noqa: PLC0415
-    from analysis.throughput import answers, closing_screen  # noqa: PLC0415
+    from analysis.throughput import answers  # noqa: PLC0415
+
+    (result,) = answers.analysed([folder], master=spark.DEFAULT_MASTER, meanwhile=_OF_A_PAGE, tell=_unsaid)
+    from analysis.report import throughput_page  # noqa: PLC0415
+    from analysis.throughput import closing_screen  # noqa: PLC0415
     from analysis.throughput.overview import overview  # noqa: PLC0415
 
-    (result,) = answers.analysed([folder], master=spark.DEFAULT_MASTER, tell=_unsaid)
     shown, run = _near(folder), "" if LATEST.resolve() == folder.resolve() else _near(folder)
     screen = partial(closing_screen.text, overview(result), folder=shown, run=run, prefix=_programs())
     stash[_TEXT] = screen(report=None)

@@ -268,6 +268,35 @@ def read_rows(files: Sequence[Path], row: type[RowT]) -> list[RowT]:
     return [made(**values) for file in files for values in read_table([file], names).to_pylist()]
 
 
+def rows_by_cell(run: AnyRun, table: str, columns: Sequence[str]) -> Iterator[tuple[CellKey, dict[str, Any]]]:
+    """The rows of a table that are few, each with its cell and these columns; of a partial run those of its complete
+    layouts."""
+    complete = {layout.key for layout in run.laid_out} if run.partial else None
+    names = [*dict.fromkeys([*KEY_NAMES, *(LAYOUT_NAMES if complete else ()), *columns])]
+    for file in run.files[table]:
+        for row in read_table([file], names).to_pylist():
+            if not complete or tuple(row[name] for name in LAYOUT_NAMES) in complete:
+                key = CellKey(run.name, *(row[name] for name in KEY_NAMES))
+                yield key, {name: row[name] for name in columns}
+
+
+def known_cells(run: AnyRun) -> tuple[CellKey, ...]:
+    """The cells that a row may belong to: every planned cell of every start; of a partial workload its complete cells.
+
+    The manifest of a killed run may lack the last start, which is then taken from its layouts.
+    """
+    if run.partial and run.manifest.kind is RunKind.WORKLOAD:
+        return run.cells
+    starts = [(start.broker, start.start) for start in run.manifest.starts]
+    if run.partial:
+        starts += [(layout.broker, layout.start) for layout in run.laid_out]
+    return tuple(
+        CellKey(run.name, broker, start, experiment, cell)
+        for broker, start in dict.fromkeys(starts)
+        for experiment, cell in run.plans
+    )
+
+
 @contextmanager
 def _parquet(file: Path) -> Iterator[pq.ParquetFile]:
     try:

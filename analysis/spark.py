@@ -8,6 +8,7 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from threading import Thread
 
@@ -46,8 +47,8 @@ REMARK = b"WARNING: Using incubator modules"
 MOST_LINES, LAST_WORDS_S = 10, 1.0
 
 #: For a small record: neither does Spark make classes of its queries, nor has the JVM its second compiler and its
-#: threads that collect garbage.
-SMALL_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+#: threads that collect garbage; and it collects none only because it has loaded many classes.
+SMALL_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m -XX:NewRatio=1"
 SMALL = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -88,11 +89,14 @@ def local_options(files: Iterable[Path]) -> dict[str, str]:
 
 
 @contextmanager
-def session(master: str = DEFAULT_MASTER, files: Iterable[Path] = ()) -> Iterator[SparkSession]:
+def session(
+    master: str = DEFAULT_MASTER, files: Iterable[Path] = (), meanwhile: Iterable[str] = ()
+) -> Iterator[SparkSession]:
     """A session on `master`, stopped at the end; one that is already active is used and left running.
 
     files: what is to be read; a small record is not worth compiling for, and a cluster whose executors do not see them
         is refused
+    meanwhile: modules that are needed later, to be imported while Spark's JVM works and this process waits
 
     Raises DataError where Spark cannot be started, Java being the usual reason, or a cluster cannot do the analysis.
     """
@@ -102,7 +106,7 @@ def session(master: str = DEFAULT_MASTER, files: Iterable[Path] = ()) -> Iterato
         return
     # The interpreter of Spark's Python processes; the default is the first `python3` on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with tempfile.TemporaryDirectory(prefix="analysis-", ignore_cleanup_errors=True) as folder:
+    with _imported(meanwhile), tempfile.TemporaryDirectory(prefix="analysis-", ignore_cleanup_errors=True) as folder:
         spark = _start(master, Path(folder), files)
         try:
             if cluster.is_cluster(master):
@@ -114,6 +118,23 @@ def session(master: str = DEFAULT_MASTER, files: Iterable[Path] = ()) -> Iterato
                 spark.stop()
             raise
         spark.stop()
+
+
+@contextmanager
+def _imported(modules: Iterable[str]) -> Iterator[None]:
+    """Imports modules meanwhile; what is wrong with one is raised where it is imported next."""
+
+    def load() -> None:
+        for module in modules:
+            with suppress(Exception):
+                import_module(module)
+
+    loading = Thread(target=load, daemon=True)
+    loading.start()
+    try:
+        yield
+    finally:
+        loading.join()
 
 
 @contextmanager

@@ -465,7 +465,7 @@ def analysis(folder: Path) -> Row:
     with session("local[2]", (path / "deliveries").iterdir()) as spark:
         for _ in range(2):
             begin_s = time.monotonic()
-            (result,) = audit(spark, frames(spark, runs), runs)
+            (result,) = audit(frames(spark, runs), runs)
             seconds = time.monotonic() - begin_s
     if result.copies != truth:
         raise SystemExit(f"the audit of the generated events is wrong: {result.copies}")

@@ -48,11 +48,9 @@ def judged(paths: Sequence[Path], *, master: str, partial: bool = False) -> tupl
         )
     runs = open_runs(paths, partial=partial)
     with session(master, files_of(runs)) as spark:
-        data = frames(spark, runs)
-        audits = audit.audit(spark, data, runs)
-        windows = windows_by_cell(data, runs)
+        audits = audit.audit(frames(spark, runs), runs)
     return tuple(
-        of_slices(run, of_run, {key: windows[key] for key in run.cells}, found)
+        of_slices(run, of_run, windows_by_cell(run), found)
         for run, of_run, found in zip(runs, asked, audits, strict=True)
     )
 

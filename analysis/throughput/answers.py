@@ -17,16 +17,19 @@ from workloads.command_line import measuring
 SHELF = Shelf("analysis.json", RunResult)
 
 
-def analysed(paths: Sequence[Path], *, master: str, partial: bool = False, **asked: Any) -> tuple[RunResult, ...]:
+def analysed(
+    paths: Sequence[Path], *, master: str, partial: bool = False, meanwhile: Sequence[str] = (), **asked: Any
+) -> tuple[RunResult, ...]:
     """The complete analysis of each run; runs are never combined. Raises DataError where one cannot be read.
 
+    meanwhile: modules that the caller needs afterwards, to be imported while Spark works
     asked: as of `analysis.store.answered`
     """
 
     def compute(missing: Sequence[Path]) -> tuple[RunResult, ...]:
         from analysis.throughput import pipeline  # noqa: PLC0415
 
-        return pipeline.analysed(missing, master=master, partial=partial)
+        return pipeline.analysed(missing, master=master, partial=partial, meanwhile=meanwhile)
 
     return answered(paths, SHELF, compute, partial=partial, **asked)
 

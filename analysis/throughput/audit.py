@@ -1,235 +1,116 @@
 """The exact audit of all traffic, warm-up and preparation included: deliveries joined with the plan and the sends.
 
 Two stages in Spark. The first turns rows, each a delivery or a run of deliveries, into runs as long as the batch
-allows, with vector operations. The second groups the runs by (cell, layout, block, audience, lane), per subscription
-in the order of arrival, and passes them to `workloads.throughput.lanes`, which holds the only definition of lost,
-duplicated, reordered and misdelivered. The audience of a lane is a subscription; of a shared lane, it is all of its
-receivers, identified by the number of the first. Sequence numbers begin at 0 in every layout, so layouts are audited
-separately; results are sums over them, per cell. An expected pair that received nothing has no runs: all its copies
-are lost. A negative subscription number belongs to another cell, and is never expected.
+allows, and rows of sends into what each receiver of a lane must get by the plan, with vector operations. The second
+groups both by (cell, layout, block, audience, lane), per subscription in the order of arrival, and passes them to
+`workloads.throughput.lanes`, which holds the only definition of lost, duplicated, reordered and misdelivered. The
+audience of a lane is a subscription; of a shared lane, it is all of its receivers, identified by the number of the
+first. Sequence numbers begin at 0 in every layout, so layouts are audited separately; results are sums over them, per
+cell. An expected pair that received nothing has no runs: all its copies are lost. A negative subscription number
+belongs to another cell, and is never expected.
+
+All is one question with nothing but a sort in it: for each kind of operation Spark loads hundreds of classes, which
+takes longer than the operation, and each question takes as long as a million rows.
 """
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
-from itertools import chain, groupby
-from operator import itemgetter
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession, Window
-from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
+from pyspark.sql import DataFrame, Row
 
 from analysis.errors import DataError
-from analysis.frames import UNPLANNED, Frames, of_rows, reading, refuse_unplanned
+from analysis.frames import UNPLANNED, Frames, reading, refuse_unplanned
 from analysis.results import CellKey, Finding
 from analysis.throughput.reader import ThroughputRecord, named
 from analysis.throughput.results import AuditResult, CellAudit
+from analysis.throughput.stages import (
+    AUDIENCE,
+    COUNTS,
+    HEARD_TYPES,
+    JUDGED,
+    PAIR,
+    STRETCH,
+    SUMS,
+    Lanes,
+    LanesOf,
+    expect,
+    hear,
+    judge,
+)
 from workloads.command_line import analysing
 from workloads.status import VerdictKind
-from workloads.throughput.lanes import LaneAudit, audit_lane, audit_shared_lane
+from workloads.throughput.lanes import LaneAudit
 
-#: The scope within which the sequence numbers of a lane are consecutive: a cell in a layout of a block.
-STRETCH = ("cell_id", "layout", "block")
-PAIR = (*STRETCH, "subscription", "lane")
-AUDIENCE = (*STRETCH, "audience", "lane")
-COUNTS = tuple(field.name for field in fields(LaneAudit))
 FAULTS = ("lost", "duplicated", "reordered", "misdelivered")
 
-#: Runs that may still continue in another batch; `arrival` is that of the first row, `until` that of the last.
-RUNS = (
-    "cell_id int, layout int, block int, subscription int, lane int, "
-    "arrival long, until long, first_seq long, last_seq long, sent long"
-)
-#: The columns that the second stage reads, in this order.
-HEARD = (*AUDIENCE, "subscription", "arrival", "until", "first_seq", "last_seq", "sent")
-_SUBSCRIPTION = HEARD.index("subscription")
-JUDGED = "cell_id int, disordered long, " + ", ".join(f"{name} long" for name in COUNTS)
 
-#: A group of lanes with a range of its receivers; `foremost` is the first of them all.
-LANES = pa.schema(
-    [
-        *((name, pa.int32()) for name in ("cell_id", "first", "step", "count", "from", "to")),
-        ("shared", pa.bool_()),
-        ("foremost", pa.int32()),
-    ]
-)
-
-#: The `arrival` of the row with the number of copies expected by a pair; it sorts before every delivery.
-EXPECTATION = -1
-
-#: Rows that are Python objects at a time, which take ten times the memory of the batch.
-JUDGED_ROWS = 1 << 14
-
-
-def audit(spark: SparkSession, data: Frames, runs: Sequence[ThroughputRecord]) -> tuple[AuditResult, ...]:
+def audit(data: Frames, runs: Sequence[ThroughputRecord]) -> tuple[AuditResult, ...]:
     """The delivery audit of every run. Raises DataError where the record cannot be audited exactly."""
     with reading(runs):
         sends, deliveries = data.tables["sends"], data.tables["deliveries"]
-        sent = _sent(sends, data.keys)
-        judged = _judged(_pairs(spark, data, runs), sends, deliveries).collect()
-        for row in judged:
-            if row["cell_id"] == UNPLANNED:
-                refuse_unplanned(deliveries, "deliveries")
-            if row["disordered"]:
-                raise DataError(
-                    f"deliveries of {data.keys[row['cell_id']]}: the rows of a file are not in the order of their "
-                    "arrival numbers, so that the order of messages is not known; measure again"
-                )
-    copies = {data.keys[row["cell_id"]]: LaneAudit(*(row[name] for name in COUNTS)) for row in judged}
+        totals = _totals(_judged(_plan(data, runs), sends, deliveries).collect())
+        _check_sent(totals, sends, data.keys)
+        if UNPLANNED in totals:
+            refuse_unplanned(deliveries, "deliveries")
+    for number, total in totals.items():
+        if total["disordered"]:
+            raise DataError(
+                f"deliveries of {data.keys[number]}: the rows of a file are not in the order of their arrival numbers, "
+                "so that the order of messages is not known; measure again"
+            )
+    sent = {data.keys[number]: total["sent"] for number, total in totals.items()}
+    copies = {data.keys[number]: LaneAudit(*(total[name] for name in COUNTS)) for number, total in totals.items()}
     return tuple(result_of(run, sent, copies) for run in runs)
 
 
-def _sent(sends: DataFrame, keys: Sequence[CellKey]) -> dict[CellKey, int]:
-    """Messages sent per cell. The audit requires that the numbers of a lane are 0, 1, 2, ... in each layout."""
-    before = Window.partitionBy(*STRETCH, "lane").orderBy("first_seq")
-    gap = F.col("first_seq") != F.coalesce(F.lag("last_seq").over(before) + 1, F.lit(0))
-    count = F.col("last_seq") - F.col("first_seq") + 1
-    rows = (
-        sends.select("cell_id", gap.cast("int").alias("gap"), count.alias("count"))
-        .groupBy("cell_id")
-        .agg(F.sum("count").alias("sent"), F.max("gap").alias("gap"), F.min("count").alias("least"))
-        .collect()
-    )
-    for row in rows:
-        if row["cell_id"] == UNPLANNED:
-            refuse_unplanned(sends, "sends")
-        if row["gap"] or row["least"] < 1:
-            raise DataError(
-                f"sends of {keys[row['cell_id']]}: the sequence numbers of a lane are not 0, 1, 2, ... without a gap "
-                "in each layout; the record of what was sent is incomplete: measure again"
-            )
-    return {keys[row["cell_id"]]: row["sent"] for row in rows}
-
-
-def _pairs(spark: SparkSession, data: Frames, runs: Sequence[ThroughputRecord]) -> DataFrame:
-    """A row per (cell, lane, subscription) of the plans, with its audience; the same in every layout."""
+def _plan(data: Frames, runs: Sequence[ThroughputRecord]) -> LanesOf:
+    """The lanes of the plans; the same in every layout."""
     plans = {run.name: run for run in runs}
-    groups = [
-        (number, group.first, group.step, group.count, first, last, group.shared, group.receivers[0][0])
+    return {
+        number: [
+            Lanes(group.first, group.step, group.count, group.receivers, group.shared)
+            for group in plans[key.run].plan(key).lanes
+        ]
         for number, key in enumerate(data.keys)
-        for group in plans[key.run].plan(key).lanes
-        for first, last in group.receivers
-    ]
-    lanes = F.sequence(F.col("first"), F.col("first") + (F.col("count") - 1) * F.col("step"), F.col("step"))
-    audience = F.when(F.col("shared"), F.col("foremost")).otherwise(F.col("subscription"))
+    }
+
+
+def _judged(plan: LanesOf, sends: DataFrame, deliveries: DataFrame) -> DataFrame:
+    """Sums by cell, in parts."""
+    expected = sends.select(*STRETCH, "lane", "first_seq", "last_seq").mapInArrow(partial(expect, plan), HEARD_TYPES)
+    runs = deliveries.select(*PAIR, "arrival", "first_seq", "last_seq").mapInArrow(partial(hear, plan), HEARD_TYPES)
     return (
-        of_rows(spark, groups, LANES)
-        .select("*", F.explode(lanes).alias("lane"))
-        .select("*", F.explode(F.sequence("from", "to")).alias("subscription"))
-        .select("cell_id", "subscription", "lane", audience.alias("audience"), "shared")
-    )
-
-
-def _expected(pairs: DataFrame, sends: DataFrame) -> DataFrame:
-    """A row, as HEARD, per pair and layout in which its lane sent anything: the number of copies expected."""
-    counts = sends.groupBy(*STRETCH, "lane").agg(F.sum(F.col("last_seq") - F.col("first_seq") + 1).alias("sent"))
-    nothing = F.lit(EXPECTATION).cast("long")
-    return pairs.join(counts, ["cell_id", "lane"]).select(
-        *AUDIENCE,
-        "subscription",
-        nothing.alias("arrival"),
-        nothing.alias("until"),
-        F.lit(0).cast("long").alias("first_seq"),
-        nothing.alias("last_seq"),
-        "sent",
-    )
-
-
-def _judged(pairs: DataFrame, sends: DataFrame, deliveries: DataFrame) -> DataFrame:
-    """Sums of COUNTS per cell. A delivery outside the plan has only its subscription as its audience."""
-    sharing = pairs.where("shared").drop("shared")
-    runs = (
-        deliveries.select(*PAIR, "arrival", "first_seq", "last_seq")
-        .mapInArrow(_collapse, RUNS)
-        .join(F.broadcast(sharing), ["cell_id", "subscription", "lane"], "left")
-        .withColumn("audience", F.coalesce("audience", "subscription"))
-    )
-    return (
-        _expected(pairs, sends)
-        .unionByName(runs)
-        .select(*HEARD)
+        expected.union(runs)
         .repartition(*AUDIENCE)
-        .sortWithinPartitions(*AUDIENCE, "subscription", "arrival")
-        .mapInArrow(_judge, JUDGED)
-        .groupBy("cell_id")
-        .agg(*(F.sum(name).alias(name) for name in ("disordered", *COUNTS)))
+        .sortWithinPartitions(*AUDIENCE, "subscription", "arrival", "first_seq")
+        .mapInArrow(judge, JUDGED)
     )
 
 
-def _collapse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Stage 1: merges consecutive rows of a batch that have the same subscription and lane."""
-    for batch in batches:
-        *pair, arrival, first, last = (column.to_numpy() for column in batch.columns)
-        if batch.num_rows == 0:
-            continue
-        if first.min() < 0 or arrival.min() < 0 or (last < first).any():
-            raise ValueError("deliveries: a row has a negative number, or its last_seq is below its first_seq")
-        order = np.lexsort((arrival, *reversed(pair)))
-        *pair, arrival, first, last = (column[order] for column in (*pair, arrival, first, last))
-        continues = first[1:] == last[:-1] + 1
-        for column in pair:
-            continues &= column[1:] == column[:-1]
-        # The order of two rows with the same arrival number is unknown: they stay separate, and stage 2 reports them.
-        continues &= arrival[1:] != arrival[:-1]
-        begin = np.flatnonzero(np.concatenate(([True], ~continues)))
-        end = np.append(begin[1:], len(first)) - 1
-        columns = (*(column[begin] for column in pair), arrival[begin], arrival[end], first[begin], last[end])
-        yield _batch(RUNS, [*columns, np.full(len(begin), EXPECTATION)])
+def _totals(parts: Sequence[Row]) -> dict[int, Counter[str]]:
+    """By the number of a cell."""
+    totals: dict[int, Counter[str]] = {}
+    for part in parts:
+        total = totals.setdefault(part["cell_id"], Counter())
+        for name in SUMS:
+            total[name] += part[name]
+    return totals
 
 
-def _judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Stage 2: rows as HEARD, sorted, passed audience by audience to the lane audit."""
-    rows = chain.from_iterable(
-        zip(*(column.to_numpy().tolist() for column in part.columns), strict=True)
-        for batch in batches
-        for part in (batch.slice(at, JUDGED_ROWS) for at in range(0, batch.num_rows, JUDGED_ROWS))
-    )
-    cells: dict[int, tuple[LaneAudit, int]] = {}
-    for (cell, *_), heard in groupby(rows, key=itemgetter(*range(len(AUDIENCE)))):
-        total, disordered = cells.get(cell, (LaneAudit(), 0))
-        found, unclear = _audience(heard)
-        cells[cell] = total + found, disordered + unclear
-    judged = [(cell, disordered, *_values(total)) for cell, (total, disordered) in cells.items()]
-    if judged:
-        yield _batch(JUDGED, [np.array(column) for column in zip(*judged, strict=True)])
-
-
-def _audience(rows: Iterator[tuple[int, ...]]) -> tuple[LaneAudit, int]:
-    """The audit of a lane at an audience, and the number of runs that overlap the preceding one in arrival order."""
-    sent, disordered = EXPECTATION, 0
-    handlers: list[Iterator[tuple[int, int]]] = []
-    for _, of_subscription in groupby(rows, key=itemgetter(_SUBSCRIPTION)):
-        before = EXPECTATION
-        firsts, lasts = array("q"), array("q")  # a stream with a fault in every message has as many runs
-        for *_, arrival, until, first, last, of_lane in of_subscription:
-            if arrival == EXPECTATION:
-                sent = of_lane
-                continue
-            disordered += arrival <= before
-            before = until
-            firsts.append(first)
-            lasts.append(last)
-        handlers.append(zip(firsts, lasts, strict=True))
-    if len(handlers) > 1:  # all of them are in the plan
-        return audit_shared_lane(handlers, max(sent, 0)), disordered
-    return audit_lane(handlers[0], max(sent, 0), sent != EXPECTATION), disordered
-
-
-def _values(audit: LaneAudit) -> tuple[int, ...]:
-    return tuple(getattr(audit, name) for name in COUNTS)
-
-
-def _batch(columns: str, arrays: Sequence[npt.NDArray[np.int64]]) -> pa.RecordBatch:
-    types = {"int": pa.int32(), "long": pa.int64()}
-    named = [column.split() for column in columns.split(", ")]
-    return pa.RecordBatch.from_arrays(
-        [pa.array(array, types[kind]) for array, (_, kind) in zip(arrays, named, strict=True)],
-        names=[name for name, _ in named],
-    )
+def _check_sent(totals: Mapping[int, Mapping[str, int]], sends: DataFrame, keys: Sequence[CellKey]) -> None:
+    """The audit requires that the numbers of a lane are 0, 1, 2, ... in each layout."""
+    unplanned = totals.get(UNPLANNED, {"sent": 0, "broken": 0})
+    if unplanned["sent"] or unplanned["broken"]:
+        refuse_unplanned(sends, "sends")
+    for number, total in totals.items():
+        if total["broken"]:
+            raise DataError(
+                f"sends of {keys[number]}: the sequence numbers of a lane are not 0, 1, 2, ... without a gap in each "
+                "layout; the record of what was sent is incomplete: measure again"
+            )
 
 
 def result_of(run: ThroughputRecord, sent: dict[CellKey, int], copies: dict[CellKey, LaneAudit]) -> AuditResult:

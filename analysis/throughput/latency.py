@@ -89,6 +89,8 @@ Histograms = Mapping[tuple[CellKey, Measure], Histogram]
 
 def histograms(data: Frames, runs: Sequence[ThroughputRecord]) -> Histograms:
     """All recorded times of all open loops, summed over the workers. Raises DataError for an invalid count."""
+    if not any(run.files["latency"] for run in runs):
+        return {}
     table = data.tables["latency"]
     with reading(runs):
         rows = (

@@ -1,147 +1,40 @@
-"""From run directories to results: the order in which the parts of an analysis are executed.
+"""From run directories to results: what Spark audits and counts, and what follows from it.
 
-The audit comes first. Its findings, and those about the host and the cells of a broker, apply to every model fitted to
-that broker in that run.
+Spark's JVM takes seconds to start, as do the libraries that the rest of an analysis needs: both at the same time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-
-from analysis.formats import count
-from analysis.frames import frames
-from analysis.results import CellKey, Finding
-from analysis.run_directory import broker_findings, files_of
+from analysis.run_directory import files_of
 from analysis.spark import session
-from analysis.throughput import (
-    aggregate,
-    audit,
-    broker_comparison,
-    claims,
-    fit,
-    judgement,
-    latency,
-    paper_fit,
-    slices,
-)
-from analysis.throughput.reader import ThroughputRecord, open_runs
-from analysis.throughput.results import AuditResult, CellSummary, FitResult, HostUse, LatencyResult, RunResult
-from workloads.schema import Window
-from workloads.status import VerdictKind
+from analysis.throughput.reader import open_runs
+from analysis.throughput.results import RunResult
 from workloads.throughput.presets import SMOKE
 
-#: The suite's own client, which the title does not mention.
-BULK = "bulk"
+#: What is imported while Spark's JVM starts, and of it what only a fit needs.
+NEEDED = ("analysis.throughput.conclusions",)
+FITTING = ("scipy.optimize", "statsmodels.regression.linear_model")
 
 
-def analysed(paths: Sequence[Path], *, master: str, partial: bool = False) -> tuple[RunResult, ...]:
-    """The complete analysis of each run; runs are never combined. Raises DataError where one cannot be read."""
+def analysed(
+    paths: Sequence[Path], *, master: str, partial: bool = False, meanwhile: Sequence[str] = ()
+) -> tuple[RunResult, ...]:
+    """The complete analysis of each run; runs are never combined. Raises DataError where one cannot be read.
+
+    meanwhile: modules that the caller needs afterwards, to be imported while Spark works
+    """
     runs = open_runs(paths, partial=partial)
-    with session(master, files_of(runs)) as spark:
-        return _analysed(spark, runs)
+    fitting = FITTING if any(run.options.grid != SMOKE for run in runs) else ()
+    with session(master, files_of(runs), (*NEEDED, *fitting, *meanwhile)) as spark:
+        from analysis.frames import frames  # noqa: PLC0415
+        from analysis.throughput import audit, conclusions, latency, slices  # noqa: PLC0415
 
-
-def _analysed(spark: SparkSession, runs: Sequence[ThroughputRecord]) -> tuple[RunResult, ...]:
-    data = frames(spark, runs)
-    audits = audit.audit(spark, data, runs)
-    windows = slices.windows_by_cell(data, runs)
-    times = latency.histograms(data, runs)
-    host = slices.host_use(data, runs)
+        data = frames(spark, runs)
+        audits, times = audit.audit(data, runs), latency.histograms(data, runs)
     return tuple(
-        result_of(
-            run,
-            audited_run,
-            {key: windows[key] for key in run.cells},
-            times,
-            tuple(use for use in host if use.run == run.name),
-        )
+        conclusions.result_of(run, audited_run, slices.windows_by_cell(run), times, slices.host_use(run))
         for run, audited_run in zip(runs, audits, strict=True)
-    )
-
-
-def result_of(
-    run: ThroughputRecord,
-    audited_run: AuditResult,
-    windows: Mapping[CellKey, Sequence[Window]],
-    times: latency.Histograms,
-    host: tuple[HostUse, ...],
-) -> RunResult:
-    """The analysis of a run from its rows, without Spark; of a smoke grid, the audit only."""
-    exact = {cell.key for cell in audited_run.cells if cell.copies.exact}
-    found = judgement.estimated(run, windows, exact, {cell.key for cell in audited_run.cells if cell.lossy})
-    findings = [*audited_run.findings, *broker_findings(run.manifest.brokers), *_nothing(run, found.cells)]
-    latencies: tuple[LatencyResult, ...] = ()
-    measures = run.options.grid != SMOKE
-    if measures:
-        latencies = latency.latency(run, found.cells, times, found.fits)
-        found = replace(found, cells=latency.marked(found.cells, latencies))
-        findings += judgement.doubts(run, windows, found, host)
-        findings += latency.findings(found.cells, latencies, run.manifest.clock_bound_ns / 1e9)
-        findings += latency.load_findings(latencies, windows)
-    else:
-        found = replace(found, fits=(), rounds=(), refused=())
-        findings += aggregate.findings(run, found.cells)
-    fits = tuple(_judged(result, findings) for result in _as_in_paper(found.fits, found.cells))
-    return RunResult(
-        run=run.name,
-        path=str(run.path),
-        title=_title(run),
-        measures=measures,
-        audit=audited_run,
-        cells=found.cells,
-        fits=fits,
-        host=host,
-        findings=tuple(findings),
-        rounds=found.rounds,
-        refused=tuple(str(error) for _, error in found.refused),
-        claims=claims.claims(run.name, found.cells, fits, run.not_applicable) if measures else (),
-        latency=latencies,
-        not_applicable=run.not_applicable,
-        comparisons=broker_comparison.compare(list(run.manifest.brokers), found.cells, fits, run.not_applicable)
-        if measures
-        else (),
-        manifest=run.manifest,
-    )
-
-
-def _as_in_paper(fits: Sequence[FitResult], cells: Sequence[CellSummary]) -> Iterator[FitResult]:
-    """The fits with the least squares of the paper beside them."""
-    for result in fits:
-        of_fit = result.broker, result.experiment, result.profile
-        usable, _ = fit.usable_cells(
-            [cell for cell in cells if (cell.key.broker, cell.key.experiment, cell.profile) == of_fit]
-        )
-        yield replace(result, ols_as_in_paper=paper_fit.ols_as_in_paper(usable, tuple(result.parameters)))
-
-
-def _nothing(run: ThroughputRecord, cells: Sequence[CellSummary]) -> Iterator[Finding]:
-    if not cells and run.not_applicable:
-        yield Finding(
-            what="nothing was measured",
-            measured=f"{len(run.not_applicable)} cells, none of them applicable to its broker",
-            limit="at least one applicable cell",
-            advice="choose another experiment (-k) or another broker",
-            consequence=VerdictKind.UNVERIFIED,
-        )
-
-
-def _judged(result: FitResult, findings: Sequence[Finding]) -> FitResult:
-    """The fit with the run's findings: the verdict of a model is never better than that of its run."""
-    return result.also(
-        finding
-        for finding in findings
-        if finding.consequence != VerdictKind.VALID and finding.broker in {None, result.broker}
-    )
-
-
-def _title(run: ThroughputRecord) -> tuple[str, ...]:
-    options, starts = run.options, count(len({start.start for start in run.manifest.starts}), "start")
-    client = "" if options.client == BULK else f", client {options.client}"
-    return (
-        f"grid {options.grid}, profile {options.profile}, loop {options.loop}, {starts}{client}",
-        *(f"{label}: {broker.title}" for label, broker in run.manifest.brokers.items()),
     )

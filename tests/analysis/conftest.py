@@ -67,7 +67,7 @@ class Answers:
     def __init__(self, analyse: Callable[..., tuple[Any, ...]]) -> None:
         self._analyse, self._known = analyse, {}
 
-    def __call__(self, paths: list[Path], *, master: str, partial: bool = False) -> tuple[Any, ...]:
+    def __call__(self, paths: list[Path], *, master: str, partial: bool = False, **_: Any) -> tuple[Any, ...]:
         questions = [(path.resolve(), partial) for path in paths]
         new = [path for path, question in zip(paths, questions, strict=True) if question not in self._known]
         if new:

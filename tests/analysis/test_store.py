@@ -36,7 +36,7 @@ def computed(monkeypatch):
     """The runs that were computed, which takes no Spark here."""
     asked = []
 
-    def analysed(paths, *, master, partial=False):
+    def analysed(paths, *, master, partial=False, **_):
         asked.extend(path.name for path in paths)
         return without_spark.analysed(paths, partial=partial)
 

@@ -20,7 +20,7 @@ from analysis.gate.results import GateResult
 from analysis.results import CellKey
 from analysis.run_description import kind_of
 from analysis.table import grouped
-from analysis.throughput import audit, pipeline
+from analysis.throughput import audit, conclusions
 from analysis.throughput.latency import Histogram, Histograms
 from analysis.throughput.reader import ThroughputRecord, open_runs
 from analysis.throughput.results import AuditResult, HostUse, RunResult
@@ -41,9 +41,9 @@ _RATES = {
 }
 
 
-def analysed(paths: Sequence[Path], *, master: str = "", partial: bool = False) -> tuple[RunResult, ...]:
+def analysed(paths: Sequence[Path], *, master: str = "", partial: bool = False, **_: Any) -> tuple[RunResult, ...]:
     return tuple(
-        pipeline.result_of(run, audit_of(run), windows_of(run), histograms_of(run), host_of(run))
+        conclusions.result_of(run, audit_of(run), windows_of(run), histograms_of(run), host_of(run))
         for run in open_runs(paths, partial=partial)
     )
 

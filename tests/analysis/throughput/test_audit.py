@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from analysis.errors import DataError
 from analysis.frames import frames
-from analysis.results import CellKey
-from analysis.throughput import audit as audits
+from analysis.throughput import stages
 from analysis.throughput.audit import audit
 from analysis.throughput.reader import open_runs
 from analysis.throughput.results import AuditResult
@@ -25,8 +24,8 @@ from workloads.throughput.lanes import LaneAudit, audit_shared_lane
 KEYS = {"broker": "activemq", "start": 1, "experiment": "replication"}
 
 #: What the first stage reads, and how it names a pair: (cell, layout, block, subscription, lane).
-STORED = (*audits.PAIR, "arrival", "first_seq", "last_seq")
-PAIR = len(audits.PAIR)
+STORED = (*stages.PAIR, "arrival", "first_seq", "last_seq")
+PAIR = len(stages.PAIR)
 
 
 def small_run(cells, messages=10, **changes):
@@ -80,7 +79,7 @@ def heard(rows):
     """Rows as the second stage gets them: sorted, in batches that cut through audiences."""
     rows = sorted(rows)
     return [
-        pa.RecordBatch.from_arrays([pa.array(column) for column in np.array(rows[at : at + 3]).T], list(audits.HEARD))
+        pa.RecordBatch.from_arrays([pa.array(column) for column in np.array(rows[at : at + 3]).T], list(stages.HEARD))
         for at in range(0, len(rows), 3)
     ]
 
@@ -133,7 +132,7 @@ def test_both_stages_agree_with_the_audit_of_every_delivery(pairs, sent, expecte
     while rows:
         size = random.randint(1, len(rows))
         batch, rows = rows[:size], rows[size:]
-        runs += [tuple(row.values()) for out in audits._collapse([stored(batch)]) for row in out.to_pylist()]
+        runs += [tuple(row.values()) for out in stages.collapse([stored(batch)]) for row in out.to_pylist()]
     runs += [
         (0, layout, 0, subscription, lane, -1, -1, 0, -1, count)
         for (layout, lane), count in sent.items()
@@ -143,7 +142,7 @@ def test_both_stages_agree_with_the_audit_of_every_delivery(pairs, sent, expecte
     judged = heard([(*row[:3], row[3], row[4], row[3], *row[PAIR:]) for row in runs])
 
     found = sum(
-        (LaneAudit(*(row[name] for name in audits.COUNTS)) for out in audits._judge(judged) for row in out.to_pylist()),
+        (LaneAudit(*(row[name] for name in stages.COUNTS)) for out in stages.judge(judged) for row in out.to_pylist()),
         LaneAudit(),
     )
 
@@ -152,7 +151,7 @@ def test_both_stages_agree_with_the_audit_of_every_delivery(pairs, sent, expecte
 
 def audited(spark, run, folder, **options):
     runs = open_runs([run.write(folder)], **options)
-    return audit(spark, frames(spark, runs), runs)[0]
+    return audit(frames(spark, runs), runs)[0]
 
 
 #: Runs that are audited in one question, by their names: each has a fault of its own, or none.
@@ -194,7 +193,7 @@ def audits_of_runs(spark, tmp_path_factory):
     parts, number = "spark.sql.shuffle.partitions", spark.conf.get("spark.sql.shuffle.partitions")
     spark.conf.set(parts, "3")  # audiences are spread over several processes
     try:
-        return audit(spark, frames(spark, runs), runs)
+        return audit(frames(spark, runs), runs)
     finally:
         spark.conf.set(parts, number)
 
@@ -509,11 +508,11 @@ def test_the_second_stage_brings_the_consumers_of_a_queue_together(handlers, sen
     for layout, stranger in ((1, numbers[-1] + 1), (2, audience)):
         rows += [(0, layout, 0, stranger, 5, stranger, 0, 0, 3, 3, -1)]
 
-    (judged,) = audits._judge(heard(rows))
+    (judged,) = stages.judge(heard(rows))
 
     truth = audit_shared_lane([[(seq, seq) for seq in stream] for stream in handlers], sent)
     truth += LaneAudit(delivered=2, misdelivered=2)
-    assert LaneAudit(*(judged.to_pylist()[0][name] for name in audits.COUNTS)) == truth
+    assert LaneAudit(*(judged.to_pylist()[0][name] for name in stages.COUNTS)) == truth
 
 
 @recorded
@@ -625,15 +624,33 @@ def test_sends_of_an_unknown_start_are_refused(spark, tmp_path):
 
 
 @pytest.mark.parametrize("sends", [[(1, 9)], [(0, 5), (5, 9)], [(10, 19)], [(0, 9), (10, 9)]])
-def test_sent_numbers_must_be_whole(spark, sends):
+def test_sent_numbers_must_be_whole(spark, tmp_path, sends):
     """What came is judged by what was sent: numbers that start late, repeat, go on from the last layout instead of
     beginning anew, or end before they begin, are refused."""
-    rows = [(0, 1, 0, 0, 0, 9), *((0, 2, 0, 0, *row) for row in sends)]
-    names = ("cell_id", "layout", "block", "lane", "first_seq", "last_seq")
-    table = spark.createDataFrame(pa.table(dict(zip(names, zip(*rows, strict=True), strict=True))))
+    run = small_run([(0, 2)])
+    row = run.rows("sends", layout=2)[0]
+    run.tables["sends"].remove(row)
+    run.tables["sends"] += [row | {"first_seq": first, "last_seq": last} for first, last in sends]
 
     with pytest.raises(DataError, match=r"without a gap in each layout"):
-        audits._sent(table, [CellKey("run", "activemq", 1, "replication", "f0000-r002")])
+        audited(spark, run, tmp_path / "run")
+
+
+def test_what_was_sent_is_expected_by_each_receiver_of_its_lane():
+    """By the plan of its cell, in each layout; the receivers of a shared lane are one audience. A lane that nobody
+    receives, and a cell without a plan, have a row for what was sent only."""
+    plan = {
+        3: [stages.Lanes(1, 2, 2, ((0, 1), (4, 4)), shared=False), stages.Lanes(0, 2, 1, ((2, 3),), shared=True)],
+    }
+    sent = [(3, 1, 0, 0, 0, 9), (3, 2, 0, 3, 0, 4), (3, 2, 0, 4, 0, 6), (3, 2, 0, 5, 5, 7), (-1, 1, 0, 1, 0, 1)]
+    batch = pa.RecordBatch.from_arrays([pa.array(column) for column in zip(*sent, strict=True)], list("abcdef"))
+
+    rows = [tuple(row.values()) for out in stages.expect(plan, [batch]) for row in out.to_pylist()]
+
+    senders = {(*row[:3], stages.SENDER, row[3], stages.SENDER, -1, -1, *row[4:], row[5] - row[4] + 1) for row in sent}
+    shared = {(3, 1, 0, 2, 0, who, -1, -1, 0, -1, 10) for who in (2, 3)}
+    assert len(rows) == len(sent) + 2 + 3
+    assert set(rows) == senders | shared | {(3, 2, 0, who, 3, who, -1, -1, 0, -1, 5) for who in (0, 1, 4)}
 
 
 def batch(*rows):
@@ -645,7 +662,7 @@ def batch(*rows):
 def test_impossible_rows_are_refused(row):
     """Numbers below 0, or a run that ends before it begins, are not computed with."""
     with pytest.raises(ValueError, match="negative number, or its last_seq is below"):
-        list(audits._collapse([batch((0, 0, 0), row)]))
+        list(stages.collapse([batch((0, 0, 0), row)]))
 
 
 def test_what_the_stages_refuse_is_a_refusal(spark, tmp_path):
@@ -672,20 +689,20 @@ def test_an_order_that_is_not_told_is_refused(spark, tmp_path):
 def test_collapsed_runs_that_overlap_in_time_are_noticed():
     """Rows of one pair stored out of order fall into two batches: joined runs would hide a late arrival."""
     # in the order of arrival: 0, 5, 1; stored as (0, 1) and (5)
-    runs = list(audits._collapse([batch((0, 0, 0), (2, 1, 1)), batch((1, 5, 5))]))
+    runs = list(stages.collapse([batch((0, 0, 0), (2, 1, 1)), batch((1, 5, 5))]))
     rows = [row for out in runs for row in zip(*(column.to_pylist() for column in out.columns), strict=True)]
-    (judged,) = audits._judge(heard((*row[:3], row[3], row[4], row[3], *row[PAIR:]) for row in rows))
+    (judged,) = stages.judge(heard((*row[:3], row[3], row[4], row[3], *row[PAIR:]) for row in rows))
 
     assert judged.to_pylist()[0]["disordered"] == 1
 
 
-@pytest.mark.parametrize("place", range(PAIR), ids=audits.PAIR)
+@pytest.mark.parametrize("place", range(PAIR), ids=stages.PAIR)
 def test_runs_of_two_pairs_are_never_joined(place):
     """Numbers that happen to continue at another subscriber, in another lane, layout, block or cell, are apart."""
     rows = np.array([[*[0] * PAIR, 0, 0, 4], [*[0] * PAIR, 1, 5, 9]])
-    (joined,) = audits._collapse([stored(rows)])
+    (joined,) = stages.collapse([stored(rows)])
     rows[1, place] = 1
-    (out,) = audits._collapse([stored(rows)])
+    (out,) = stages.collapse([stored(rows)])
 
     assert (joined.num_rows, out.num_rows) == (1, 2)
 
@@ -695,7 +712,7 @@ def test_events_are_joined_before_they_travel():
     count = 3 * 4 * 50
     at = np.arange(count)
     columns = [*[np.zeros(count, int)] * 3, at % 3, at // 3 % 4, at, at // 12, at // 12]
-    (out,) = audits._collapse([stored(np.array(columns).T)])
+    (out,) = stages.collapse([stored(np.array(columns).T)])
 
     assert out.num_rows == 12
     assert set(out["last_seq"].to_pylist()) == {49}
@@ -706,7 +723,7 @@ def test_events_are_audited_like_runs(spark, tmp_path):
     path, truth = rd.write_events(tmp_path / "run", 12_000, faulty=True)
     runs = open_runs([path])
 
-    (result,) = audit(spark, frames(spark, runs), runs)
+    (result,) = audit(frames(spark, runs), runs)
 
     assert result.copies == truth
     assert not truth.exact
@@ -721,5 +738,5 @@ def test_damaged_pages_are_refused(spark, tmp_path):
     runs = open_runs([folder])
 
     with pytest.raises(DataError, match="cannot be read") as error:
-        audit(spark, frames(spark, runs), runs)
+        audit(frames(spark, runs), runs)
     assert str(folder) in str(error.value)

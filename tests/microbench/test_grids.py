@@ -277,21 +277,28 @@ def test_filters_that_do_not_match(experiment, name, kinds):
 # --- copies and routes without filters -------------------------------------------------------------------------
 
 
-def test_routing_varies_the_bindings_alone():
-    """r subscriptions get every message and the further ones none, whichever way; each of these has its own binding."""
+def routed(experiment):
+    """The factors and selectors of cells in which r subscriptions get every message and the further ones none, each of
+    these with its own binding, without a filter; messages are equal."""
     for grid in LEVELS:
-        assert len({lane.template for _, plan in plans(ROUTING, grid) for lane in plan.lanes}) == 1
-        for factor, plan in plans(ROUTING, grid):
+        assert len({lane.template for _, plan in plans(experiment, grid) for lane in plan.lanes}) == 1
+        for factor, plan in plans(experiment, grid):
             r, further = factor["replication"], factor["further"]
             selectors = [subscription.selector for _, subscription in plan.subscriptions]
-            kind = DestinationKind.HEADERS if factor["by"] == "headers" else DestinationKind.KEY
+            kind = DestinationKind.HEADERS if factor.get("by") == "headers" else DestinationKind.KEY
 
             assert {lane.receivers for lane in plan.lanes} == {tuple(range(r))}
             assert len(set(selectors[:r])) == 1
             assert len(set(selectors[r:])) == len(selectors[r:]) == further
             assert plan.n_fltr == 0
-            assert {type(selector) for selector in selectors} == {Like if factor["by"] == "wildcard" else Equals}
             assert {destination.kind for destination, _ in plan.subscriptions} == {kind}
+            yield factor, selectors
+
+
+def test_routing_varies_the_bindings_alone():
+    """By key, by wildcard and by headers."""
+    for factor, selectors in routed(ROUTING):
+        assert {type(selector) for selector in selectors} == {Like if factor["by"] == "wildcard" else Equals}
 
 
 def test_a_replay_has_each_retained_message_of_its_connection():
@@ -313,25 +320,14 @@ COVERED = {
 
 
 def test_wildcards_vary_the_kind_of_filter_alone():
-    """Equal messages; r subscriptions get every message and the further ones none, each of these with its own filter.
-    What a kind covers beside the key shows where its wildcard is."""
+    """What a kind covers beside the key shows where its wildcard is."""
     assert {factor["filter"] for factor, _ in plans(WILDCARDS, "smoke")} == set(COVERED)
-    for grid in LEVELS:
-        assert len({lane.template for _, plan in plans(WILDCARDS, grid) for lane in plan.lanes}) == 1
-        for factor, plan in plans(WILDCARDS, grid):
-            r, further = factor["replication"], factor["further"]
-            selectors = [subscription.selector for _, subscription in plan.subscriptions]
-            others, strangers = COVERED[factor["filter"]]
-
-            assert {lane.receivers for lane in plan.lanes} == {tuple(range(r))}
-            assert len(set(selectors[:r])) == 1
-            assert len(set(selectors[r:])) == len(selectors[r:]) == further
-            assert plan.n_fltr == 0
-            assert {destination.kind for destination, _ in plan.subscriptions} == {DestinationKind.KEY}
-            assert [selectors[0].matches({"PLACE": key}) for key in others + strangers] == [
-                *[True] * len(others),
-                *[False] * len(strangers),
-            ]
+    for factor, selectors in routed(WILDCARDS):
+        others, strangers = COVERED[factor["filter"]]
+        assert [selectors[0].matches({"PLACE": key}) for key in others + strangers] == [
+            *[True] * len(others),
+            *[False] * len(strangers),
+        ]
 
 
 # --- publishers, subscribers and filters (sections 4.1 to 4.3) -------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 from analysis.gate.results import CellComparison, GateResult
 from analysis.gate.verdict import FamilyVerdict, GateVerdict, MetricRow
 from analysis.results import Interval
+from tests.support import fit_cells
 from tests.support import run_directories as rd
 from workloads.gate import CONFIRMING_PAIRS, LOOKS, GateRole, GateRules, Policy
 from workloads.schema import WARM_UP_LAYOUT, Window
@@ -47,29 +48,19 @@ def window(
     """
     elapsed_s = MESSAGES * per_message_s + young_s + full_s
     values = {
-        "layout": 1,
-        "block": 0,
         "round": number,
         "position": position,
-        "begin_ns": 10**9 * (100 * number + position),
-        "end_ns": 10**9 * (100 * number + position) + round(elapsed_s * 1e9),
-        "received": MESSAGES,
-        "expected": MESSAGES,
-        "dispatched": MESSAGES,
         "in_flight": 100,
-        "planned_per_s": None,
         "broker_cpu_ns": None,
         "compiler_cpu_ns": None,
         "gc_pause_ns": round(young_s * 1e9),
         "gc_pauses": 0,
         "full_gc_pause_ns": round(full_s * 1e9),
-        "stolen_ns": 0,
         "load_cpu_ns": 0,
         "idle_broker_cpu_ns": 0,
-        "owed": 0,
         "status": WindowStatus.OK,
     }
-    return Window(**(values | changes))
+    return fit_cells.window(0, 10**9 * (100 * number + position), elapsed_s, MESSAGES, **(values | changes))
 
 
 def adjacent(

@@ -1,4 +1,4 @@
-"""What tests of brokers on a JVM share: a started one, an installation, jars."""
+"""Brokers that tests start, and what those on a JVM share: an installation, jars."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ from tests.support.stomp_peer import Talk
 LAYOUTS = {"activemq": activemq.LAYOUT, "artemis": artemis.LAYOUT}
 
 
+LAST_CPU = cpus.available_cpus()[-1:]
+
+
 @contextmanager
-def started(text, folder, provider=None):
-    """A broker on the last CPU; skips the test where this machine cannot have it."""
+def started(text, folder, provider=None, where=LAST_CPU):
+    """A broker, on the last CPU unless others are named; skips the test where this machine cannot have it."""
     spec = brokers.parse(text, provider=provider)
     require_prepared(spec)
-    broker = brokers.start(spec, folder, cpus.available_cpus()[-1:])
+    broker = brokers.start(spec, folder, where)
     try:
         yield broker
     finally:

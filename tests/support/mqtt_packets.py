@@ -10,10 +10,16 @@ def packets(spoken, data):
 
     spoken: has the version
     """
+    found, rest = decoded(data, spoken.version)
+    assert rest == b""
+    return found
+
+
+def decoded(data, version):
+    """All packets of these bytes, and the rest."""
     found, at = [], 0
     while (extent := complete(data, at)) is not None:
         begin, end = extent
-        found.append(decode(data[at], data[begin:end], spoken.version))
+        found.append(decode(data[at], data[begin:end], version))
         at = end
-    assert at == len(data)
-    return found
+    return found, data[at:]

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from fixtures.reference.broker import ReferenceBroker
 from fixtures.reference.state import ClientState
 from fixtures.wire.events import Command, Confirmed, Event, Login
+from fixtures.wire.protocol import ClientSession
 from fixtures.wire.protocols import ProtocolEntry
 from fixtures.wire.stamp import LANE_DIGITS
+
+
+def pieces(stream: bytes, cuts: Sequence[int]) -> list[bytes]:
+    """The stream cut at these places, or at its end where they lie behind it; pieces may be empty."""
+    edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
+    return [stream[begin:end] for begin, end in pairwise(edges)]
+
+
+def in_pieces(session: ClientSession, stream: bytes, cuts: Sequence[int]) -> tuple[list[Event], bytes]:
+    """What a session hears of a stream that comes so, and what is left of it in the end."""
+    heard: list[Event] = []
+    rest = b""
+    for piece in pieces(stream, cuts):
+        events, rest = session.decode(rest + piece)
+        heard += events
+    return heard, rest
 
 
 @dataclass

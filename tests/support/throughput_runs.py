@@ -7,7 +7,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from fixtures.host import cpus
 from tests.conftest import (
     LAYOUT,
     in_words_of_a_truth,
@@ -142,7 +141,6 @@ def whole_audit(run: Path, broker: str) -> dict[str, int]:
     return in_words_of_a_truth(total, sum(sent for _, sent in of_cells))
 
 
-CPU = str(cpus.available_cpus()[0])
 ONE = (*REFERENCE, "-k", "f0000-r001")
 
 

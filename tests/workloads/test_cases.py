@@ -9,6 +9,7 @@ from itertools import product
 import pytest
 
 from tests.support.sessions import PYTEST, command, within
+from tests.support.throughput_runs import SHOW_HEAVY
 from workloads.capabilities import Capabilities
 from workloads.exit_codes import ExitCode
 from workloads.jms2009ps.cases import CONFIGURATION, OF_PAPER
@@ -21,10 +22,6 @@ from workloads.scenario.model import Consumption
 from workloads.scenario.workload import CaseRequest, Text
 from workloads.specjms2007.cases import ALONE, CASES, FREEFORM, HORIZONTAL, RECOVERABILITY, VERTICAL
 
-SHOW_HEAVY = (
-    "import sys, pytest; code = pytest.main(sys.argv[1:]);"
-    "print('loaded:', [name for name in ('pyspark', 'statsmodels', 'scipy') if name in sys.modules]); sys.exit(code)"
-)
 COLLECTING = ("workloads", "--co", "-q", "--broker", "reference")
 
 
@@ -88,7 +85,6 @@ def files(tmp_path):
         "two": "scenario = 2",
         "three": "scenario = 3",
         "again": "scenario = 3  # the same",
-        "four": "scenario = 4",
         "queues": "[all]\nqueues = true",
         "shops": "[locations]\nshops = 3\n",
     }
@@ -123,27 +119,12 @@ REFUSED = {
         "quick",
     ): r"--grid is an option of the experiment faults, which was",
     (
-        "microbench",
-        "-k",
-        "faults",
-        "--base",
-        "5",
-    ): r"--base is an option of a business workload, which was not selected",
-    ("workloads", "-k", "vertical", "--base", "0"): r"--base: expected .*, got 0",
-    (
         "workloads",
         "-k",
         "jms2009ps",
         "--configuration",
         "queues.toml",
     ): r"queues\.toml, line 2: \[all\]: unknown key 'queues'",
-    (
-        "workloads",
-        "-k",
-        "scenario_1",
-        "--configuration",
-        "four.toml",
-    ): r"four\.toml, line 1: scenario: expected 1, 2 or 3",
     ("workloads", "-k", "scenario_1", "--configuration", "two.toml"): (
         r"--configuration is for the case configuration, which was not selected: -k configuration"
     ),
@@ -151,12 +132,6 @@ REFUSED = {
     ("workloads", "-k", "scenario_1 or interaction_4"): (
         r"cases of .* and .* were selected, and one run directory holds one workload: select one with -k"
     ),
-    ("workloads", "-k", "logistics", "--vehicles", "54"): r"--vehicles: expected a whole number from 1 to 53, got 54",
-    ("workloads", "-k", "logistics", "--preset", "full", "--base", "4"): (
-        r"--base 4 with --vehicles 53: \d+ keys of shipments are needed"
-    ),
-    ("workloads", "-k", "logistics", "--arrivals", "poisson"): r"--arrivals poisson: the stages of a shipment follow",
-    ("workloads", "-k", "logistics", "--find-base"): r"--find-base is an option of .*, not of logistics",
 }
 
 

@@ -151,7 +151,6 @@ REFUSED = [
     ("jms2009ps --configuration OWN", None, "own.toml: cannot be read: "),
     ("logistics --vehicles 54", None, "--vehicles: expected a whole number from 1 to 53, got 54"),
     ("logistics --profile printed", None, "--profile: expected one of corrected, as-printed, got 'printed'"),
-    ("logistics --addressing key", None, "--addressing: expected one of selector, topic, got 'key'"),
 ]
 
 

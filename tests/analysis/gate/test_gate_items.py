@@ -13,7 +13,6 @@ from analysis.errors import DataError
 from analysis.gate import answers, history, pipeline
 from analysis.gate.asked import options_of
 from analysis.gate.ci_files import STEP_OUTPUT, STEP_SUMMARY
-from analysis.gate.items import failure
 from analysis.gate.verdict import GateVerdict
 from analysis.results import CellKey
 from analysis.throughput.reader import open_runs
@@ -338,27 +337,6 @@ def ended(result):
     return {how: [line.rpartition(f" {how}")[0] for line in lines if f" {how}" in line] for how in hows}
 
 
-@pytest.mark.parametrize(
-    ("name", "failed", "strict"),
-    [
-        ("passing", [], []),
-        ("regressed", ["t_tx", ALL_CELLS], ["t_tx", ALL_CELLS]),
-        ("faster", [], []),
-        ("inconclusive", [], ["t_tx", ALL_CELLS]),
-        ("calibration", [], []),
-        *((name, [CORRECTNESS], [CORRECTNESS]) for name in ("spoilt calibration", "unsaturated", "trimmed", "lossy")),
-        ("unknown", [], []),
-        ("busy", [CORRECTNESS], [CORRECTNESS]),
-    ],
-)
-def test_which_items_fail(results, name, failed, strict):
-    """None for pass, faster and, unless --strict, inconclusive; for all else an item per family that fails."""
-    items = (CORRECTNESS, *FAMILIES)
-
-    assert [item for item in items if failure(results[name], item, strict=False)] == failed
-    assert [item for item in items if failure(results[name], item, strict=True)] == strict
-
-
 OPEN = ["gate[t_tx]", "gate[all cells]"]
 
 
@@ -504,14 +482,6 @@ def test_a_history_that_cannot_be_read_is_an_error_of_one_item(session, pytester
     assert ended(result)["ERROR"] == ["gate[correctness]"]
     assert len(file.read_text().splitlines()) == 2
     result.stdout.fnmatch_lines(["*gates.jsonl, line 1: not a line of a gate's history*", "verdict: pass*"])
-
-
-def test_a_gate_cannot_be_only_recorded(session):
-    """--no-analysis is refused, since a gate is its verdict."""
-    result = session("passing", "--no-analysis")
-
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--no-analysis: a gate is its verdict; drop --baseline to record only*"])
 
 
 @pytest.mark.usefixtures("judged_already")

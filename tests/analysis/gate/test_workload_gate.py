@@ -105,24 +105,28 @@ def test_a_gate_is_judged_from_its_run_directory(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "verdict", "cpu"),
+    ("name", "verdict", "cpu", "failed", "strict"),
     [
-        ("pass", "pass", "pass"),
-        ("regressed", "regressed", "regressed"),
-        ("inconclusive", "inconclusive", "inconclusive"),
-        ("not inferior", "inconclusive", "inconclusive"),
-        ("unknown", "inconclusive", "inconclusive"),
-        ("failed", "failed", "pass"),
+        ("pass", "pass", "pass", [], []),
+        ("regressed", "regressed", "regressed", [CPU], [CPU]),
+        ("inconclusive", "inconclusive", "inconclusive", [], [CPU]),
+        ("not inferior", "inconclusive", "inconclusive", [CPU], [CPU]),
+        ("unknown", "inconclusive", "inconclusive", [], [CPU]),
+        ("failed", "failed", "pass", [CORRECTNESS], [CORRECTNESS]),
     ],
 )
-def test_the_verdict_of_a_run(results, name, verdict, cpu):
-    """What the options of a session say is understood; delivery times that are equal pass."""
+def test_the_verdict_of_a_run(results, name, verdict, cpu, failed, strict):
+    """What the options of a session say is understood; delivery times that are equal pass. All families decide, so that
+    the item of one that is inconclusive fails where that was asked for."""
     found = results[name]
     verdicts = {family.family: family.verdict for family in found.families}
+    items = (CORRECTNESS, *SCENARIO_FAMILIES)
 
     assert (found.verdict, found.pairs) == (GateVerdict(verdict), FEWEST_PAIRS)
     assert tuple(verdicts) == SCENARIO_FAMILIES
     assert verdicts == dict.fromkeys(SCENARIO_FAMILIES, GateVerdict.PASS) | {CPU: GateVerdict(cpu)}
+    assert [item for item in items if failure(found, item, strict=False)] == failed
+    assert [item for item in items if failure(found, item, strict=True)] == strict
 
 
 def test_the_ratio_is_exact(results):
@@ -131,22 +135,3 @@ def test_the_ratio_is_exact(results):
 
     assert cpu.ratio.estimate == pytest.approx(1.2, rel=0.002)
     assert (median.ratio.estimate, p90.ratio.estimate) == (1, 1)
-
-
-@pytest.mark.parametrize(
-    ("name", "failed", "strict"),
-    [
-        ("pass", [], []),
-        ("regressed", [CPU], [CPU]),
-        ("inconclusive", [], [CPU]),
-        ("not inferior", [CPU], [CPU]),
-        ("unknown", [], [CPU]),
-        ("failed", [CORRECTNESS], [CORRECTNESS]),
-    ],
-)
-def test_which_items_fail(results, name, failed, strict):
-    """All its families decide, so that `inconclusive` fails where that was asked for."""
-    items = (CORRECTNESS, *SCENARIO_FAMILIES)
-
-    assert [item for item in items if failure(results[name], item, strict=False)] == failed
-    assert [item for item in items if failure(results[name], item, strict=True)] == strict

@@ -11,6 +11,7 @@ from analysis.scenario import tables
 from analysis.scenario.results import AuditVerdict
 from tests.support import scenario_results as wr
 from tests.support.pages import Page
+from workloads.jms2009ps.scenarios import SCENARIOS
 from workloads.messaging import Destination, DestinationKind
 from workloads.scenario import limits
 from workloads.scenario.scenario_plan import PlannedAddress
@@ -121,12 +122,14 @@ def test_a_message_that_nobody_received():
     [
         (wr.result(horizontal(5).only(4), run="other"), "vertical strict, horizontal strict"),
         (wr.relaxed(replace(SMALL, run="other")), "vertical strict, vertical relaxed"),
+        (wr.configured(SCENARIOS[1], 5), "specjms2007 vertical strict, jms2009ps vertical strict"),
     ],
 )
 def test_never_side_by_side(other, said, tmp_path):
-    """Runs of two topologies, or strict beside relaxed, are refused with a sentence; nothing is written."""
+    """Runs of two topologies or workloads, or strict beside relaxed, are refused; nothing is written."""
+    why = rf"different workloads or topologies.* never put side by side \({said}; .*report of each run by itself"
     for attempt in (scenario_page.html, lambda results: scenario_page.write(results, tmp_path / "report.html")):
-        with pytest.raises(DataError, match=rf"never put side by side \({said}; .*report of each run by itself"):
+        with pytest.raises(DataError, match=why):
             attempt([SMALL, other])
     assert not list(tmp_path.iterdir())
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.errors import DataError
 from analysis.report import scenario_page
 from analysis.scenario import console, tables
 from analysis.scenario.planned_destinations import planned_destinations
@@ -100,9 +99,3 @@ def test_a_configuration_whose_audit_failed_is_greyed():
     (table,) = side_by_side([first, replace(third, verdict=VerdictKind.INVALID)])
 
     assert [row.kind for row in table.rows] == ["", "greyed"]
-
-
-def test_two_workloads_do_not_share_a_page():
-    """A configuration like SPECjms2007 and specjms2007 itself are never side by side."""
-    with pytest.raises(DataError, match=r"results of different workloads or topologies.*never put side by side"):
-        scenario_page.html([wr.configured(SCENARIOS[1], 5), wr.result()])

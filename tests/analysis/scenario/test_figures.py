@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.scenario import aggregates, console, json_output
+from analysis.scenario import aggregates, console, json_output, timeline
 from tests.conftest import read_json, table_rows
 from tests.support import scenario_results as wr
 from tests.support.pages import screen
@@ -85,6 +85,15 @@ def test_the_course_of_the_run_adds_up(results, rows):
     assert min(one.backlog for one in seconds) >= 0
     by_step = results["perfect"].seconds_by_step.values()
     assert sum(one.received for course in by_step for one in course) == len(rows["received"])
+
+
+def test_what_was_sent_before_the_first_period_is_in_the_backlog():
+    """Copies under way when the clock of the periods starts are missing in no second: it never goes below 0."""
+    sent = [{"second": second, "n": copies, "copies": copies} for second, copies in ((-1, 5), (0, 10), (1, 10))]
+    heard = [{"second": second, "n": 0, "copies": copies, "of_members": 0} for second, copies in ((0, 12), (1, 13))]
+    found = timeline.seconds(sent, heard, {})
+
+    assert [(at.second, at.sent, at.backlog) for at in found] == [(0, 10, 3), (1, 10, 0)]
 
 
 def test_what_each_address_delivered_over_time(results, rows):

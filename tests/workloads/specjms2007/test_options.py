@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from types import SimpleNamespace
-
 import pytest
 
 from fixtures.session.options import OPTIONS, RUNS, FaultOptions, ScenarioOptions, ThroughputOptions
 from fixtures.session.scenario_plugin import Cases
-from tests.support.sessions import Config
+from tests.support.sessions import Config, MeasuredItem
 from workloads.errors import WorkloadError
 from workloads.scenario.periods import LENGTHS, OWN, PROBE, Lengths, probing
 from workloads.scenario.workload import CaseRequest
-from workloads.schedule import Slot
 from workloads.schema import RunKind
 from workloads.specjms2007 import WORKLOAD
 from workloads.specjms2007.cases import FREEFORM, HORIZONTAL, VERTICAL
@@ -61,20 +57,6 @@ def test_options_of_other_kinds_are_refused(name, kind):
         wanted(Config({key: "1"}, {})).refuse_others()
 
 
-@dataclass
-class Item:
-    """What is asked of a pytest item when a session is ordered."""
-
-    slot: Slot
-
-    @property
-    def callspec(self) -> SimpleNamespace:
-        return SimpleNamespace(params={"slot": self.slot})
-
-    def get_closest_marker(self, name: str) -> bool:
-        return name == Cases.marker
-
-
 @pytest.mark.parametrize(
     ("given", "case", "why"),
     [
@@ -94,10 +76,11 @@ def test_a_selection_that_cannot_be_is_refused(given, case, why, tmp_path):
     (tmp_path / "own.toml").write_text("[locations]\nshops = 3\n")
     given = {key: str(tmp_path / "own.toml") if value == "OWN" else value for key, value in given.items()}
     cases = Cases(Config({"broker": ["reference"], **given}, {}))
-    slots = cases.slots(pytest.mark.workload(VERTICAL, HORIZONTAL, FREEFORM).mark)
+    mark = pytest.mark.workload(VERTICAL, HORIZONTAL, FREEFORM).mark
+    cell = case.cell(CaseRequest(given.get("base", 5)))
 
     with pytest.raises(WorkloadError, match=why):
-        cases.order([Item(slot) for slot in slots if slot.cell == case.cell(CaseRequest(given.get("base", 5)))])
+        cases.order([MeasuredItem(slot, mark) for slot in cases.slots(mark) if slot.cell == cell])
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,9 @@ from workloads.arrivals import ArrivalProcess
 from workloads.messaging import Destination, DestinationKind
 from workloads.scenario.execution import Execution
 from workloads.scenario.workload import AddressKey
+from workloads.supply_chain import digests
 from workloads.supply_chain.interactions import DeliveryOptions, Participant
+from workloads.supply_chain.sizes import SizeDistribution
 from workloads.supply_chain.supply_chain import SupplyChain
 from workloads.supply_chain.topology import Location, Topology, horizontal, vertical
 
@@ -153,3 +155,19 @@ def test_what_a_broker_promises_to_keep(kind, persistent, durable, kept):
     assert [(step.kind, step.kept) for step in model.steps] == [(kind, kept)]
     assert model.handlers == len(model.scenario.handlers) == (30 if kind is DestinationKind.QUEUE else 10)
     assert set(model.scenario.fan_out) == {1}
+
+
+def test_the_digest_is_that_of_the_model(monkeypatch):
+    """It is the same in every process, and another one when any of the tables says something else."""
+    published = digests.digest()
+    assert len(published) == 64
+
+    for table, key, value in (
+        ("SIZE_DISTRIBUTIONS", 1, SizeDistribution(x=(5, 100, 701))),
+        ("VERTICAL_PER_S", 1, Fraction(1)),
+        ("HORIZONTAL_PER_S", 1, Fraction(1)),
+    ):
+        with monkeypatch.context() as changed:
+            changed.setattr(digests, table, {**getattr(digests, table), key: value})
+            assert digests.digest() != published
+    assert digests.digest() == published

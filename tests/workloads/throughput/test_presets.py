@@ -176,7 +176,7 @@ def test_a_users_grid_says_what_differs():
         ({"rounds": "two"} | GRID, "rounds: expected a number, got 'two'"),
         ({"rounds": True} | GRID, "rounds: expected a number, got True"),
         ({"rounds": 2.5} | GRID, "rounds: expected a number, got 2.5"),
-        ({"rounds": 2}, "no experiment"),
+        ({"rounds": 2}, r"no experiment; expected a table such as \[replication\]"),
         ({"layouts": "many"} | GRID, "layouts: expected a number, got 'many'"),
         ({"layouts": 5, "looks": [5]} | GRID, "looks and layouts: expected one of them"),
         ({"looks": [8, 8]} | GRID, r"looks: expected growing whole numbers of layouts such as .*, got \[8, 8\]"),

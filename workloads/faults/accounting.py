@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
@@ -102,7 +102,7 @@ class Account:
     partial: int = 0
 
     def __add__(self, other: Account) -> Account:
-        return Account(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(Account)))
+        return Account(*(getattr(self, name) + getattr(other, name) for name in Account.__slots__))
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,12 +52,7 @@ class FilterLoad:
     unmatched_durable_per_s: Fraction = Fraction()
 
     def __add__(self, other: FilterLoad) -> FilterLoad:
-        return FilterLoad(
-            self.evaluated_per_s + other.evaluated_per_s,
-            self.rejected_per_s + other.rejected_per_s,
-            self.terms_per_s + other.terms_per_s,
-            self.unmatched_durable_per_s + other.unmatched_durable_per_s,
-        )
+        return FilterLoad(*(getattr(self, name) + getattr(other, name) for name in FilterLoad.__slots__))
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,12 +34,7 @@ class Volume:
     received_bytes_per_s: Fraction = Fraction()
 
     def __add__(self, other: Volume) -> Volume:
-        return Volume(
-            self.sent_per_s + other.sent_per_s,
-            self.received_per_s + other.received_per_s,
-            self.sent_bytes_per_s + other.sent_bytes_per_s,
-            self.received_bytes_per_s + other.received_bytes_per_s,
-        )
+        return Volume(*(getattr(self, name) + getattr(other, name) for name in Volume.__slots__))
 
 
 @dataclass(frozen=True, slots=True)

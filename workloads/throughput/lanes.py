@@ -31,14 +31,7 @@ class LaneAudit:
     misdelivered: int = 0
 
     def __add__(self, other: LaneAudit) -> LaneAudit:
-        return LaneAudit(
-            self.expected + other.expected,
-            self.delivered + other.delivered,
-            self.lost + other.lost,
-            self.duplicated + other.duplicated,
-            self.reordered + other.reordered,
-            self.misdelivered + other.misdelivered,
-        )
+        return LaneAudit(*(getattr(self, name) + getattr(other, name) for name in LaneAudit.__slots__))
 
     @property
     def exact(self) -> bool:

@@ -111,27 +111,17 @@ def by_entity(rows: Iterable[Numbers]) -> Numbers:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Sums over all drivers; per minute of the model."""
-
-    published: Fraction
-    delivered: Fraction
-    customer_subscriptions: Fraction
-    subscriptions: Fraction
-    joins: Fraction
-
-
-def totals(size: LogisticsSize) -> Totals:
+def totals(size: LogisticsSize) -> Mapping[str, Fraction]:
+    """Sums over all drivers, by their names in JSON."""
     rows = drivers(size).values()
     subscriptions = by_entity(row.subscriptions for row in rows)
-    return Totals(
-        sum((row.all_published for row in rows), Fraction()),
-        sum((total(row.received) for row in rows), Fraction()),
-        subscriptions[Entity.C],
-        total(subscriptions),
-        sum((total(row.subscription_joins) for row in rows), Fraction()),
-    )
+    return {
+        "published_per_min": sum((row.all_published for row in rows), Fraction()),
+        "delivered_per_min": sum((total(row.received) for row in rows), Fraction()),
+        "customer_subscriptions": subscriptions[Entity.C],
+        "subscriptions": total(subscriptions),
+        "joins_per_min": sum((total(row.subscription_joins) for row in rows), Fraction()),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,23 +196,24 @@ def figures_json(size: LogisticsSize) -> dict[str, Any]:
         "HQ": 1,
         "LH": size.base,
         "V": size.vehicles,
-        **_exact("C_per_day", CUSTOMERS_PER_DAY * scaled),
-        **_exact("shipments_per_day", SHIPMENTS_PER_DAY * scaled),
-        **_exact("shipments_under_way", SHIPMENTS_UNDER_WAY * scaled),
+        **_exact(
+            C_per_day=CUSTOMERS_PER_DAY * scaled,
+            shipments_per_day=SHIPMENTS_PER_DAY * scaled,
+            shipments_under_way=SHIPMENTS_UNDER_WAY * scaled,
+        ),
     }
     record["drivers"] = {name: _driver_json(row) for name, row in drivers(size).items()}
     record["messages_per_shipment"] = dict(MESSAGES_PER_SHIPMENT)
     sums = totals(size)
-    record["totals"] = _totals_json(sums)
+    record["totals"] = _exact(**sums)
     record["wall"] = _wall_json(size, sums)
     record["body_bytes"] = {row.name: body_bytes(size, number) for number, row in enumerate(MESSAGES)}
     record["identities"] = [
         {
             "name": identity.name,
-            **_exact("value", identity.value),
-            **_exact("expected", identity.expected),
+            **_exact(value=identity.value, expected=identity.expected),
             "holds": not identity.deviation,
-            **_exact("deviation", identity.deviation),
+            **_exact(deviation=identity.deviation),
         }
         for identity in identities(size)
     ]
@@ -232,48 +223,40 @@ def figures_json(size: LogisticsSize) -> dict[str, Any]:
 
 def _driver_json(row: DriverNumbers) -> dict[str, Any]:
     found: dict[str, Any] = {
-        **_exact("published_per_min", row.all_published),
+        **_exact(published_per_min=row.all_published),
         **_exact_by_entity("subscriptions", row.subscriptions),
         **_exact_by_entity("publishers", row.publishers),
         **_exact_by_entity("subscription_joins_per_min", row.subscription_joins),
         **_exact_by_entity("publisher_joins_per_min", row.publisher_joins),
-        **_exact("factor", row.factor),
+        **_exact(factor=row.factor),
     }
     if len(row.published) > 1:
         found["by_entity"] = {
-            entity.value: {**_exact("published_per_min", number), **_exact("factor", row.factors[entity])}
+            entity.value: _exact(published_per_min=number, factor=row.factors[entity])
             for entity, number in row.published.items()
         }
     return found
 
 
-def _totals_json(sums: Totals) -> dict[str, Any]:
-    return {
-        **_exact("published_per_min", sums.published),
-        **_exact("delivered_per_min", sums.delivered),
-        **_exact("customer_subscriptions", sums.customer_subscriptions),
-        **_exact("subscriptions", sums.subscriptions),
-        **_exact("joins_per_min", sums.joins),
-    }
-
-
-def _wall_json(size: LogisticsSize, sums: Totals) -> dict[str, Any]:
+def _wall_json(size: LogisticsSize, sums: Mapping[str, Fraction]) -> dict[str, Any]:
     """Rates and durations by the clock, connections and destinations."""
     minute_s = size.minute_s
     sessions = size.at(Quantity(size.profile.sessions_alive, Growth.FLEET))
     always = 1 + size.base + size.vehicles
     return {
-        **_exact("published_per_s", sums.published / minute_s),
-        **_exact("delivered_per_s", sums.delivered / minute_s),
-        **_exact("joins_per_s", sums.joins / minute_s),
-        **_exact("sessions_per_s", size.at(Quantity(size.profile.sessions, Growth.FLEET)) / minute_s),
-        **_exact("life_s", size.life_s),
-        **_exact("session_s", size.session_s),
-        **_exact("gap_s", size.gap_s),
-        **_exact("connections", always + size.connections + sessions),
+        **_exact(
+            published_per_s=sums["published_per_min"] / minute_s,
+            delivered_per_s=sums["delivered_per_min"] / minute_s,
+            joins_per_s=sums["joins_per_min"] / minute_s,
+            sessions_per_s=size.at(Quantity(size.profile.sessions, Growth.FLEET)) / minute_s,
+            life_s=size.life_s,
+            session_s=size.session_s,
+            gap_s=size.gap_s,
+            connections=always + size.connections + sessions,
+        ),
         "tracking_connections": size.connections,
         "load_connections": LogisticsModel(size).connections,
-        **_exact("topics", _topics(size, sessions)),
+        **_exact(topics=_topics(size, sessions)),
         "queues": 1 + size.base,
     }
 
@@ -285,8 +268,12 @@ def _topics(size: LogisticsSize, sessions: Fraction) -> Fraction:
     return sessions + 2 * size.under_way + 2 * size.vehicles + size.zones
 
 
-def _exact(name: str, number: Fraction) -> dict[str, Any]:
-    return {name: float(number), f"{name}_exact": str(number)}
+def _exact(**numbers: Fraction) -> dict[str, Any]:
+    """Each number, and its exact text behind it."""
+    found: dict[str, Any] = {}
+    for name, number in numbers.items():
+        found |= {name: float(number), f"{name}_exact": str(number)}
+    return found
 
 
 def _exact_by_entity(name: str, numbers: Numbers) -> dict[str, Any]:
@@ -313,7 +300,7 @@ def figure_rows_json(sizes: Iterable[LogisticsSize]) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"base": size.base}
         for name, numbers in entity_rows(size).items():
             row |= _exact_by_entity(name, numbers)
-        row["totals"] = _totals_json(totals(size))
+        row["totals"] = _exact(**totals(size))
         found.append(row)
     return found
 

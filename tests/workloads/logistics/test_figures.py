@@ -42,13 +42,7 @@ def test_totals_are_exact(size, sums):
     """Sums over all drivers are the same fractions as in the arithmetic on paper."""
     found = totals(size)
 
-    assert (
-        found.published,
-        found.delivered,
-        found.customer_subscriptions,
-        found.subscriptions,
-        found.joins,
-    ) == tuple(map(Fraction, sums))
+    assert tuple(found.values()) == tuple(map(Fraction, sums))
 
 
 def test_the_table_as_printed():
@@ -173,10 +167,10 @@ def test_any_size(size):
     rows, sums, minute_s = drivers(size), totals(size), size.minute_s
     entities, bodies = entity_rows(size), {row.name: body_bytes(size, number) for number, row in enumerate(MESSAGES)}
 
-    assert total(entities["published_per_min"]) == sums.published
-    assert total(entities["received_per_min"]) == sums.delivered
-    assert total(entities["subscriptions"]) == sums.subscriptions
-    assert total(by_entity(row.subscription_joins for row in rows.values())) == sums.joins
+    assert total(entities["published_per_min"]) == sums["published_per_min"]
+    assert total(entities["received_per_min"]) == sums["delivered_per_min"]
+    assert total(entities["subscriptions"]) == sums["subscriptions"]
+    assert total(by_entity(row.subscription_joins for row in rows.values())) == sums["joins_per_min"]
     assert total(entities["received_per_min"]) == sum(row.factor * row.all_published for row in rows.values())
     assert size.shipments_per_s * size.life_s == size.under_way
     stays_s = dict.fromkeys(("ShipmentScan", "ProofOfDelivery", "PositionData"), size.life_s)
@@ -194,8 +188,8 @@ def test_the_table_beside_a_run():
     topics = flows(LogisticsModel(corrected(1, 5, 720, addressing=Addressing.TOPIC))).rows
 
     assert len(rows) == 8
-    assert sum(row.published for row in rows.values()) == totals(size).published
-    assert sum(row.published * row.factor for row in rows.values()) == totals(size).delivered
+    assert sum(row.published for row in rows.values()) == totals(size)["published_per_min"]
+    assert sum(row.published * row.factor for row in rows.values()) == totals(size)["delivered_per_min"]
     assert rows["EnvironmentData of LH"].factor == Fraction(18864, 5) * Fraction(5, 53)
     assert rows["ShipmentScan"].parties == "LH -> HQ, C"
     assert [row.hearing for row in rows.values()] == [

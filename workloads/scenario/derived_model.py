@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 from workloads.messaging import DestinationKind
 from workloads.scenario.execution import Execution
@@ -51,10 +50,6 @@ class DerivedModel(ABC):
     def rows(self) -> Scenario:
         """The scenario, or one with the same messages, addresses and handlers that is built with less effort."""
         return self.scenario
-
-    @property
-    def configuration(self) -> Any:
-        return None
 
     @property
     def sent_per_s(self) -> float:

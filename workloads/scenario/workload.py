@@ -300,30 +300,6 @@ class Case:
         return f"{name}-b{request.base:04d}"
 
 
-def _base(model: Model) -> int:
-    return model.base
-
-
-def _no_time(_: Model) -> float:
-    return 0.0
-
-
-def _no_flows(_: Model) -> PublishedFlows | None:
-    return None
-
-
-def _no_texts(_: Model) -> Mapping[str, str]:
-    return {}
-
-
-def _no_times(_: Model) -> Mapping[int, float]:
-    return {}
-
-
-def _no_numbers(_: Model) -> Mapping[int, int]:
-    return {}
-
-
 @dataclass(frozen=True, slots=True)
 class Workload:
     """A business workload; its texts are for display."""
@@ -358,7 +334,7 @@ class Workload:
     #: What a publication claims of the cases, to be judged where a run has several of them.
     claims: PublishedClaims = NO_CLAIMS
     #: The value of its figure of merit, for a model that passed the audit.
-    figure_value: Callable[[Model], int] = _base
+    figure_value: Callable[[Model], int] = lambda model: model.base
     #: BASE unless the user names one.
     default_base: int = 5
     #: Its settings beside BASE.
@@ -369,16 +345,16 @@ class Workload:
     #: Why its drivers start at constant rates only; empty if arrivals may be random.
     constant_because: str = ""
     #: The shortest warm-up of a model, s: after as long, its load is what the model says.
-    least_warm_up_s: Callable[[Model], float] = _no_time
+    least_warm_up_s: Callable[[Model], float] = lambda _: 0.0
     #: The published table of a model's flows, beside which a run is put; None if there is none.
-    flows: Callable[[Model], PublishedFlows | None] = _no_flows
+    flows: Callable[[Model], PublishedFlows | None] = lambda _: None
     #: Quantities of a model, by name: results that differ in one of them are never compared, nor on one page.
-    apart: Callable[[Model], Mapping[str, str]] = _no_texts
+    apart: Callable[[Model], Mapping[str, str]] = lambda _: {}
     #: By the number of a message type, the time in s after which its sender replaces a message by the next one.
-    replaced_after_s: Callable[[Model], Mapping[int, float]] = _no_times
+    replaced_after_s: Callable[[Model], Mapping[int, float]] = lambda _: {}
     #: By the number of a population, that of a message type: a member joins after the message of this type was received
     #: whose execution has the member's number.
-    announced: Callable[[Model], Mapping[int, int]] = _no_numbers
+    announced: Callable[[Model], Mapping[int, int]] = lambda _: {}
 
     def request(
         self,

@@ -23,16 +23,12 @@ def _vertical(request: CaseRequest) -> SupplyChain:
     return SupplyChain(vertical(request.base))
 
 
-def _horizontal(request: CaseRequest) -> SupplyChain:
-    return SupplyChain(horizontal(request.base))
-
-
 def _freeform(request: CaseRequest) -> SupplyChain:
     return SupplyChain(freeform.read(request.own.text, request.base, request.own.source))
 
 
 VERTICAL = Case(NAME, "vertical", _vertical)
-HORIZONTAL = Case(NAME, "horizontal", _horizontal)
+HORIZONTAL = Case(NAME, "horizontal", lambda request: SupplyChain(horizontal(request.base)))
 FREEFORM = Case(NAME, "freeform", _freeform, CaseFiles("freeform", Path(freeform.__file__).with_name(freeform.EXAMPLE)))
 ALONE = tuple(map(_alone, INTERACTIONS))
 #: Run by the same means as the experiment about faults, so that it is no case of a measurement.

@@ -336,14 +336,6 @@ class Cell:
         return int(self.factors[factor])
 
 
-def _as_run(_cell: Cell, profile: Profile) -> Profile:
-    return profile
-
-
-def _closed_loop(_cell: Cell) -> None:
-    return None
-
-
 #: The grid whose cells a grid has where an experiment does not state its own.
 FOLLOWS: Mapping[str, str] = {"gate": "quick", "paper": "today", "today": "quick"}
 
@@ -366,9 +358,9 @@ class Experiment:
     #: them; or r varies and there are no filters, for B = t_rcv + r t_tx
     fits_model: bool = False
     #: the profile of a cell, derived from that of the run
-    profile: Callable[[Cell, Profile], Profile] = _as_run
+    profile: Callable[[Cell, Profile], Profile] = lambda _, of_run: of_run
     #: the load shape of a cell; None for the closed loop of the run
-    pace: Callable[[Cell], LoadOverride | None] = _closed_loop
+    pace: Callable[[Cell], LoadOverride | None] = lambda _: None
     #: its cells share no connections with other cells, because connections are a factor or the cells have their own
     #: load shape
     own_connections: bool = False

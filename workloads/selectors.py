@@ -290,10 +290,6 @@ def _primary(reader: _Reader) -> Selector:
     raise reader.refusal(f"one of {' '.join(_COMPARISONS)} after {name}")
 
 
-def _equals(reader: _Reader, name: str) -> Equals:
-    return Equals(name, reader.take("string", "'text'"))
-
-
 def _in(reader: _Reader, name: str) -> In:
     reader.take("(", "'('")
     values = [reader.take("string", "'text'")]
@@ -301,10 +297,6 @@ def _in(reader: _Reader, name: str) -> In:
         values.append(reader.take("string", "'text'"))
     reader.take(")", "',' or ')'")
     return In(name, tuple(values))
-
-
-def _like(reader: _Reader, name: str) -> Like:
-    return Like(name, reader.take("string", "'pattern'"))
 
 
 def _between(reader: _Reader, name: str) -> Between:
@@ -319,9 +311,9 @@ def _is_null(reader: _Reader, name: str) -> IsNull:
 
 
 _COMPARISONS: Mapping[str, Callable[[_Reader, str], Selector]] = {
-    "=": _equals,
+    "=": lambda reader, name: Equals(name, reader.take("string", "'text'")),
     "IN": _in,
-    "LIKE": _like,
+    "LIKE": lambda reader, name: Like(name, reader.take("string", "'pattern'")),
     "BETWEEN": _between,
     "IS": _is_null,
 }

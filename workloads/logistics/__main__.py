@@ -9,9 +9,9 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from workloads.logistics import DISCLAIMER
-from workloads.logistics.cases import SETTINGS
-from workloads.logistics.dimensions import Addressing, LogisticsSize, profile_of
+from workloads.logistics import DISCLAIMER, WORKLOAD
+from workloads.logistics.cases import SETTINGS, sized
+from workloads.logistics.dimensions import LogisticsSize, profile_of
 from workloads.logistics.figures import figure_rows_json, figures_json
 from workloads.logistics.profiles import PROFILES, Entity
 from workloads.plain_text import table
@@ -32,11 +32,8 @@ def _described(options: argparse.Namespace) -> tuple[dict[str, Any], Iterable[Te
 
 
 def _size(options: argparse.Namespace, base: int) -> LogisticsSize:
-    profile = profile_of(options.profile)
-    vehicles, compression, addressing, customers = (
-        setting.checked(getattr(options, setting.name.replace("-", "_"))) for setting in SETTINGS
-    )
-    return LogisticsSize(profile, base, int(vehicles), int(compression), Addressing(str(addressing)), int(customers))
+    given = {setting.name: getattr(options, setting.name.replace("-", "_")) for setting in SETTINGS}
+    return sized(profile_of(options.profile), WORKLOAD.request(base, given=given))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -56,7 +56,8 @@ PRESETS: Mapping[str, WorkloadPreset] = {
 }
 
 
-def _sized(profile: TrafficProfile, request: CaseRequest) -> LogisticsSize:
+def sized(profile: TrafficProfile, request: CaseRequest) -> LogisticsSize:
+    """The size that is requested. Raises WorkloadError if there is none."""
     vehicles, compression, addressing, customers = (request.settings[setting.name] for setting in SETTINGS)
     return LogisticsSize(
         profile, request.base, int(vehicles), int(compression), Addressing(str(addressing)), int(customers)
@@ -65,7 +66,7 @@ def _sized(profile: TrafficProfile, request: CaseRequest) -> LogisticsSize:
 
 def _case(profile: TrafficProfile) -> Case:
     def model(request: CaseRequest) -> LogisticsModel:
-        size = _sized(profile, request)
+        size = sized(profile, request)
         size.require_runnable()
         return LogisticsModel(size)
 

@@ -100,16 +100,8 @@ def fields(*, customer: int = 0, shipment: int = 0, source: int = 0, hub: int = 
     return tuple(by_field[field] for field in ChainField)
 
 
-def _together(keys: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    return (keys,)
-
-
-def _apart(keys: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    return (keys[:1], keys[1:])
-
-
 #: Keys of the environment, of vehicle and zone: of one subscription, or of one for each.
 _PLACES: dict[Addressing, Callable[[tuple[int, ...]], tuple[tuple[int, ...], ...]]] = {
-    Addressing.SELECTOR: _together,
-    Addressing.TOPIC: _apart,
+    Addressing.SELECTOR: lambda keys: (keys,),
+    Addressing.TOPIC: lambda keys: (keys[:1], keys[1:]),
 }

@@ -349,6 +349,7 @@ class ReceivedRow:
     body_bytes: Annotated[Int32, "of its body, as received"]
 
 
+@dataclass(slots=True, eq=False)
 class SubscriptionRow:
     """A subscription of a member of a population."""
 
@@ -359,17 +360,18 @@ class SubscriptionRow:
     key: Annotated[Int32, "whose messages it hears"]
     second_key: Annotated[Int32 | None, "another key whose messages it hears; null without"]
     connection: Annotated[Int32, "index of the shared connection; of a session 0"]
-    planned_join_ns: Annotated[int | None, "instant planned; null where it joined before the load"]
-    subscribe_ns: Annotated[int | None, "instant before SUBSCRIBE was written; null if it never was"]
-    joined_ns: Annotated[int | None, "instant at which its receipt was read; null if it never was"]
-    planned_leave_ns: Annotated[int | None, "instant planned; null where the load ended before it"]
+    planned_join_ns: Annotated[int | None, "instant planned; null where it joined before the load"] = None
+    subscribe_ns: Annotated[int | None, "instant before SUBSCRIBE was written; null if it never was"] = None
+    joined_ns: Annotated[int | None, "instant at which its receipt was read; null if it never was"] = None
+    planned_leave_ns: Annotated[int | None, "instant planned; null where the load ended before it"] = None
     unsubscribe_ns: Annotated[
         int | None,
         "instant before UNSUBSCRIBE was written, which ends every subscription after the drain; null if it never was",
-    ]
-    left_ns: Annotated[int | None, "instant at which its receipt was read; null if it never was"]
+    ] = None
+    left_ns: Annotated[int | None, "instant at which its receipt was read; null if it never was"] = None
 
 
+@dataclass(slots=True, eq=False)
 class SessionRow:
     """A session of a member of a population."""
 
@@ -377,15 +379,15 @@ class SessionRow:
     member: Annotated[int, "number in the population"]
     planned_join_ns: Annotated[int, "instant planned for its join"]
     connect_ns: Annotated[int, "instant before its connection was opened"]
-    connected_ns: Annotated[int | None, "instant at which the login was accepted; null if it never was"]
+    connected_ns: Annotated[int | None, "instant at which the login was accepted; null if it never was"] = None
     joined_ns: Annotated[
         int | None,
         "instant at which the last receipt of its subscriptions was read; null if one never was",
-    ]
-    planned_leave_ns: Annotated[int | None, "instant planned; null where the load ended before it"]
-    leave_ns: Annotated[int | None, "instant before its end was written; null if they never were"]
-    left_ns: Annotated[int | None, "instant at which its end was confirmed; null if not"]
-    orders: Annotated[Int32, "messages that it sent"]
+    ] = None
+    planned_leave_ns: Annotated[int | None, "instant planned; null where the load ended before it"] = None
+    leave_ns: Annotated[int | None, "instant before its end was written; null if they never were"] = None
+    left_ns: Annotated[int | None, "instant at which its end was confirmed; null if not"] = None
+    orders: Annotated[Int32, "messages that it sent"] = 0
 
 
 class SetupRow:

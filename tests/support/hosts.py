@@ -7,12 +7,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from fixtures.brokers import session_token
 from fixtures.errors import RunError
 from fixtures.load.hosts.hosted_workers import HostedWorkers, HostGroup
 from tests.conftest import ROOT
+from workloads.manifest import LoadHostRecord
 
 AGENT = (sys.executable, "-m", "fixtures.load.hosts.agent")
 END_S = 3.0
@@ -64,7 +64,7 @@ def hosted(
     *,
     launcher: ProcessLauncher | None = None,
     reached_by: str = "127.0.0.1",
-    notes: list[dict[str, Any]] | None = None,
+    notes: list[LoadHostRecord] | None = None,
 ) -> HostedWorkers:
     """Workers on hosts that are processes; `notes` receives what would be noted in the manifest."""
     group = HostGroup(hosts, workers, (reached_by, 0), reached_by)

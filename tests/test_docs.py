@@ -43,7 +43,7 @@ TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for
 README, BROKERS, ALL_OPTIONS = (TEXTS[name] for name in ("README.md", "docs/brokers.md", "docs/options.md"))
 
 #: Those that the documents name, and some between them.
-RELEASES = ("5.17.0", "5.17.1", "5.17.2", "5.17.3", "5.17.6", "5.18.3", "6.1.8")
+RELEASES = ("5.17.0", "5.17.1", "5.17.2", "5.17.3", "5.17.4", "5.17.6", "5.18.3", "6.1.8")
 
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?:^ {4}.*\n)+", re.MULTILINE)

@@ -60,7 +60,8 @@ def window(
         "idle_broker_cpu_ns": 0,
         "status": WindowStatus.OK,
     }
-    return fit_cells.window(0, 10**9 * (100 * number + position), elapsed_s, MESSAGES, **(values | changes))
+    found = fit_cells.window(0, 10**9 * (100 * number + position), elapsed_s, MESSAGES, **values)
+    return replace(found, **changes)
 
 
 def adjacent(

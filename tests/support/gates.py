@@ -6,6 +6,7 @@ Roles, positions and keys are those that a gate records; every number follows fr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from analysis.gate.results import CellComparison, GateResult

@@ -152,7 +152,8 @@ def test_experiments(name):
 def test_brokers(product):
     """Each broker stands in the README with the providers that can run it, its default first, and in its own page."""
     default = f"`{product.providers[0]}` (default)"
-    rows = [line for line in README.splitlines() if line.startswith(f"| `{product.name}`") and default in line]
+    named = [line for line in README.splitlines() if f"`{product.name}`" in line.split(" | ")[0]]
+    rows = [line for line in named if line.startswith("|") and default in line]
     assert rows, f"README: no row for {product.name} with {default}"
     assert len(rows) == 1, f"README: {len(rows)} rows for {product.name}"
     _, _, providers, _, _ = rows[0].split("|")
@@ -331,6 +332,14 @@ def test_examples_of_workloads_are_the_files_that_run(name):
     text = (ROOT / path).read_text(encoding="utf-8")
 
     assert f"```toml\n# {path}\n{text}```" in TEXTS["docs/own-workload.md"]
+
+
+def test_the_example_of_a_broker_is_added_to_those_that_there_are():
+    """Whoever copies the line loses none."""
+    added = block_of("docs/extending.md", "python", having="PRODUCTS: tuple")
+    names = re.search(r"in \((.*)\)", added)[1].split(", ")
+
+    assert names == [*(product.name for product in PRODUCTS), "toy"]
 
 
 def test_example_of_a_broker(tmp_path):

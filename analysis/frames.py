@@ -87,17 +87,6 @@ def frames(spark: SparkSession, runs: Sequence[AnyRun]) -> Frames:
     return Frames(keys, _Tables(made))
 
 
-def of_rows(spark: SparkSession, rows: Sequence[Sequence[Any]], schema: pa.Schema) -> DataFrame:
-    """The rows as a data frame.
-
-    Spark gets it as one batch of columns, which its plans contain; rows that are Python objects would be read by a job
-    of their own in every query.
-    """
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=schema))
-
-
 def refuse_unplanned(table: DataFrame, name: str) -> None:
     """Raises DataError that names the cells of rows without a plan; called where there are such rows."""
     rows = table.where(F.col("cell_id") == UNPLANNED).select("run", *KEY_NAMES).distinct().limit(3).collect()
@@ -121,17 +110,19 @@ def reading(runs: Sequence[AnyRun]) -> Iterator[None]:
         ) from error
 
 
-def _arrow(columns: Sequence[Column]) -> list[tuple[str, pa.DataType]]:
-    return [(column.name, pa.type_for_alias(column.type)) for column in columns]
-
-
 def _schema(columns: Sequence[Column]) -> StructType:
     return StructType([StructField(column.name, _SPARK[column.type], column.nullable) for column in columns])
 
 
-def _small(spark: SparkSession, rows: Sequence[Sequence[Any]], schema: pa.Schema) -> DataFrame:
-    """The rows as a data frame, marked to be sent to every executor where it is joined with another."""
-    return F.broadcast(of_rows(spark, rows, schema))
+def _small(spark: SparkSession, rows: Sequence[Sequence[Any]], columns: Sequence[Column]) -> DataFrame:
+    """The rows as a data frame, marked to be sent to every executor where it is joined with another.
+
+    Spark gets it as one batch of columns, which its plans contain; rows that are Python objects would be read by a job
+    of their own in every query.
+    """
+    values = list(zip(*rows, strict=True)) or [()] * len(columns)
+    arrays = [pa.array(of, pa.type_for_alias(column.type)) for of, column in zip(values, columns, strict=True)]
+    return F.broadcast(spark.createDataFrame(pa.Table.from_arrays(arrays, names=[column.name for column in columns])))
 
 
 def _address(file: Path) -> str:
@@ -157,9 +148,9 @@ def _rows(spark: SparkSession, run: AnyRun, table: str, keys: Sequence[CellKey])
         return spark.createDataFrame(found.combine_chunks(), _schema((*columns, _RUN, _CELL)))
     rows = spark.read.schema(_schema(columns)).parquet(*map(_address, files))
     if run.partial and run.laid_out:
-        layouts = _small(spark, [layout.key for layout in run.laid_out], pa.schema(_arrow(LAYOUT_COLUMNS)))
+        layouts = _small(spark, [layout.key for layout in run.laid_out], LAYOUT_COLUMNS)
         rows = rows.join(layouts, LAYOUT_NAMES, "leftsemi")
-    numbered = _small(spark, [(*key, number) for key, number in _numbers(run, keys)], pa.schema(_arrow((*KEYS, _CELL))))
+    numbered = _small(spark, [(*key, number) for key, number in _numbers(run, keys)], (*KEYS, _CELL))
     rows = rows.join(numbered, KEY_NAMES, "inner" if known_only else "left")
     return rows.withColumns({"run": F.lit(run.name), "cell_id": F.coalesce("cell_id", F.lit(UNPLANNED))})
 

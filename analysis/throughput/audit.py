@@ -100,9 +100,9 @@ def _totals(parts: Sequence[Row]) -> dict[int, Counter[str]]:
     return totals
 
 
-def _check_sent(totals: Mapping[int, Mapping[str, int]], sends: DataFrame, keys: Sequence[CellKey]) -> None:
+def _check_sent(totals: Mapping[int, Counter[str]], sends: DataFrame, keys: Sequence[CellKey]) -> None:
     """The audit requires that the numbers of a lane are 0, 1, 2, ... in each layout."""
-    unplanned = totals.get(UNPLANNED, {"sent": 0, "broken": 0})
+    unplanned = totals.get(UNPLANNED, Counter())
     if unplanned["sent"] or unplanned["broken"]:
         refuse_unplanned(sends, "sends")
     for number, total in totals.items():
